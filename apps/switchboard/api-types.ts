@@ -1,4 +1,4 @@
-// What the routes answer with. The server builds these; the console imports them as types.
+// Bodies of answers: the server builds them, the console imports the types.
 import type { CircuitState } from '@trunkline/std';
 import type { OfferedSkill } from './dispatch/executor.ts';
 import type { Ceremony } from './workspace/schema/agent.ts';
@@ -9,7 +9,6 @@ export type { SkillUsage } from './dispatch/executor.ts';
 export type { Route } from './workspace/schema/agent.ts';
 export type { Incident } from './workspace/schema/channels.ts';
 
-/** The body of every successful answer. */
 export interface Answer<Data> {
   data: Data;
 }
@@ -18,7 +17,6 @@ export type FlowStatus = 'active' | 'blocked' | 'complete';
 
 type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
 
-/** One dispatch of a skill, from request to answer. */
 export interface Flow {
   id: string;
   type: 'skill';
@@ -29,7 +27,7 @@ export interface Flow {
   completedAt: number | null;
   durationMs: number | null;
   skill: string;
-  /** How the text that it began with begins; null when there was none. */
+  /** The beginning of the request's text. */
   requestPreview: string | null;
   executorType: string | null;
   targetAgent: string | null;
@@ -43,7 +41,6 @@ export interface TraceEntry {
   details: Record<string, unknown> | null;
 }
 
-/** The message that a flow began with. */
 export interface FlowOrigin {
   messageId: string;
   correlationId: string;
@@ -52,7 +49,6 @@ export interface FlowOrigin {
 /** `fired` has no outcome yet; `unknown` never got one. */
 export type FireStatus = 'fired' | 'done' | 'failed' | 'skipped' | 'missed' | 'unknown';
 
-/** One fire of a schedule, as its history shows it. */
 export interface FireRow {
   fireId: string;
   scheduleId: string;
@@ -62,13 +58,11 @@ export interface FireRow {
   missed: boolean;
   status: FireStatus;
   endedAt: number | null;
-  /** Why it failed. */
   detail: string | null;
 }
 
 export type CeremonyRunStatus = 'running' | 'success' | 'failure' | 'timeout';
 
-/** One performance of a ceremony. */
 export interface CeremonyRun {
   runId: string;
   ceremonyId: string;
@@ -82,22 +76,21 @@ export interface CeremonyRun {
   detail: string | null;
 }
 
-/** A ceremony as lists show it. */
 export interface CeremonyView extends Ceremony {
-  /** When it comes next; null while it is not enabled. */
+  /** Null while it is not enabled. */
   nextRun: string | null;
   lastRun: CeremonyRun | null;
 }
 
-/** A schedule as lists show it: its record with the defaults filled in, and its times. */
+/** Its record with the defaults filled in, and its times. */
 export interface ScheduleView extends Omit<CronRecord, 'type' | 'timezone' | 'lastFired'> {
   type: 'cron' | 'once';
   timezone: string;
   state: 'active' | 'paused';
   lastFired: string | null;
-  /** When it comes next; null while it is paused. */
+  /** Null while it is paused. */
   nextFire: string | null;
-  /** The next times, were it not paused. */
+  /** Also given while it is paused. */
   next: string[];
 }
 
@@ -115,10 +108,9 @@ export interface Load {
   circuit: CircuitState;
 }
 
-/** What is known of an external agent's life. */
 export interface Sighting {
   reachable: boolean;
-  /** When it was asked last, in milliseconds since 1970. */
+  /** When its card was last requested, in milliseconds since 1970. */
   at: number;
   error?: string;
 }
@@ -136,52 +128,47 @@ export interface Question {
 
 export type DeliveryState = 'queued' | 'sent' | 'failed';
 
-/** What became of one message to the outside. */
 export interface Delivery {
-  /** The id of its message. */
   id: string;
   surface: string;
   topic: string;
   correlationId: string;
   state: DeliveryState;
   attempts: number;
-  /** Why the last attempt failed; null when none did. */
   error: string | null;
-  /** What the product calls the parts that arrived, in order. */
+  /** The product's ids of the parts that arrived, in order. */
   references: string[];
   createdAt: number;
   updatedAt: number;
 }
 
-/** One change of a workspace file, with the text before and after; null stands for no file. */
+/** A change of a workspace file; null stands for no file. */
 export interface Change {
   id: number;
   at: number;
   by: string;
   reason: string | null;
   messageId: string;
-  /** The command that asked for it, or `registrar` for a part of the service. */
+  /** The command topic, or `registrar` for a change by the switchboard itself. */
   topic: string;
   kind: string;
   name: string;
   file: string;
   before: string | null;
   after: string | null;
-  /** The change that this one takes back. */
+  /** The id of the change that this one undoes. */
   undoes: number | null;
 }
 
-/** A change as `/api/changes` shows it, without credentials. */
+/** Without credentials. */
 export interface ChangeView extends Change {
   diff: string;
 }
 
-/** A flow as `/api/flows/:id` shows it. */
 export interface FlowDetails extends Flow, FlowOrigin {
   trace: TraceEntry[];
 }
 
-/** An executor as `/api/agents` shows it. */
 export interface AgentView {
   name: string;
   type: 'in-process' | 'a2a' | 'mcp';
@@ -191,14 +178,14 @@ export interface AgentView {
   sighting?: Sighting | null;
 }
 
-/** An MCP server as `/api/mcp-servers` shows it: of variables and headers only the names. */
+/** Of variables and headers it holds only the names. */
 export interface McpServerView {
   name: string;
   trust: 'builtin' | 'trusted' | 'community';
   transport: 'stdio' | 'sse' | 'http';
   enabled: boolean;
   error: string | null;
-  /** What its program wrote before it died; for the operator alone. */
+  /** Only the operator sees it. */
   stderr?: string | undefined;
   command?: string;
   args?: string[];

@@ -29,10 +29,9 @@ import { VectorPlugin } from './vectors/plugin.ts';
 import { announce, Problems, reportProblem } from './workspace/problems.ts';
 import { checkApart, hideSecrets, openWorkspace, seedWorkspace, withPeers } from './workspace/workspace.ts';
 
-/** What the routes are made of. */
 export type Switchboard = ComponentValues<ReturnType<typeof switchboardComponents>>;
 
-/** The components of the switchboard. What each needs decides when it starts and stops, not its line here. */
+/** What a component needs decides when it starts and stops, not its line here. */
 export function switchboardComponents(options: SwitchboardOptions, service: ServiceContext) {
   const { logger, peers, hide } = service;
   const home = serviceHome(options.trunklineHome, 'switchboard');

@@ -1,7 +1,6 @@
 import { BusError } from '@trunkline/bus';
 import { defineErrors } from '@trunkline/http';
 
-/** Failures of the switchboard's own routes. */
 export const switchboardErrors = defineErrors({
   admin_only: [
     403,

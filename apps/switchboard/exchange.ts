@@ -35,16 +35,16 @@ export interface ExchangeSettings {
   workspace: Workspace;
   stores: Stores;
   projects: ProjectDirectory;
-  /** Tools of plugins, for every agent that has tools. */
+  /** Plugins' tools for every agent with tools. */
   agentTools: () => Tool[];
   gateway: ModelGateway;
   approvals: ApprovalRules;
-  /** Opens commands that were sealed for the journal. */
+  /** Opens sealed commands. */
   sealExchange: SealExchange;
   logger: Logger;
 }
 
-/** Everything between a message and its answer. */
+/** All components between a message and its answer. */
 export interface Exchange {
   routing: RoutingDeps;
   incidents: IncidentRepository;
@@ -56,15 +56,14 @@ export interface Exchange {
   abTests: AbTests;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
-  /** Starts to handle messages. */
   start(): Promise<void>;
-  /** Called when no message is handled any more. */
+  /** Call after the bus has stopped. */
   close(): Promise<void>;
 }
 
-/** Where commands of agents find programs when PATH is not set. */
+/** PATH for agents' commands when none is set. */
 const programs = '/usr/local/bin:/usr/bin:/bin';
-/** For each request that an executor works on, so many may wait in memory; the rest waits in the journal. */
+/** Requests that wait in memory per running one; the rest waits in the journal. */
 const waitingForEach = 7;
 
 /** Connects router, dispatcher, agents and flows. */
@@ -120,7 +119,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     longTasks,
     abTests,
     async start() {
-      // What agents can do is known before the dispatcher reads its queue.
+      // The registry must be filled before the dispatcher reads its queue.
       refreshAgents();
       workspace.onChange(refresh);
       broker?.start();

@@ -21,12 +21,10 @@ import type { Surface } from './surfaces/surface.ts';
 
 export interface Plugins {
   list: Plugin[];
-  /** Kept by the plugin that asks the project registry. */
   projects: ProjectDirectory;
   schedules: ScheduleOwners;
 }
 
-/** Every plugin of the switchboard. */
 export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Plugins {
   const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
@@ -74,7 +72,7 @@ function createSync(options: SwitchboardOptions, leader: LeaderPlugin): ProjectS
   return new ProjectSync(settings, leader);
 }
 
-/** The registry that is named, else the list that is compiled here, if any. */
+/** PROJECT_REGISTRY_URL, else the list compiled here. */
 function sourceOf({ projectRegistryUrl }: SwitchboardOptions, sync: ProjectSync): ProjectSource | undefined {
   if (projectRegistryUrl !== undefined) return remoteSource(projectRegistryUrl);
   return sync.off === undefined ? () => sync.compiled() : undefined;

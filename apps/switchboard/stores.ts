@@ -9,7 +9,6 @@ import { AbStore } from './experiments/ab-tests.ts';
 import { FlowStore } from './flows/flow-store.ts';
 import { QuestionStore } from './human/question-store.ts';
 
-/** The databases of the switchboard beside the bus and the workspace. */
 export interface Stores {
   flows: FlowStore;
   changes: ChangeStore;
@@ -21,7 +20,7 @@ export interface Stores {
   close(): void;
 }
 
-/** Opens all stores under one directory, and deletes old rows every hour. */
+/** Opens all stores and deletes old rows every hour. */
 export function openStores(home: string, logger: Logger): Stores {
   using opened = new DisposableStack();
   const open = <Store extends { close(): void }>(create: (path: string) => Store, file: string) =>

@@ -1,9 +1,8 @@
 import { matchesTopic } from '@trunkline/bus';
 
 /**
- * What only the switchboard writes. Requests in the queues of agents, and answers: whoever could write them could forge
- * what an agent was asked, or what it or a person said. And what
- * switchboards on one bus tell each other: it changes the workspace of all of them, and brings the keys of sealed commands.
+ * Only the switchboard writes these. Whoever else could write queue entries or answers could forge what an agent was
+ * asked, or what it or a person said; the `config` topics change every workspace on the bus and carry seal keys.
  */
 const ownTopics = [
   'agent.skill.queue.#',
@@ -16,14 +15,14 @@ const ownTopics = [
 ];
 
 /**
- * Where no text of a model may ever go, whatever a file lists: orders to the switchboard, and what passes for the words
- * of a person, an agent or a schedule.
+ * Text of a model never goes here, whatever a file lists: these topics carry commands, or pass for a person, an agent
+ * or a schedule.
  */
 const guardedTopics = ['command.#', 'message.inbound.#', 'cron.#', ...ownTopics];
 
 /**
- * What a guest may not publish: orders, documents that agents take for true, what spends the operator's accounts, and
- * what diverts requests or passes for the result of a ceremony.
+ * A guest may not publish commands, documents that agents trust, what spends the operator's accounts, or what diverts
+ * requests or passes for the result of a ceremony.
  */
 const operatorTopics = [
   'command.#',
@@ -33,22 +32,21 @@ const operatorTopics = [
   'ceremony.#',
 ];
 
-/** Who is calling, and what the key allows. */
 export interface Caller {
   name: string;
-  /** May do everything that is not limited to the switchboard itself. */
+  /** May do everything but write the switchboard's own topics. */
   admin: boolean;
-  /** Patterns of topics that the key may write to. */
+  /** Topic patterns that the key may publish to. */
   publish: readonly string[];
-  /** Patterns of topics that the key may read. */
+  /** Topic patterns that the key may read. */
   subscribe: readonly string[];
-  /** Has no key: may ask agents, publish messages and read, and has schedules that lead to agents; nothing else. */
+  /** Has no key: may ask agents, publish messages, read, and own schedules that lead to agents. */
   guest?: true;
 }
 
 export const operator: Caller = { name: 'operator', admin: true, publish: ['#'], subscribe: ['#'] };
 
-/** Whoever is let in without a key, and whoever another of our services asks for. */
+/** A caller without a key, or for whom another of our services asks. */
 export const guest: Caller = {
   name: 'anonymous',
   admin: false,
@@ -69,7 +67,7 @@ export function isOwnTopic(topic: string): boolean {
   return matchesAny(ownTopics, topic);
 }
 
-/** Orders about schedules have rules of their own. */
+/** Schedule commands have rules of their own. */
 export function isOperatorTopic(topic: string): boolean {
   return topic !== 'command.schedule' && matchesAny(operatorTopics, topic);
 }

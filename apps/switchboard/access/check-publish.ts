@@ -11,12 +11,12 @@ import {
   mayPublish,
 } from './caller.ts';
 
-/** Whoever may publish here may ask any agent for any skill. */
+/** A key that may publish here may ask any agent for any skill. */
 const requestTopic = 'agent.skill.request';
 
 /**
- * Throws unless the caller may send this message: its address for answers, and what it asks for, included.
- * Gives the message as it goes on the bus: a scoped key commands the schedules that it owns and talks in conversations of its own.
+ * Throws unless the caller may send this message, reply topic and requested skill included. Returns the message as it
+ * goes on the bus: a scoped key commands only its own schedules and talks in conversations of its own.
  */
 export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwners): Draft {
   const { topic, reply } = draft;
@@ -33,19 +33,19 @@ export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwner
   return { ...draft, payload: ownConversation(caller, draft.payload) };
 }
 
-/** The answer of an agent is the text of a model: it gives no orders and passes for nobody else's words. */
+/** An agent's answer is model text: it may not act as a command or pass for somebody else's words. */
 function checkReplyTopic(topic: string | undefined): void {
   if (topic !== undefined && isGuardedTopic(topic)) throw switchboardErrors.answer_forbidden({ topic });
 }
 
-/** Whose a schedule is: null for one that is nobody's but the operator's, undefined when there is no such schedule. */
+/** The owner of a schedule: null when only the operator owns it, undefined when there is no such schedule. */
 export interface ScheduleOwners {
   ownerOf(id: string): string | null | undefined;
 }
 
 /**
- * A command of a scoped key, bound to the schedules that it owns; throws when it is about others, or would have one do
- * what the key itself may not. The scheduler looks at the owner once more when it carries the command out.
+ * Binds the command to the key's own schedules. Throws when it concerns others, or would do what the key may not. The
+ * scheduler checks the owner again when it runs the command.
  */
 function scheduleCommand(caller: Caller, payload: unknown, owners: ScheduleOwners): object {
   const fields = fieldsOf(payload);
@@ -58,7 +58,7 @@ function scheduleCommand(caller: Caller, payload: unknown, owners: ScheduleOwner
   return { ...bound, owner: caller.name, payload: ownConversation(caller, fields.payload) };
 }
 
-/** A guest reads what there is, and changes only what guests made. */
+/** A guest reads all schedules but changes only those of guests. */
 export function seesSchedule(caller: Caller, owner: string | null | undefined): boolean {
   return caller.guest === true || ownsSchedule(caller, owner);
 }
@@ -67,7 +67,7 @@ function ownsSchedule({ admin, name }: Caller, owner: string | null | undefined)
   return admin || owner === name;
 }
 
-/** A schedule that is there belongs to its owner; a new one gets an id that begins with the name of the key. */
+/** An existing schedule belongs to its owner; the id of a new one begins with the name of the key. */
 function isOwn(
   caller: Caller,
   { id, owner: given }: Record<string, unknown>,
@@ -82,7 +82,7 @@ function isOwn(
   return name === caller.name || name.startsWith(`${caller.name}-`) || name.startsWith(`${caller.name}.`);
 }
 
-/** What fires later is checked as if the key published it now; orders to the switchboard are never scheduled with a scoped key. */
+/** Checks a scheduled message as if the key published it now; a scoped key never schedules commands. */
 function checkScheduled(caller: Caller, { topic, payload }: Record<string, unknown>): void {
   const name = text(topic);
   if (name === undefined) return;
@@ -102,8 +102,8 @@ function foreign({ guest, name }: Caller, id: string) {
 }
 
 /**
- * Throws unless a scoped key may ask for what a message to the router asks for: the agent and skill that it names, and the
- * channel in which the answer goes out. Without these the router decides, as the operator set it up.
+ * Throws unless a scoped key may ask for the agent and skill that the message names, and may write to the channel of
+ * its answer. Without these the router decides.
  */
 function checkAsked(caller: Caller, { topic, payload }: Pick<Draft, 'topic' | 'payload'>): void {
   const isScheduled = matchesTopic('cron.#', topic);
@@ -112,7 +112,7 @@ function checkAsked(caller: Caller, { topic, payload }: Pick<Draft, 'topic' | 'p
   if (isScheduled) checkChannel(caller, payload);
 }
 
-/** A key that names a conversation has that of its own by this name: what others said there is not for it. */
+/** Prefixes the conversation with the key's name, so that a key never reads what others said. */
 function ownConversation({ name }: Caller, payload: unknown): unknown {
   const id = text(fieldsOf(payload).conversationId);
   const prefix = `key:${name}:`;
@@ -120,7 +120,7 @@ function ownConversation({ name }: Caller, payload: unknown): unknown {
   return { ...fieldsOf(payload), conversationId: `${prefix}${id}` };
 }
 
-/** Its own agent a key may ask for anything; another one, or a skill of whoever has it, needs the right to ask all. */
+/** A key may ask its own agent for anything; other agents and skills need the right to ask any. */
 function checkSkill({ name, publish }: Caller, payload: unknown): void {
   const { skillHint, skill, agent, targets } = fieldsOf(payload);
   const agents = [agent, ...(Array.isArray(targets) ? targets : [])].filter((one) => one !== undefined);
@@ -147,7 +147,10 @@ function checkChannel(caller: Caller, payload: unknown): void {
     throw switchboardErrors.channel_forbidden({ channel: String(channel), pattern: topic });
 }
 
-/** A target of `a2a.yaml` is called with the credentials of the switchboard: a key has itself, and those whose jobs it may publish. */
+/**
+ * Targets of `a2a.yaml` are called with the switchboard's credentials: a key may use its own name, and targets whose
+ * jobs it may publish.
+ */
 function checkTarget({ name, publish }: Caller, target: unknown): void {
   const jobs = ['cron', escapeSegment(text(target) ?? '')].join('.');
   if (target === name || (text(target) !== undefined && matchesAny(publish, `${jobs}.job`))) return;

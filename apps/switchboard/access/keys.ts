@@ -33,7 +33,6 @@ const keysSchema = z.strictObject({ keys: z.array(keySchema).default([]) }).defa
 type KeysFile = z.output<typeof keysSchema> | undefined;
 
 export interface KeySettings {
-  /** `keys.yaml`; need not exist. */
   file: string;
   adminKey: string | undefined;
   host: string;
@@ -45,20 +44,19 @@ export interface KeySettings {
   onProblem: (file: string, error: Error | undefined) => void;
 }
 
-/** The keys in force, followed while the service runs. */
 export interface Keys {
   keyring(): Keyring<Caller>;
-  /** The caller while no key is set, and only on a loopback address: a guest, or the operator where TRUNKLINE_OPEN is set. */
+  /** The caller while no key is set, on loopback only: a guest, or the operator under TRUNKLINE_OPEN. */
   openCaller(): Caller | undefined;
   /** Calls back when the key of a caller is revoked or its rights change; returns a function that stops it. */
   onRevoked(caller: Caller, listener: () => void): () => void;
   close(): Promise<void>;
 }
 
-/** Reads the keys and refuses to serve others than this machine without one. */
+/** Reads and follows the keys. Throws when the service would be reachable from other machines without a key. */
 export async function openKeys(settings: KeySettings): Promise<Keys> {
   const { file, host, isOpen, logger } = settings;
-  // An object of its own: what it was let in for ends with the first key.
+  // An object of its own, so that its connections end when the first key is set.
   const anyone: Caller = isOpen ? { ...operator } : { ...guest };
   const listeners = new Map<Caller, Set<() => void>>();
   let callers: ReadonlyMap<string, Caller> = new Map();
@@ -109,7 +107,7 @@ function revoke(caller: Caller, listeners: Map<Caller, Set<() => void>>, logger:
   for (const end of open) end();
 }
 
-/** Of two with the same key the first has it; a key whose rights stay the same keeps its caller, so that nothing ends for it. */
+/** The first of two equal keys wins. A key whose rights stay the same keeps its caller, so that its connections stay open. */
 function entriesOf(
   content: KeysFile,
   { adminKey, env, logger, hide }: KeySettings,

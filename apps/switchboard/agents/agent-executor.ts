@@ -24,14 +24,14 @@ export interface AgentParts extends ToolParts {
   humanInput: HumanInput;
   memory: TurnMemory;
   builtIn: BuiltInSettings;
-  /** Tools from elsewhere that this agent may use: those of MCP servers, the search in what was said. */
+  /** Tools of MCP servers and plugins that this agent may use. */
   moreTools(agent: string): Tool[];
 }
 
-/** Work may be handed on twice: from the first agent to a second, and from that to a third. */
+/** Delegation depth: from the first agent to a second, and from that to a third. */
 const deepest = 2;
 const toolTimeoutMs = 120_000;
-/** Failures that say nothing about whether the model can be reached. */
+/** Failures that do not count against the model's circuit breaker. */
 const ownFaults: ReadonlySet<string> = new Set([
   'aborted',
   'bad-request',
@@ -39,7 +39,6 @@ const ownFaults: ReadonlySet<string> = new Set([
   'bad-checkpoint',
 ]);
 
-/** An agent of `agents/`, run in this process. */
 export function createAgentExecutor(agent: AgentDefinition, parts: AgentParts): SkillExecutor {
   return {
     agent: agent.name,
@@ -97,7 +96,7 @@ function remember(
   memory.note({ conversationId, agent, requestId, said: content, answered: result.content });
 }
 
-/** Tells what goes on; gives the result when the turn is over. */
+/** Reports progress; returns the result when the turn has ended. */
 function follow(event: TurnEvent, { tell }: SkillContext): SkillResult | undefined {
   switch (event.type) {
     case 'text-delta':
@@ -128,7 +127,7 @@ function usageOf({ usage }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
   return { inputTokens, outputTokens, totalTokens, ...(costUsd !== undefined && { costUsd }) };
 }
 
-/** An agent with an empty whitelist only talks: it may ask a person and delegate, and has no other tool. */
+/** An agent with an empty whitelist may only ask a person and delegate. */
 function toolsOf(
   agent: AgentDefinition,
   request: SkillRequest,
@@ -188,7 +187,7 @@ function delegatesOf(
   });
 }
 
-/** Another agent's work for whoever asked, in the words of a model. */
+/** The delegated request runs on behalf of whoever asked, not in person: its text comes from a model. */
 function delegated(
   { requestId, correlationId, depth, principal = anonymous }: SkillRequest,
   { name }: AgentDefinition,

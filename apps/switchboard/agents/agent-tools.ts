@@ -30,16 +30,13 @@ export interface ToolParts {
   ceremonies: () => readonly Ceremony[];
 }
 
-/** What the tools are made for. */
 interface Work {
   correlationId: string;
   principal?: Principal | undefined;
 }
 
-/** What the tools need to know of the agent that has them. */
 type ToolOwner = Pick<AgentDefinition, 'name' | 'publishes'>;
 
-/** The tools that the whitelist of an agent may name, made for one piece of work. */
 export function whitelistedTools(parts: ToolParts, work: Work, owner: ToolOwner): Tool[] {
   const { name: agent } = owner;
   return [
@@ -85,7 +82,7 @@ function publishEvent({ bus }: ToolParts, work: Work, owner: ToolOwner) {
   });
 }
 
-/** The guarded topics are looked at here once more: the list is not the only thing between a text and them. */
+/** Guarded topics are refused even if `publishes` lists them. */
 function refusalOf(topic: string, { name, publishes }: ToolOwner): string | undefined {
   if (isGuardedTopic(topic))
     return `agents never publish to ${topic}. Only the operator may send orders or inbound messages there; say what you wanted to change, and why.`;
@@ -187,19 +184,17 @@ export interface BuiltInSettings {
   /** The one directory that agents may touch. */
   directory: string;
   shell: 'ask' | 'on' | 'off';
-  /** Where commands find programs. */
   path: string;
 }
 
-/** The agent at work, and for what. */
 interface ToolWork {
   agent: string;
   correlationId: string;
-  /** The operator has turned commands on in the file of the agent. */
+  /** `runCommand` in the agent's file. */
   mayRunCommands: boolean;
 }
 
-/** Files and search in files, all in one directory: what every agent with tools has beside its whitelist; and commands there, for agents whose file says so. */
+/** The tools of every agent beside its whitelist: files in one directory, and commands there if its file allows them. */
 export function builtInTools(
   { directory, shell, path }: BuiltInSettings,
   humanInput: HumanInput,
@@ -230,7 +225,7 @@ function runs({ subject, approve }: ApprovedTool): Tool {
   }) as Tool;
 }
 
-/** Waits for an approval, which is good for one run of this very command. */
+/** Asks for approval, which covers one run of this very command. */
 function asksFirst(
   command: ApprovedTool,
   humanInput: HumanInput,

@@ -28,7 +28,7 @@ interface Alert {
   content: string;
 }
 
-/** Posts what goes wrong to the alert channel, without flooding it. */
+/** Posts errors, drops and incidents to the alert channel, without flooding it. */
 export class AlertingPlugin implements Plugin {
   readonly name = 'alerting';
   readonly after = ['leader'];
@@ -46,7 +46,7 @@ export class AlertingPlugin implements Plugin {
     mountAlerts(app, bus, alertTopic);
   }
 
-  /** Every switchboard counts; the one that leads speaks. */
+  /** Every switchboard counts; only the leader posts. */
   async start({ bus }: PluginContext): Promise<void> {
     const options = { plugin: 'alerting' };
     await bus.subscribe('system.error', (message) => this.#error(message, bus), options);
@@ -60,7 +60,7 @@ export class AlertingPlugin implements Plugin {
 
   async #error(message: Message, bus: Bus): Promise<void> {
     const { source, plugin, error, topic } = fieldsOf(message.payload);
-    // An alert that could not be posted would make the next one.
+    // Otherwise an alert that cannot be posted would cause the next one.
     if (topic === alertTopic) return;
     const key = `${text(source) ?? 'unknown'}:${text(plugin) ?? ''}`;
     const heldBack = this.#errors.pass(key);
@@ -70,7 +70,7 @@ export class AlertingPlugin implements Plugin {
     await this.#post({ key, severity: 'medium', content }, message, bus);
   }
 
-  /** Many drops for the same reason are one problem, and one that somebody has to look at. */
+  /** Many drops for the same reason are one alert. */
   async #dropped(message: Message, bus: Bus): Promise<void> {
     const reason = message.topic.split('.').at(-1) ?? '';
     const { skill, agent, why } = fieldsOf(message.payload);
@@ -108,7 +108,7 @@ function severityOf(given: unknown): Severity {
   return given === 'critical' || given === 'high' || given === 'low' ? given : 'medium';
 }
 
-/** Notices when something comes too often, once for each storm; a storm is over when nothing comes for the whole window. */
+/** Detects storms: true once per storm, which ends when nothing comes for the whole window. */
 class AlertRateLimiter {
   readonly #count: number;
   readonly #windowMs: number;
@@ -121,7 +121,6 @@ class AlertRateLimiter {
     this.#now = now;
   }
 
-  /** True for the one that makes it a storm. */
   notice(key: string): boolean {
     const now = this.#now();
     const known = this.#storms.get(key);
@@ -135,7 +134,6 @@ class AlertRateLimiter {
   }
 }
 
-/** The alerts of the last days, out of the journal of the bus. */
 function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
   const past = describeRoute({ summary: 'Alerts, the newest first' });
   app.get('/api/alerts', past, validate('query', limitQuery), async (context) => {
@@ -152,7 +150,7 @@ function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
   });
 }
 
-/** Lets one through for each key and time, and counts what it held back. */
+/** Lets one event per key and period pass, and counts those it held back. */
 class Throttle {
   readonly #everyMs: number;
   readonly #now: () => number;
@@ -163,7 +161,7 @@ class Throttle {
     this.#now = now;
   }
 
-  /** How many were held back since the last that was let through; undefined when this one is held back too. */
+  /** Returns how many it held back since the last one, or undefined when it holds this one back too. */
   pass(key: string): number | undefined {
     const last = this.#last.get(key);
     const now = this.#now();

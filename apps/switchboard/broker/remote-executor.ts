@@ -22,9 +22,9 @@ import {
 } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
-/** What was agreed with an agent about a conversation. */
+/** Ids by which a remote agent knows a conversation. */
 export interface RemoteMemory {
-  /** Its own id of the conversation, and the task of it that waits for an answer. */
+  /** The agent's context id, and the task that waits for an answer. */
   recall(conversationId: string, agent: string): { contextId?: string; taskId?: string };
   keep(conversationId: string, agent: string, place: { contextId?: string; taskId?: string }): void;
 }
@@ -34,19 +34,17 @@ export interface RemoteParts {
   agent: RemoteAgent;
   skills: readonly OfferedSkill[];
   streaming: boolean;
-  /** Whether the answer arrives after the call. */
+  /** It sends push notifications. */
   pushes: boolean;
-  /** By skill, the agent that goes on with the answer. */
+  /** Skill to the agent that continues with the answer. */
   chain: Readonly<Record<string, string>>;
   findAgent(name: string): SkillExecutor | undefined;
-  /** How long one call may be silent. */
+  /** Limit of silence on one call. */
   timeoutMs: number;
   memory: RemoteMemory;
-  /** Whether it is an approver of `approvers.yaml`, in person. */
   isApprover(principal: Principal): boolean;
 }
 
-/** An agent of another service, reached over A2A. */
 export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
   return {
     agent: parts.agent.name,
@@ -56,7 +54,7 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
       try {
         return await settle(await call(request, context, parts), request, context, parts);
       } catch (error) {
-        // Nothing is wrong with the agent: our own services are not lent to strangers.
+        // Not a failure of the agent: our own services refuse unknown callers.
         if (!(error instanceof RemoteAgentError) || error.code !== 'agent_unknown_caller') throw error;
         return { content: '', error: error.message, taskState: 'rejected' };
       }
@@ -85,7 +83,7 @@ async function call(request: SkillRequest, context: SkillContext, parts: RemoteP
   throw new Error(`The stream of ${agent.name} ended without an end of its task.`);
 }
 
-/** A paired approver's own answer to a task that waits counts as an approval there; what they ask for otherwise does not. */
+/** An approver's own answer to a waiting task counts as approval there; other requests of theirs do not. */
 function answering({ principal }: SkillRequest, { isApprover }: RemoteParts): Principal | undefined {
   return principal !== undefined && isApprover(principal) ? { ...principal, kind: 'approver' } : principal;
 }
@@ -96,7 +94,7 @@ function messageOf(request: SkillRequest, context: SkillContext, parts: RemotePa
   return {
     text: content,
     ...known,
-    // The same when the request comes again, so that the agent can tell.
+    // Stays the same on redelivery, so that the agent can deduplicate.
     messageId: request.chained ? `${requestId}-chained` : requestId,
     metadata: { skillHint: skill, correlationId },
     ...(parts.pushes && context.callback && { push: context.callback }),
@@ -112,7 +110,6 @@ function* framesOf(event: RemoteEvent): Generator<SkillFrame> {
   }
 }
 
-/** A tool call as the other agent reports it. */
 function toolFrameOf(data: unknown): SkillFrame {
   const { toolCallId, name, phase, args, result } = fieldsOf(data);
   const head = { toolCallId: text(toolCallId) ?? '', name: text(name) ?? '' };
@@ -121,7 +118,6 @@ function toolFrameOf(data: unknown): SkillFrame {
   return { type: 'tool-end', ...head, result: said, failed: phase === 'failed' };
 }
 
-/** What a reply means for the request: it is done, goes on with the next agent, or is still under way. */
 async function settle(
   reply: RemoteReply,
   request: SkillRequest,
@@ -133,7 +129,7 @@ async function settle(
   return await goOn(request, result, context, parts);
 }
 
-/** A task that asked back is answered by the next message of the conversation. */
+/** The next message of the conversation answers a task that asked back. */
 function remember(conversationId: string, result: SkillResult, { memory, agent }: RemoteParts): void {
   const { contextId, taskId, taskState } = result;
   const isWaiting = taskState === 'input-required' && taskId !== undefined;
@@ -163,7 +159,7 @@ function failedState(state: RemoteState): SkillState {
   return state === 'canceled' || state === 'rejected' ? state : 'failed';
 }
 
-/** One level of chain: the named agent gets the answer as context. */
+/** Chains are one level deep: the named agent gets the answer as context. */
 async function goOn(
   request: SkillRequest,
   result: SkillResult,

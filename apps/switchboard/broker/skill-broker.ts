@@ -10,15 +10,13 @@ import { createRemoteExecutor, type RemoteMemory } from './remote-executor.ts';
 
 export interface BrokerSettings {
   agents: () => readonly ExternalAgent[];
-  /** Names of agents that are to come: services that start beside this one. */
+  /** Services that start beside this one and will register. */
   expected: () => readonly string[];
-  /** Holds the skills of each card over a restart. */
   store: SkillStore;
   registry: ExecutorRegistry;
   limiter: AgentLimiter;
   timeoutMs: number;
   memory: RemoteMemory;
-  /** Whether it is an approver of `approvers.yaml`, in person. */
   isApprover: (principal: Principal) => boolean;
   logger: Logger;
   client?: A2aClient;
@@ -27,11 +25,11 @@ export interface BrokerSettings {
 
 const cardTimeoutMs = 10_000;
 const heartbeatMs = 60_000;
-/** Before an agent that has not answered since the start is asked again; doubled each time. */
+/** Retry delay for an agent that has not answered since the start; doubles each time. */
 const firstRetryMs = 1000;
 const longestRetryMs = 5000;
 
-/** Registers the agents of `agents.yaml` and `agents.d/`, and asks each for its card every minute. */
+/** Registers the agents of `agents.yaml` and `agents.d/`, and fetches each card every minute. */
 export class SkillBroker {
   readonly #settings: BrokerSettings;
   readonly #client: A2aClient;
@@ -57,7 +55,7 @@ export class SkillBroker {
     this.#closing.abort();
   }
 
-  /** Takes the agents as they are in the files now, and asks for their cards. */
+  /** Registers the agents that the files list now, and fetches their cards. */
   refresh(): void {
     if (this.#closing.signal.aborted) return;
     this.#register();
@@ -123,7 +121,7 @@ export class SkillBroker {
     ]);
   }
 
-  /** An agent that had skills before the restart and is not there yet; the dispatcher lets its work wait. */
+  /** A peer that had skills before the restart and has not started yet: work for it waits. */
   #absent(name: string): SkillExecutor[] {
     const skills = skillsOf([], this.#settings.store.recall<CardSkill>('a2a', name), true);
     if (skills.length === 0) return [];
@@ -139,7 +137,7 @@ export class SkillBroker {
     const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
       client: this.#client,
-      // An agent without a card is spoken to as the contract says, with nothing asked beforehand.
+      // Without a card, the contract's protocol version applies.
       agent: card === undefined ? { ...agent, protocol: '0.3' } : agent,
       skills: skillsOf(skills, offered, card === undefined),
       streaming: card !== undefined && (streaming ?? card.streaming),
@@ -156,10 +154,9 @@ export class SkillBroker {
   }
 }
 
-/** What is used of a skill on a card. */
 type CardSkill = Pick<RemoteCard['skills'][number], 'id' | 'description'>;
 
-/** What the file names always stands and wins; the card adds what it has, or had before the restart. */
+/** Skills of the file win; the card adds others, or those it had before the restart. */
 function skillsOf(
   named: ExternalAgent['skills'],
   offered: readonly CardSkill[],

@@ -15,7 +15,7 @@ export interface CeremonyRunnerSettings {
   leader: Leader;
   store: RunStore;
   ceremonies: () => readonly Ceremony[];
-  /** The name under which this switchboard reads along. */
+  /** Name of the durable subscription. */
   durable: string;
   logger: Logger;
 }
@@ -23,9 +23,9 @@ export interface CeremonyRunnerSettings {
 const limitMs = 10 * 60_000;
 
 /**
- * Leads runs from `ceremony.<id>.execute` to `.completed`. Every switchboard reads along and knows the runs;
- * the one that leads asks the agents, counts their answers and ends what takes too long. All it publishes has an id
- * that follows from the run, so that whoever goes on after a crash repeats nothing.
+ * Runs ceremonies from `ceremony.<id>.execute` to `.completed`. Every switchboard records the runs; the leader asks the
+ * agents, collects answers and ends what takes too long. Message ids derive from the run, so that a new leader repeats
+ * nothing after a crash.
  */
 export class CeremonyRunner {
   readonly #settings: CeremonyRunnerSettings;
@@ -42,7 +42,7 @@ export class CeremonyRunner {
     this.#subscription = await bus.subscribe('ceremony.#', (message) => this.#read(message), options);
   }
 
-  /** Goes on with what runs, or leaves it to others. */
+  /** Continues running ceremonies as leader, or leaves them to the new one. */
   async lead(isLeader: boolean): Promise<void> {
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
@@ -98,7 +98,7 @@ export class CeremonyRunner {
     this.#timers.delete(runId);
   }
 
-  /** Asks everyone who has not been asked yet, and watches the time. */
+  /** Asks all targets (again: their message ids are stable) and starts the timeout. */
   async #drive(run: CeremonyRun): Promise<void> {
     const { bus, clock, store, logger } = this.#settings;
     const ceremony = this.#find(run);
@@ -136,7 +136,7 @@ export class CeremonyRunner {
     await this.#end(run, 'failure', failure.error ?? '');
   }
 
-  /** The first end counts: a second one has the same id and is not delivered again. */
+  /** Only the first end counts: a second one has the same id and is not delivered. */
   async #end(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
     const { bus, clock } = this.#settings;
     const { runId, ceremonyId } = run;
@@ -168,7 +168,6 @@ export class CeremonyRunner {
   }
 }
 
-/** One request for each target, or one for whoever has the skill. */
 function requestsOf({ runId }: CeremonyRun, { id, name, description, skill, targets }: Ceremony): Draft[] {
   const askedOf = targets.length === 0 ? [undefined] : targets;
   return askedOf.map((agent) => ({
@@ -197,7 +196,7 @@ interface TimetableSettings {
   logger: Logger;
 }
 
-/** Begins ceremonies at their times, in UTC, while this switchboard leads. */
+/** Starts ceremonies by their schedules, in UTC, while this switchboard leads. */
 export class Timetable {
   readonly #settings: TimetableSettings;
   #scheduler: Scheduler | undefined;
@@ -221,7 +220,6 @@ export class Timetable {
     this.#scheduler.start();
   }
 
-  /** Takes the ceremonies as their files stand now. */
   refresh(): void {
     const scheduler = this.#scheduler;
     if (scheduler === undefined) return;

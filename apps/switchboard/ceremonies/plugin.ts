@@ -22,7 +22,6 @@ const errors = defineErrors({
 
 const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(50) });
 
-/** Ceremonies: skills that agents perform at set times. */
 export class CeremonyPlugin implements Plugin {
   readonly name = 'ceremonies';
   readonly after = ['leader'];
@@ -115,12 +114,11 @@ export class CeremonyPlugin implements Plugin {
   }
 }
 
-/** With one bus for several switchboards, each reads along under its own name. */
+/** On a shared bus each switchboard needs a durable name of its own. */
 async function durableName({ bus, home }: PluginContext): Promise<string> {
   return bus.status().engine === 'embedded' ? 'ceremonies' : `ceremonies-${await nodeName(home)}`;
 }
 
-/** The ceremonies of the workspace, their runs, and a way to begin one. */
 function mountCeremonies(app: Hono<SwitchboardEnv>, ceremonies: CeremonyPlugin): void {
   const { ceremony_unknown } = errors;
   app.get(

@@ -3,7 +3,6 @@ import type { CeremonyRun, CeremonyRunStatus } from '../api-types.ts';
 
 import { Store } from '../core/store.ts';
 
-/** What one of the agents answered. */
 export interface Answer {
   requestId: string;
   error: string | null;
@@ -19,7 +18,7 @@ const migrations = [
      runId TEXT NOT NULL REFERENCES runs (runId) ON DELETE CASCADE, requestId TEXT NOT NULL, error TEXT, content TEXT NOT NULL,
      PRIMARY KEY (runId, requestId)) STRICT, WITHOUT ROWID;
    CREATE TABLE sightings (ceremonyId TEXT PRIMARY KEY, schedule TEXT NOT NULL, since INTEGER NOT NULL) STRICT;`,
-  // Who started it; rows from before this column have nobody.
+  // Null in rows from before this column.
   `ALTER TABLE runs ADD COLUMN principal TEXT;`,
 ];
 
@@ -33,7 +32,7 @@ export class RunStore extends Store {
     super(path, migrations);
   }
 
-  /** Notes the beginning of a run; says whether it was new. */
+  /** Returns whether the run was new. */
   begin(run: Omit<CeremonyRun, 'endedAt' | 'status' | 'detail'>, principal: Principal): boolean {
     const { runId, ceremonyId, trigger, scheduledAt, startedAt } = run;
     const { changes } = this.write(
@@ -43,7 +42,6 @@ export class RunStore extends Store {
     return changes === 1;
   }
 
-  /** On whose behalf a run was started. */
   principalOf(runId: string): Principal {
     const row = this.one<{ principal: string | null }>('SELECT principal FROM runs WHERE runId = ?', [runId]);
     return decodePrincipal(row?.principal ?? '') ?? anonymous;
@@ -60,7 +58,7 @@ export class RunStore extends Store {
     return this.all<Answer>('SELECT requestId, error, content FROM answers WHERE runId = ?', [runId]);
   }
 
-  /** Records the end; the first one stays. */
+  /** Only the first end is recorded. */
   end(runId: string, status: CeremonyRunStatus, detail: string | null, endedAt: number): void {
     this.write(`UPDATE runs SET status = ?, detail = ?, endedAt = ? WHERE runId = ? AND status = 'running'`, [
       status,
@@ -94,7 +92,7 @@ export class RunStore extends Store {
     return row?.last ?? undefined;
   }
 
-  /** Since when a ceremony has this schedule: times before it were none of its own. */
+  /** Since when the ceremony has this schedule: earlier times do not count as missed. */
   since(ceremonyId: string, schedule: string, now: number): number {
     this.write(
       `INSERT INTO sightings VALUES (?1, ?2, ?3)

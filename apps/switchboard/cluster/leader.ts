@@ -7,7 +7,7 @@ import type { Hono } from 'hono';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 
-/** Whether this switchboard is the leader, which fires schedules for all that share the bus. */
+/** The leader fires schedules for all switchboards that share the bus. */
 export interface Leader {
   isLeader(): boolean;
   /** Asks the store and rejects when another leads by now; concurrent calls share one answer. */
@@ -54,7 +54,7 @@ export class LeaderPlugin implements Plugin, Leader {
     return this.#lease?.token !== undefined;
   }
 
-  /** A question under way may have been answered before its sender asked, so it waits for the one after it. */
+  /** A confirmation under way may predate this call, so this call waits for the next one. */
   confirm(): Promise<number> {
     if (this.#asking === undefined) return this.#ask();
     this.#next ??= this.#asking.then(
@@ -119,7 +119,6 @@ function isNamed(value: unknown): value is { name: string } {
   return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
 }
 
-/** Which switchboard of several this is, and whether it leads. */
 function mountCluster(
   app: Hono<SwitchboardEnv>,
   bus: Bus,

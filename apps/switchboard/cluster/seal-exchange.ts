@@ -16,7 +16,6 @@ import { fieldsOf, text } from '../dispatch/request.ts';
 
 const requestTopic = 'config.sealed.request';
 const helloTopic = 'config.sealed.hello';
-/** Whoever has the key answers at once. */
 const answerMs = 3000;
 const mostAttempts = 3;
 const pauseMs = 500;
@@ -28,8 +27,8 @@ export interface SealExchangeSettings {
 }
 
 /**
- * Lets switchboards on one bus open what the others sealed. A key travels encrypted to the one who asks for it, so that
- * neither the journal nor the live feed ever shows one.
+ * Lets switchboards on one bus open what others sealed. A key travels encrypted for the requester, so that neither the
+ * journal nor the live feed shows it.
  */
 export class SealExchange {
   readonly #settings: SealExchangeSettings;
@@ -38,7 +37,7 @@ export class SealExchange {
     this.#settings = settings;
   }
 
-  /** Answers others, and tells them of its own key, so that they have it when this switchboard is away. */
+  /** Answers requests for keys, and announces its own key so that others have it while this switchboard is away. */
   async start(): Promise<void> {
     const { bus, seal, logger } = this.#settings;
     if (bus.status().engine === 'embedded') return;
@@ -77,7 +76,7 @@ export class SealExchange {
     }
   }
 
-  /** Who does not have the key says nothing. */
+  /** A switchboard without the key stays silent. */
   async #answer({ payload, reply, correlationId }: Message): Promise<void> {
     const { bus, seal } = this.#settings;
     const fields = fieldsOf(payload);

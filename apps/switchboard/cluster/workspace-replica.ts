@@ -11,16 +11,15 @@ const catchUpLimitMs = 30_000;
 
 const topic = 'config.files';
 
-/** A file on its way: the text of one that can hold credentials is sealed. */
+/** A written file; its text is sealed if it can hold credentials. */
 type SharedFile = Omit<WrittenFile, 'text'> & ({ text: string | null } | { sealed: string });
 
-/** Seals texts for the journal and opens those of others. */
 export interface Sealing {
   seal: Pick<Seal, 'seal'>;
   exchange: Pick<SealExchange, 'open'>;
 }
 
-/** With one bus for several switchboards: what a command writes into one workspace is written into all. */
+/** On a shared bus, writes each command's change into every workspace. */
 export class WorkspaceReplica implements Plugin {
   readonly name = 'workspace-replica';
   #log: SharedLog<SharedFile> | undefined;
@@ -57,7 +56,10 @@ export class WorkspaceReplica implements Plugin {
     await this.#log?.catchUp();
   }
 
-  /** Entries come in the same order everywhere, so that all workspaces end alike: an own change that was overwritten is made again. */
+  /**
+   * Entries come in the same order everywhere, so that all workspaces end alike: an own change that another overwrote
+   * is applied again.
+   */
   async #take(file: SharedFile, isOwn: boolean, context: PluginContext): Promise<void> {
     if (!isOwn) this.#overwritten.add(entryOf(file));
     else if (!this.#overwritten.delete(entryOf(file))) return;
@@ -71,7 +73,7 @@ export class WorkspaceReplica implements Plugin {
     return { ...rest, sealed: this.#sealing.seal.seal(text, entryOf(written)) };
   }
 
-  /** Undefined when it cannot be opened: what comes after must not wait. */
+  /** Undefined when it cannot be opened: later entries must not wait for it. */
   async #opened(file: SharedFile, { logger }: PluginContext): Promise<WrittenFile | undefined> {
     if ('text' in file) return file;
     try {
@@ -87,7 +89,7 @@ export class WorkspaceReplica implements Plugin {
   }
 }
 
-/** Each switchboard may call the file of an entry differently. */
+/** File names of an entry may differ between switchboards. */
 function entryOf({ kind, name }: Pick<WrittenFile, 'kind' | 'name'>): string {
   return `${kind}/${name}`;
 }
@@ -100,25 +102,22 @@ async function apply({ kind, name, file, text, by }: WrittenFile, context: Plugi
     if (text === null) await controlPlane.remove(kind, name, note);
     else await controlPlane.writeText(kind, name, text, note);
   } catch (error) {
-    // Trying again would not help, and what comes after must not wait.
+    // A retry would not help, and later entries must not wait.
     logger.error({ err: error, file }, 'failed to apply change of another switchboard');
   }
 }
 
 interface SharedLogSettings<Entry> {
   bus: Bus;
-  /** A journalled topic. */
   topic: string;
-  /** Under which this switchboard keeps its place in the log. */
   durable: string;
-  /** Handles an entry, its own included: all handle them in the same order. */
+  /** Called for every entry, own ones included, in the same order everywhere. */
   onEntry: (entry: Entry, isOwn: boolean) => void | Promise<void>;
 }
 
-/** A log that every switchboard on the bus writes to and reads from where it was. */
+/** A log shared by all switchboards on the bus; each reads on from where it stopped. */
 export class SharedLog<Entry extends object> {
   readonly #settings: SharedLogSettings<Entry>;
-  /** Tells own entries from those of others. */
   readonly #origin = randomUUID();
   readonly #barriers = new Map<string, () => void>();
   #subscription: Subscription | undefined;
@@ -144,7 +143,7 @@ export class SharedLog<Entry extends object> {
     await this.#publish({ entry });
   }
 
-  /** Resolves when everything that was shared so far has been handled here: a mark sent after it has come back. */
+  /** Resolves when everything shared so far has been handled here: a barrier sent after it has come back. */
   async catchUp(): Promise<void> {
     const barrier = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -22,18 +22,18 @@ const migrations = [
    CREATE INDEX changes_by_file ON changes (file, id);`,
 ];
 
-/** Older changes go first. */
+/** The oldest changes are deleted first. */
 const mostChanges = 20_000;
 
 /** Who changed what in the workspace, and when. */
 export class ChangeStore extends Store {
-  /** Stores whole texts, credentials included, so that a change can be undone; only the owner can read the file. */
+  /** Stores whole texts, credentials included, so that changes can be undone: only the owner can read the file. */
   constructor(path: string) {
     makePrivate(path);
     super(path, migrations);
   }
 
-  /** A command that is delivered twice is one change. */
+  /** A redelivered command is one change. */
   add(change: Omit<Change, 'id'>): Change {
     const { at, by, reason, messageId, topic, kind, name, file, before, after, undoes } = change;
     this.write(
@@ -46,12 +46,12 @@ export class ChangeStore extends Store {
     return added;
   }
 
-  /** Takes back an entry whose change did not come about. */
+  /** Deletes the entry of a change that failed. */
   drop(id: number): void {
     this.write('DELETE FROM changes WHERE id = ?', [id]);
   }
 
-  /** What a program records in a file belongs to its last change, so that it can still be undone. */
+  /** What the scheduler records in a file joins its last change, so that this can still be undone. */
   amend(file: string, before: string | null, after: string | null): void {
     this.write(
       `UPDATE changes SET after = ?3 WHERE id = (SELECT max(id) FROM changes WHERE file = ?1) AND after IS ?2`,
@@ -63,7 +63,7 @@ export class ChangeStore extends Store {
     return this.one<Change>('SELECT * FROM changes WHERE id = ?', [id]);
   }
 
-  /** The newest first: of one file or entry when it is named, those before a number when one is given. */
+  /** The newest first; `before` pages back. */
   list(limit: number, { file, kind, name, before }: Wanted = {}): Change[] {
     return this.all<Change>(
       `SELECT * FROM changes WHERE (?2 IS NULL OR file = ?2) AND (?3 IS NULL OR kind = ?3)

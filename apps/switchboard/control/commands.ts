@@ -11,20 +11,19 @@ import {
 import { holdsSecrets, redactEntry, redactText } from './redact.ts';
 import { type Seal, SealKeyMissing } from './seal.ts';
 
-/** Kinds that commands change; schedules have a command of their own. */
+/** Schedules have a command of their own. */
 const commandKinds = ['agent', 'a2a', 'mcp', 'route', 'ceremony'] as const;
 
 export interface CommandSettings {
   bus: Bus;
   controlPlane: ControlPlane;
-  /** Opens the text of an entry that was sealed for the journal. */
   openSealed: (sealed: string, about: string) => Promise<string>;
   logger: Logger;
 }
 
 type Outcome = { success: true; changeId: number | null } | { success: false; error: string; code: string };
 
-/** Carries out `command.agent|a2a|mcp|route|ceremony.upsert|remove` and `command.change.undo`. */
+/** Runs `command.agent|a2a|mcp|route|ceremony.upsert|remove` and `command.change.undo`. */
 export async function startCommands(settings: CommandSettings): Promise<void> {
   for (const kind of commandKinds) {
     await listen(`command.${kind}.*`, `controlPlane-${kind}`, settings, (message) =>
@@ -71,7 +70,7 @@ async function changeEntry(
   throw new ControlPlaneError('record_refused', `${message.topic} is no command; use upsert or remove.`);
 }
 
-/** A text that was refused where it came in did not come along. */
+/** A text that was refused before publishing is not in the message, only the reason. */
 function throwProblem(problem: unknown): void {
   const { code, error } = fieldsOf(problem);
   if (text(error) === undefined) return;
@@ -93,12 +92,12 @@ function noteOf({ id, topic, source, payload }: Message): ChangeNote {
   };
 }
 
-/** A refused command is answered with the reason; a retry would not help. */
+/** A refused command is answered with the reason: a retry would not help. */
 async function outcomeOf(work: () => Promise<number | null>): Promise<Outcome> {
   try {
     return { success: true, changeId: await work() };
   } catch (error) {
-    // Brought again by the bus: the switchboard that has the key may be back by then.
+    // The bus redelivers it: the switchboard that has the key may be back by then.
     if (error instanceof SealKeyMissing) throw error;
     const code = error instanceof ControlPlaneError ? error.code : 'failed';
     return { success: false, error: errorMessage(error), code };
@@ -118,12 +117,12 @@ async function tell(message: Message, outcome: Outcome, bus: Bus, logger: Logger
 
 export type CommandKind = (typeof commandKinds)[number];
 
-/** Makes a message as the journal may hold it. */
+/** Makes a message safe for the journal. */
 export type JournalDraft = (draft: Draft) => Draft;
 
 /**
- * Commands for entries with credentials go on the bus sealed, with a text for readers that has none of them; a text that
- * is refused does not go there at all, but only why.
+ * Seals commands for entries with credentials and adds a redacted text for readers. Of a refused text only the reason
+ * goes on the bus.
  */
 export function createJournalDraft(controlPlane: ControlPlane, seal: Seal): JournalDraft {
   return (draft) => {

@@ -27,30 +27,29 @@ export interface ControlPlaneSettings {
   env: Environment;
 }
 
-/** Who asks for a change, and why. */
+/** Who made a change, and why. */
 export interface ChangeNote {
   actor: string;
   reason?: string;
-  /** Not listed as a change of its own: what a program records for itself, such as when a schedule fired last. */
+  /** Not listed as a change: bookkeeping such as when a schedule fired last. */
   quiet?: boolean;
-  /** The command that asked for it: delivered twice, it is one change. */
+  /** A redelivered command is one change. */
   command?: { id: string; topic: string };
 }
 
-/** One file to write (null removes it). */
 interface Order {
   kind: KindName;
   name: string;
   text: string | null;
   note: ChangeNote;
   undoes?: number;
-  /** What a file that is not there shall be called; otherwise as new files are. */
+  /** The name of a file that does not exist yet; default: as new files are named. */
   file?: string;
-  /** The text that the change was made from: it is refused when another stands there by now, or none. */
+  /** The text that was edited: the change is refused if the file holds another by now. */
   over?: string;
 }
 
-/** A file as it was written; null means that it was removed. */
+/** Null text: the file was removed. */
 export interface WrittenFile {
   kind: KindName;
   name: string;
@@ -60,7 +59,7 @@ export interface WrittenFile {
   by: string;
 }
 
-/** The only writer of the workspace: every change is checked, written whole, and recorded with what was there before. */
+/** The only writer of the workspace: checks every change, writes it atomically, and records what was there before. */
 export class ControlPlane {
   readonly #settings: ControlPlaneSettings;
   readonly #listeners = new Set<(written: WrittenFile) => Promise<void>>();
@@ -70,7 +69,7 @@ export class ControlPlane {
     this.#settings = settings;
   }
 
-  /** Calls back after every change made here, before it is answered; returns a function that stops it. */
+  /** Calls back after every change, before it is answered; returns a function that stops it. */
   onWrite(listener: (written: WrittenFile) => Promise<void>): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -81,12 +80,12 @@ export class ControlPlane {
     return this.writeText(kind, name, stringify(record), note);
   }
 
-  /** The same with the text of the file as it shall stand, comments included. */
+  /** As `write`, with the text of the file, comments included. */
   writeText(kind: KindName, name: string, text: string, note: ChangeNote): Promise<Change> {
     return this.#writes.run(() => this.#carryOut({ kind, name, text, note }));
   }
 
-  /** The same for a text that was made from the one that stands there: what was changed or removed by hand meanwhile stays so. */
+  /** As `writeText`, unless the file was changed or removed meanwhile. */
   editText(
     kind: KindName,
     name: string,
@@ -96,22 +95,20 @@ export class ControlPlane {
     return this.#writes.run(() => this.#carryOut({ kind, name, text: to, note, over: from }));
   }
 
-  /** The text of a file as it stands; null when there is none. */
   async read(kind: KindName, name: string): Promise<string | null> {
     return await this.#current(this.fileOf(kind, name));
   }
 
-  /** The path of an entry's file inside the workspace: as it is called, or as a new one would be. */
+  /** The path of an entry's file in the workspace, existing or new. */
   fileOf(kind: KindName, name: string): string {
     return standingFile(this.#settings.directory, fileOf(kind, name));
   }
 
-  /** Throws with line and reason when a text is not valid for its file. */
   check(kind: KindName, name: string, text: string): void {
     this.#check({ kind, name, text }, this.fileOf(kind, name));
   }
 
-  /** Why a text would be refused; undefined when it would be written. */
+  /** Undefined when the text would be accepted. */
   refusalOf(kind: KindName, name: string, text: string): ControlPlaneError | undefined {
     try {
       const file = this.fileOf(kind, name);
@@ -124,7 +121,7 @@ export class ControlPlane {
     }
   }
 
-  /** Removes an entry; says whether it was there. */
+  /** Returns whether it existed. */
   remove(kind: KindName, name: string, note: ChangeNote): Promise<boolean> {
     return this.#writes.run(async () => {
       const { before } = await this.#carryOut({ kind, name, text: null, note });
@@ -132,7 +129,7 @@ export class ControlPlane {
     });
   }
 
-  /** Brings back what stood before a change, unless the file was changed since. */
+  /** Restores what was there before a change, unless the file was changed since. */
   undo(id: number, note: ChangeNote): Promise<Change> {
     return this.#writes.run(async () => {
       const change = this.#settings.changes.get(id);
@@ -167,7 +164,7 @@ export class ControlPlane {
     return change;
   }
 
-  /** What stands in two files can be changed in neither: what one says would come back when the other goes. */
+  /** An entry in two files cannot be changed: the other file would bring the old text back. */
   async #standing({ kind, name, note, file }: Order): Promise<{ file: string; before: string | null }> {
     const standing = this.fileOf(kind, name);
     if (note.quiet !== true && standsTwice(this.#settings.directory, standing)) throw twice(standing);
@@ -212,7 +209,7 @@ export class ControlPlane {
   }
 }
 
-/** A name that could lead anywhere else is refused before it comes near a path. */
+/** Refuses names that could lead out of the folder. */
 function fileOf(kind: KindName, name: string): string {
   const place: Kind = kinds[kind];
   if ('file' in place) {
@@ -225,7 +222,7 @@ function fileOf(kind: KindName, name: string): string {
   throw new ControlPlaneError('name_refused', words);
 }
 
-/** What can hold credentials is for its owner alone, also where somebody opened it up. */
+/** Files that can hold credentials are made private again on every write. */
 function modeOf(kind: KindName): { mode?: number } {
   return holdsSecrets(kind) ? { mode: privateMode } : {};
 }
@@ -252,7 +249,7 @@ function parsed<T>(parse: () => T): T {
 
 type RegistrarErrorCode = (typeof controlPlaneErrorCodes)[number];
 
-/** A refused change of the workspace; the message says why and what to do. */
+/** The message says why the change was refused and what to do. */
 export class ControlPlaneError extends Error {
   readonly code: RegistrarErrorCode;
 

@@ -5,16 +5,16 @@ import { fieldsOf, text } from '../dispatch/request.ts';
 import { type Kind, kinds } from '../workspace/kinds.ts';
 
 const hidden = '[redacted]';
-/** Maps in which every value may be a credential. */
+/** Every value of these maps may be a credential. */
 const secretMaps: ReadonlySet<string> = new Set(['env', 'headers']);
 const wordsForUnreadable = '# Not shown: it is no valid YAML, and may hold secrets.\n';
 
-/** Whether the files of this kind may hold credentials. */
+/** Whether files of this kind may hold credentials. */
 export function holdsSecrets(kind: string): boolean {
   return kind in kinds && (kinds[kind as keyof typeof kinds] as Kind).confidential === true;
 }
 
-/** The text of such a file without its credentials, all else as it is written; `${VARIABLE}` is none. */
+/** The text without its credentials, all else as written; `${VARIABLE}` is none. */
 export function redactText(source: string): string {
   const document = parseDocument(source, { prettyErrors: false, logLevel: 'silent' });
   if (document.errors.length > 0) return wordsForUnreadable;
@@ -42,12 +42,11 @@ export function redactText(source: string): string {
   }, source);
 }
 
-/** The same for an entry as it was given to the write API. */
 export function redactEntry(entry: unknown): unknown {
   return parse(redactText(stringify(entry)));
 }
 
-/** A message as it may be shown: commands and shared files that older versions, or other programs, put on the bus in full. */
+/** Redacts commands and shared files that older versions or other programs put on the bus in full. */
 export function redactMessage(message: Message): Message {
   const [first, second] = message.topic.split('.');
   const payload = fieldsOf(message.payload);
@@ -69,7 +68,7 @@ export function redactMessage(message: Message): Message {
   return { ...message, payload: { ...payload, entry: { ...entry, text: redactText(content) } } };
 }
 
-/** What stands in place of a value; undefined when it may be shown. */
+/** What to show instead of a value; undefined when it may be shown. */
 function shownValue(key: unknown, node: Node, path: readonly unknown[]): string | undefined {
   if (!isScalar(node)) return undefined;
   const value = String(node.value ?? '');
@@ -98,7 +97,7 @@ function followsSecretFlag(key: unknown, path: readonly unknown[]): boolean {
   return isScalar(before) && /^--?\w/.test(String(before.value)) && isSecretName(String(before.value));
 }
 
-/** A value that names variables only; what stands behind `:-` is a value of its own. */
+/** A value made of variables only; a default behind `:-` may be a credential. */
 function isReference(value: string): boolean {
   const rest = value.replace(/\$\{[A-Za-z_][A-Za-z0-9_]*\}/g, '');
   return rest !== value && /^(?:bearer|basic|token)?\s*$/i.test(rest);

@@ -10,7 +10,7 @@ const cipher = 'aes-256-gcm';
 const ivLength = 12;
 const tagLength = 16;
 
-/** Thrown when a text was sealed with a key that this switchboard does not have. */
+/** Another switchboard sealed the text, and its key is not here. */
 export class SealKeyMissing extends Error {
   readonly id: string;
 
@@ -22,8 +22,8 @@ export class SealKeyMissing extends Error {
 }
 
 /**
- * Seals what may hold credentials, so that the journal of the bus carries it and nobody reads it there. Every switchboard
- * has a key of its own in `seal.json`, and those of others that it has met.
+ * Encrypts what may hold credentials before it goes into the journal. Every switchboard has a key of its own in
+ * `seal.json`, and those of others that it has met.
  */
 export class Seal {
   readonly #path: string;
@@ -48,7 +48,7 @@ export class Seal {
     return this.#file.own;
   }
 
-  /** Only what is opened as the same thing can be opened. */
+  /** Opens only under the same `about`. */
   seal(text: string, about: string): string {
     const iv = randomBytes(ivLength);
     const encryption = createCipheriv(cipher, this.#key(this.ownId), iv).setAAD(Buffer.from(about));
@@ -69,7 +69,7 @@ export class Seal {
     return Object.hasOwn(this.#file.keys, id);
   }
 
-  /** For the exchange between switchboards alone. */
+  /** For `SealExchange` only. */
   keyOf(id: string): string | undefined {
     return this.has(id) ? this.#file.keys[id] : undefined;
   }

@@ -3,14 +3,13 @@ import type { Bus, Message, Subscription } from '@trunkline/bus';
 import { Store } from '../core/store.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
-/** What of a conversation goes to the model again. */
+/** Limits of what goes to the model again. */
 const recalledTurns = 30;
 
 const mostCharacters = 24_000;
 
 const mostTurns = 200;
 
-/** What was said to an agent and what it answered. */
 export interface Turn {
   conversationId: string;
   agent: string;
@@ -26,7 +25,7 @@ export interface TurnQuery {
   limit: number;
 }
 
-/** An agent of another service remembers by ids of its own. */
+/** The ids by which a remote agent knows a conversation. */
 export interface RemotePlace {
   contextId?: string;
   taskId?: string;
@@ -45,13 +44,13 @@ const migrations = [
      PRIMARY KEY (conversationId, agent)) STRICT;`,
 ];
 
-/** Who talks with whom and what was said, stored over restarts; deleted a week after the last message. */
+/** Conversations and their turns; deleted a week after the last message. */
 export class ConversationStore extends Store {
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
   }
 
-  /** The conversation that is under way, by the key of its partners. */
+  /** The open conversation of these partners. */
   talk(key: string): { conversationId: string; agent: string } | undefined {
     return this.one<{ conversationId: string; agent: string }>(
       'SELECT conversationId, agent FROM talks WHERE key = ? AND until > ?',
@@ -59,7 +58,7 @@ export class ConversationStore extends Store {
     );
   }
 
-  /** Goes on with a conversation for so long, or begins one; gives its id. */
+  /** Extends the open conversation or starts one; returns its id. */
   hold(key: string, agent: string, lastsMs: number): string {
     const conversationId = this.talk(key)?.conversationId ?? randomUUID();
     this.write('INSERT OR REPLACE INTO talks (key, conversationId, agent, until) VALUES (?, ?, ?, ?)', [
@@ -71,7 +70,7 @@ export class ConversationStore extends Store {
     return conversationId;
   }
 
-  /** A request that is done again after a restart is one turn. */
+  /** A redelivered request is one turn. */
   addTurn({ conversationId, agent, requestId, said, answered }: Omit<Turn, 'at'>): void {
     this.write(
       'INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at) VALUES (?, ?, ?, ?, ?, ?)',
@@ -79,7 +78,7 @@ export class ConversationStore extends Store {
     );
   }
 
-  /** The newest turns, the oldest of them first. */
+  /** The newest turns, in the order in which they were said. */
   turns({ conversationId, agent, limit }: TurnQuery): Turn[] {
     return this.all<Turn>(
       `SELECT * FROM turns WHERE (?1 IS NULL OR conversationId = ?1) AND (?2 IS NULL OR agent = ?2)
@@ -128,13 +127,12 @@ export function startTurnLog(bus: Bus, store: ConversationStore): Promise<Subscr
   return bus.subscribe('logger.turn.query', handle, { group: 'turn-log', plugin: 'turn-log' });
 }
 
-/** What an agent of this process remembers of a conversation. */
 export interface TurnMemory {
   recall(conversationId: string, agent: string): Turn[];
   note(turn: Omit<Turn, 'at'>): void;
 }
 
-/** Remembers the last turns, as many as fit. */
+/** Recalls as many of the last turns as fit. */
 export function createTurnMemory(store: ConversationStore): TurnMemory {
   return {
     recall: (conversationId, agent) => fitting(store.turns({ conversationId, agent, limit: recalledTurns })),

@@ -3,28 +3,26 @@ import type { Draft } from '@trunkline/bus';
 import { anonymous, handedOn, type Principal } from '@trunkline/identity';
 import { guest } from '../access/caller.ts';
 
-/** A message, or work that is done for somebody. */
 interface Asked {
   readonly principal?: Principal | undefined;
 }
 
-/** On whose behalf a message was published. */
 export function principalOf({ principal }: Asked): Principal {
   return principal ?? anonymous;
 }
 
-/** What an agent or another part does on with a message: for the same principal, who is no longer there in person. */
+/** The principal for what an agent does with a message: the same one, no longer in person. */
 export function onBehalf(asked: Asked, by: string): Principal {
   return handedOn(principalOf(asked), by);
 }
 
-/** What a surface received, for whom it says that it came from. */
+/** Stamps the sender that the surface names as principal. */
 export function fromSurface(draft: Draft): Draft {
   const { interface: surface = 'surface', userId = 'unknown' } = draft.source ?? {};
   return { ...draft, principal: { kind: 'person', id: `${surface}:${userId}`, via: [] } };
 }
 
-/** A schedule has the rights of whoever made it at most: the operator, a key, or nobody. */
+/** A schedule has at most the rights of its maker: the operator, a key, or nobody. */
 export function scheduled(id: string, owner: string | undefined): Principal {
   const own = `schedule:${id}`;
   if (owner === undefined) return { kind: 'service', id: own, via: [] };
@@ -32,7 +30,7 @@ export function scheduled(id: string, owner: string | undefined): Principal {
   return handedOn({ kind: 'agent', id: `key:${owner}`, via: [] }, own);
 }
 
-/** The id of what follows from a message: the same each time, so that a repeated delivery is published once. */
+/** A stable id for what follows from a message, so that redelivery publishes it once. */
 export function derivedId(messageId: string, purpose: string): string {
   return createHash('sha256').update(`${purpose} ${messageId}`).digest('hex').slice(0, 32);
 }

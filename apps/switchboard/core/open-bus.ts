@@ -13,11 +13,9 @@ import type { CoreOptions } from './options.ts';
 
 export interface BusSettings {
   logger?: BusLogger;
-  /** How long the first connection to NATS may take. */
   connectTimeoutMs?: number;
 }
 
-/** What the journal keeps. */
 const durableTopics = [
   ...defaultDurableTopics,
   ...surfaces.flatMap(({ durableTopics = [] }: Surface) => durableTopics),
@@ -28,7 +26,7 @@ const durableTopics = [
   'dispatch.dropped.#',
 ];
 
-/** Opens the bus that the settings choose: on NATS JetStream when NATS_URL is set, else inside this process. */
+/** On NATS JetStream when NATS_URL is set, else inside this process. */
 export async function openBus(options: CoreOptions, shared: BusSettings = {}): Promise<Bus> {
   if (options.natsUrl === undefined || options.natsUrl.length === 0) {
     return createEmbeddedBus({

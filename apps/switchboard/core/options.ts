@@ -17,7 +17,7 @@ import {
   url,
 } from '@trunkline/config';
 
-/** Settings of the switchboard itself; those of the surfaces stand with each surface. */
+/** Each surface declares its own settings. */
 export const coreOptions = {
   port: integer({
     env: 'SWITCHBOARD_PORT',

@@ -96,34 +96,31 @@ function startOrder(plugins: readonly Plugin[]): Plugin[] {
   return [...ordered];
 }
 
-/** What every plugin gets. */
 export interface PluginContext {
   bus: Bus;
   workspace: Workspace;
-  /** The only way to write files of the workspace. */
+  /** The only writer of workspace files. */
   controlPlane: ControlPlane;
-  /** Names the plugin on every line. */
   logger: Logger;
   options: CoreOptions;
-  /** Where variables whose names come from data are read. */
+  /** For variables whose names come from data. */
   env: Environment;
-  /** The directory for data of its own. */
+  /** Where it stores data. */
   home: string;
 }
 
-/** Something that starts and stops on its own: scheduler, ceremonies, surfaces, onboarding. */
 export interface Plugin {
   readonly name: string;
   /** Set for surfaces, which the console map draws. */
   readonly kind?: 'surface';
   /** Names of plugins that start before it and stop after it. */
   readonly after?: readonly string[];
-  /** Why it stays off, naming the variable that switches it on; it is then neither mounted nor started. */
+  /** Why it stays off, with the variable that switches it on; it is neither mounted nor started. */
   readonly off?: string | undefined;
-  /** Adds its routes, before the server listens. What is not under a guarded path (see guards.ts) is public. */
+  /** Adds routes before the server listens. Paths that guards.ts does not list are public. */
   mount?(app: Hono<SwitchboardEnv>, context: PluginContext): void;
-  /** Starts the plugin. When it throws, the rest of the switchboard goes on without it. */
+  /** When it throws, the switchboard runs on without it. */
   start(context: PluginContext): Promise<void>;
-  /** Stops the plugin; called only after a start that did not throw. */
+  /** Called only after a start that succeeded. */
   stop(): Promise<void>;
 }

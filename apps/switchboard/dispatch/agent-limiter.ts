@@ -3,40 +3,37 @@ import type { Load } from '../api-types.ts';
 import type { SkillExecutor, SkillResult } from './executor.ts';
 
 export interface AgentLimits {
-  /** Skills that one agent runs at once. */
   running: number;
-  /** Requests that wait for it in memory; accepted ones beyond that wait in the journal, callers are refused. */
+  /** Requests that wait in memory. Accepted ones beyond that wait in the journal; callers are refused. */
   waiting: number;
-  /** How long work that another agent waits for may wait itself. */
+  /** Limit of the wait for delegated work. */
   delegationWaitMs: number;
 }
 
 interface RunOptions {
-  /** Somebody waits for the answer and may hold a slot here meanwhile: the request waits for `delegationWaitMs` at most. */
+  /** The caller may hold a slot meanwhile: the wait is limited to `delegationWaitMs`. */
   isAwaited?: boolean;
   /** Not accepted yet: refused when too many wait. */
   isRefusable?: boolean;
 }
 
-/** A caller that waits for its answer: counted until `release`, or refused. */
+/** A caller that waits for an answer is counted until `release`. */
 export type Admission = { release: () => void } | { refusal: string };
 
-/** Callers that wait for answers of all agents together. */
+/** Waiting callers of all agents together. */
 const maxCallers = 256;
 
 type Work = (slot: Slot) => Promise<SkillResult>;
 
-/** What one agent does now. */
 interface AgentState {
   limiter: ConcurrencyLimiter;
   breaker: CircuitBreaker;
-  /** Work that was accepted and has not ended: running, waiting or lending its slot. */
+  /** Accepted work that has not ended: running, waiting or lending its slot. */
   accepted: number;
-  /** Callers that wait for their answer. */
   callers: number;
 }
 
-/** Limits what each agent runs at once and how much waits for it, and stops calling an agent that keeps failing. */
+/** Limits concurrency and backlog of each agent, and stops calling one that keeps failing. */
 export class AgentLimiter {
   readonly #agents = new Map<string, AgentState>();
   readonly #limits: AgentLimits;
@@ -48,7 +45,7 @@ export class AgentLimiter {
     this.#now = now;
   }
 
-  /** Runs the work when a slot is free. A request that gets none is answered with a rejected result. */
+  /** Runs the work when a slot is free; without one the result is `rejected`. */
   async run(
     agent: string,
     signal: AbortSignal,
@@ -73,12 +70,12 @@ export class AgentLimiter {
     }
   }
 
-  /** So much is accepted for this agent that more waits in the journal. */
+  /** More work for this agent waits in the journal. */
   isCrowded(agent: string): boolean {
     return this.#isCrowded(this.#stateOf(agent));
   }
 
-  /** Lets a caller in that waits for an answer, or says why it must come again later. */
+  /** Admits a caller that waits for an answer, or says why it must retry later. */
   admit(agent: string): Admission {
     const state = this.#stateOf(agent);
     const { running, waiting } = state.limiter;
@@ -98,9 +95,9 @@ export class AgentLimiter {
   }
 
   /**
-   * The executor for work that another agent waits for. It takes its turn like all other work; whoever waits for it lends
-   * its own slot meanwhile, so that two who wait for each other hold nothing that the other needs. An agent of another
-   * service holds its slot while it asks here again, which nobody can see: hence the limit to the wait.
+   * The executor for delegated work. The delegating agent lends its own slot meanwhile, so that two agents that wait
+   * for each other do not deadlock. A remote agent holds its slot while it calls back, which cannot be seen here: hence
+   * the time limit.
    */
   limited(executor: SkillExecutor): SkillExecutor {
     const { agent } = executor;

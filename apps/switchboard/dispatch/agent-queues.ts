@@ -12,20 +12,20 @@ const builtIn: Record<string, number> = { pr_review: 30_000, bug_triage: 30_000,
 
 const mostKeys = 10_000;
 
-/** Requests that run at once, of all agents together. */
+/** Concurrency of all agents together. */
 export const atOnce = 1024;
 
-/** From so many on, all goes to the queue of its agent: there is always room to hand it on. */
+/** Above this, work goes to the agents' queues, so that the dispatcher always has room. */
 const queuedFrom = 768;
 
-/** Interfaces whose caller waits, and may be an agent that holds a slot here meanwhile. */
+/** Interfaces whose caller waits, and may itself be an agent that holds a slot. */
 const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
 
 export interface AgentQueueSettings {
   bus: Bus;
-  /** Messages of one queue that are handled at once, those that wait for a place of their agent included. */
+  /** Includes messages that wait for a slot of their agent. */
   concurrency: number;
-  /** Gets the request as it was published; `queuedAt` is in milliseconds since 1970. */
+  /** `queuedAt` is in milliseconds since 1970. */
   handle(agent: string, request: Message, delivery: Delivery, queuedAt: number): Promise<void>;
   store: { keepQueue(agent: string): void; queues(): string[] };
   logger: Logger;
@@ -34,8 +34,8 @@ export interface AgentQueueSettings {
 const requestTopic = 'agent.skill.request';
 
 /**
- * A queue in the journal for each agent: what is accepted and cannot be taken on now waits there, as long as it takes,
- * and holds up no other agent's work. Every switchboard on the same bus reads the queues of all agents.
+ * A durable queue for each agent: accepted work waits there as long as it takes, without holding up other agents. Every
+ * switchboard on the bus reads all queues.
  */
 export class AgentQueues {
   readonly #settings: AgentQueueSettings;
@@ -45,14 +45,14 @@ export class AgentQueues {
     this.#settings = settings;
   }
 
-  /** Reads the queues of these agents, and of those that had one before the restart. */
+  /** Also reads the queues that existed before the restart. */
   async start(agents: readonly string[]): Promise<void> {
     await Promise.all(
       [...new Set([...agents, ...this.#settings.store.queues()])].map((one) => this.ensure(one)),
     );
   }
 
-  /** Reads the queue of an agent from now on; one that is new begins empty. */
+  /** Subscribes to the queue of an agent; a new one starts empty. */
   ensure(agent: string): Promise<void> {
     const known = this.#open.get(agent);
     if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export class AgentQueues {
     return opening;
   }
 
-  /** As `ensure`, for agents that are needed only when there is work for them. */
+  /** As `ensure`, without waiting. */
   ensureAll(agents: readonly string[]): void {
     const { logger } = this.#settings;
     for (const agent of agents) {
@@ -77,7 +77,7 @@ export class AgentQueues {
     }
   }
 
-  /** Appends a request to the queue of its agent. The same request is stored once. */
+  /** Appends a request; the same request is stored once. */
   async add(agent: string, { id, correlationId, payload, source, reply }: Message): Promise<void> {
     await this.ensure(agent);
     const draft: Draft = {
@@ -109,7 +109,7 @@ export class AgentQueues {
   }
 }
 
-/** The request as it stood on its own topic. */
+/** Restores the request as it was published. */
 function requestOf({ parentId = '', ...message }: Message): Message {
   return { ...message, id: parentId, topic: requestTopic };
 }
@@ -118,7 +118,7 @@ function topicOf(agent: string): string {
   return `agent.skill.queue.${escapeSegment(agent)}`;
 }
 
-/** Names of durable subscriptions are short and plain; names of agents may be neither. */
+/** Durable names are short and plain; agent names may be neither. */
 function durableOf(agent: string): string {
   const isPlain = /^[A-Za-z0-9_-]{1,50}$/.test(agent);
   return `queue-${isPlain ? agent : createHash('sha256').update(agent).digest('hex').slice(0, 32)}`;
@@ -126,13 +126,13 @@ function durableOf(agent: string): string {
 
 export interface Situation {
   limiter: AgentLimiter;
-  /** Requests that are accepted or running now, besides those from queues. */
+  /** Requests under way, besides those from queues. */
   taken: number;
-  /** When this process began, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   startedAt: number;
 }
 
-/** Why an accepted request waits in the queue of its agent; undefined when it can run. */
+/** Why a request must wait in its agent's queue; undefined when it can run. */
 export function reasonToQueue(
   executor: SkillExecutor,
   dispatch: Dispatch,
@@ -145,12 +145,12 @@ export function reasonToQueue(
   return `${agent} has more to do than it can take on (SWITCHBOARD_EXECUTOR_CONCURRENCY)`;
 }
 
-/** Whoever waited for what was asked before the start is gone. */
+/** Callers from before the start are gone. */
 export function isAwaitedBySomebody({ message }: Dispatch, startedAt: number): boolean {
   return awaitedInterfaces.has(message.source?.interface ?? '') && message.timestamp >= startedAt;
 }
 
-/** Keeps the same skill from being run on the same state of the same thing again at once. */
+/** Keeps a skill from running again at once on the same state of the same thing. */
 export class Cooldowns {
   readonly #until = new BoundedMap<string, number>(mostKeys);
   readonly #env: Environment;
@@ -161,7 +161,7 @@ export class Cooldowns {
     this.#now = now;
   }
 
-  /** Starts the cooldown of the key, or returns why it may not run yet. */
+  /** Starts the cooldown, or returns why the skill may not run yet. */
   take({ skill, repo }: Dispatch): string | undefined {
     const pause = this.#pauseOf(skill);
     if (repo === undefined || pause <= 0) return undefined;

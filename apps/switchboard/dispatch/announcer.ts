@@ -11,7 +11,6 @@ export interface Times {
   endedAt: number;
 }
 
-/** Everything that the dispatcher publishes. */
 export class Announcer {
   readonly #bus: Bus;
   readonly #logger: Logger;
@@ -27,7 +26,7 @@ export class Announcer {
     dispatch: Dispatch,
   ): Promise<void> {
     if (flow === undefined) return;
-    // Who may follow the flows may not read every request.
+    // Readers of flows may not be allowed to read requests.
     const told = { ...flow, requestPreview: undefined };
     await this.#bus.publish(about(dispatch, `flow.item.${event}`, told));
   }
@@ -39,7 +38,7 @@ export class Announcer {
     );
   }
 
-  /** The answer, for whoever waits for this correlation and for the place that the message named. */
+  /** Publishes the answer for the correlation and for the reply topic. */
   async answer(
     dispatch: Dispatch,
     result: SkillResult,
@@ -53,11 +52,11 @@ export class Announcer {
     if (message.reply === undefined) return;
     const said = result.error === undefined ? result.content : `Error: ${result.error}`;
     const draft = about(dispatch, message.reply.topic, { ...payload, content: said });
-    // The same id after a restart, so that the answer is not delivered twice.
+    // A stable id, so that the answer is delivered once.
     await this.#bus.publish({ ...draft, id: derivedId(message.id, purpose) });
   }
 
-  /** What is said to an agent and by it; tools of MCP servers do not talk. */
+  /** Publishes what is said to and by an agent; MCP servers do not talk. */
   async chat(
     direction: 'inbound' | 'outbound',
     dispatch: Dispatch,
@@ -102,7 +101,7 @@ export class Announcer {
     );
   }
 
-  /** Frames are for onlookers: nobody waits for them, and a failure is only logged. */
+  /** Nobody waits for frames: a failure is only logged. */
   frame(dispatch: Dispatch, frame: SkillFrame): void {
     const kind = frame.type === 'progress' ? 'progress' : 'toolframe';
     const topic = `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`;
@@ -113,13 +112,13 @@ export class Announcer {
   }
 }
 
-/** What follows is done for whoever asked, by what an agent said: never in person. */
+/** What follows runs on behalf of whoever asked, never in person: it comes from what an agent said. */
 function about({ message, correlationId }: Dispatch, topic: string, payload: unknown): Draft {
   const principal = onBehalf(message, 'switchboard');
   return { topic, payload, correlationId, parentId: message.id, principal };
 }
 
-/** As JSON carries it, whatever a model or a tool put in. */
+/** Drops what JSON cannot carry. */
 function plain(value: object): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -31,9 +31,8 @@ import {
 import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
 import { type TaskStore, TaskTracker, type TrackedRun, type TrackedTask } from './task-store.ts';
 
-/** Chooses between agents where a test of two is under way. */
+/** Chooses the arm of an A/B test. */
 export interface ArmChooser {
-  /** The agent for this request: the one given, or the other arm of a test. */
   choose(dispatch: Dispatch, executor: SkillExecutor): SkillExecutor;
   note(dispatch: Dispatch, agent: string, success: boolean, durationMs: number): Promise<void>;
 }
@@ -47,32 +46,30 @@ export interface DispatcherSettings {
   tasks: TaskStore;
   arms: ArmChooser;
   skills: SkillStore;
-  /** Requests of one agent that run at once from its queue in the journal. */
+  /** Concurrency of one agent's queue. */
   queueConcurrency: number;
-  /** How long work waits for an executor that has not answered since the start. */
+  /** Limit of the wait for an executor that has not answered since the start. */
   executorWaitMs: number;
-  /** How long one skill may take in this process. */
   timeoutMs: number;
-  /** Where other services tell that a task is over; undefined when they cannot reach this one. */
+  /** Undefined when other services cannot reach this one. */
   callbackUrl: (id: string) => string | undefined;
   logger: Logger;
 }
 
-/** A skill under way. */
 interface Run extends TrackedRun {
   ending: Ending;
-  /** Counts the attempt; called when the agent has a place for it. */
+  /** Counts the attempt; called when the agent has a free slot. */
   begin(): Promise<void>;
 }
 
-/** Sends every skill request to an executor, and always answers. */
+/** Sends every skill request to an executor and always answers. */
 export class Dispatcher {
   readonly #settings: DispatcherSettings;
   readonly #announcer: Announcer;
   readonly #queues: AgentQueues;
   readonly #tracker: TaskTracker;
   readonly #startedAt = Date.now();
-  /** Messages that are being worked on in this process. */
+  /** Ids of messages at work in this process. */
   readonly #live = new Set<string>();
   #taken = 0;
 
@@ -95,12 +92,12 @@ export class Dispatcher {
     registry.onChange(() => this.#queues.ensureAll(agents()));
   }
 
-  /** Whether the task of another service is still followed by the one who asked for it. */
+  /** Whether a run in this process still follows the remote task. */
   isLive({ messageId }: TrackedTask): boolean {
     return this.#live.has(messageId);
   }
 
-  /** Ends a flow whose task went on in another service. */
+  /** Ends the flow of a remote task. */
   async finish({ flowId, message, agent, startedAt }: TrackedTask, result: SkillResult): Promise<void> {
     if (this.#settings.flows.get(flowId)?.status === 'complete') return;
     await this.#settle(flowId, readDispatch(message), agent, result, startedAt);
@@ -123,7 +120,7 @@ export class Dispatcher {
     if (delivery.attempt === 1) await this.#announcer.flow('created', flow, dispatch);
     const found = registry.resolve(dispatch.skill, dispatch.agent);
     if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
-    // A second attempt took its turn before the restart.
+    // A redelivery took its cooldown before the restart.
     const cooling = delivery.attempt === 1 ? cooldowns.take(dispatch) : undefined;
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
     const executor = arms.choose(dispatch, found.executor);
@@ -133,7 +130,7 @@ export class Dispatcher {
     await this.#queues.add(executor.agent, message);
   }
 
-  /** Takes on a request from the queue of an agent, once that agent is there. */
+  /** Runs a queued request once its agent is there. */
   async #handleQueued(queue: string, message: Message, delivery: Delivery, queuedAt: number): Promise<void> {
     const { registry, tasks, executorWaitMs } = this.#settings;
     const dispatch = readDispatch(message);
@@ -150,7 +147,7 @@ export class Dispatcher {
     await this.#begin(flow.id, dispatch, found.executor, delivery);
   }
 
-  /** Tells whoever asked, and leaves the request among the dead letters of the bus. */
+  /** Answers the caller and leaves the request among the dead letters. */
   async #giveUp(flowId: string, dispatch: Dispatch, agent: string): Promise<never> {
     const { flows, executorWaitMs } = this.#settings;
     const error = `${agent} has not answered for ${executorWaitMs / 1000} s (SWITCHBOARD_EXECUTOR_WAIT_MS), so ${dispatch.skill} was not done. The request is among the dead letters: replay it when ${agent} is back.`;
@@ -218,7 +215,7 @@ export class Dispatcher {
       this.#tracker.track(run, { taskId, ...(contextId !== undefined && { contextId }) });
       return;
     }
-    // What the end of the process cut short is done again after the start.
+    // The bus redelivers what the shutdown cut short.
     if (stopping.aborted && result.error !== undefined) throw new Error('The switchboard stopped meanwhile.');
     await this.#settle(flowId, dispatch, executor.agent, result, run.startedAt);
     this.#tracker.end(run);
@@ -234,7 +231,7 @@ export class Dispatcher {
     await this.#announcer.chat('inbound', dispatch, executor, dispatch.content);
   }
 
-  /** A failure is a result too; an executor that does not heed its signal is left behind. */
+  /** Failures become results; an executor that ignores its signal is abandoned. */
   async #execute(run: Run, slot: Slot): Promise<SkillResult> {
     const { executor, dispatch, ending } = run;
     const { timeoutMs, logger } = this.#settings;
@@ -244,7 +241,7 @@ export class Dispatcher {
       const work = executor.execute(dispatch, { ...this.#contextOf(run, signal), slot });
       return await untilAborted(work, signal);
     } catch (error) {
-      // It goes on elsewhere, whatever became of the connection.
+      // The remote task continues without the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
       const words = deadline.isExpired
         ? `${executor.agent} did not finish within ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`

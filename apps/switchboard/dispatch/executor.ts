@@ -3,25 +3,24 @@ import type { Delivery } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 import type { Slot } from '@trunkline/std';
 
-/** How often a task of another service is asked after by somebody who waits for it. */
+/** Poll interval for remote tasks. */
 const pauseMs = 5000;
 
-/** Work for one skill of one agent. */
 export interface SkillRequest {
-  /** The same when the request comes again after a restart. */
+  /** Stable on redelivery. */
   requestId: string;
   skill: string;
-  /** Who must do it; anybody who has the skill when not given. */
+  /** Any agent with the skill when not given. */
   agent?: string;
   content: string;
   correlationId: string;
-  /** What was said before under the same id is remembered. */
+  /** Earlier turns of the same conversation are recalled. */
   conversationId?: string;
-  /** How many agents have handed it on so far. */
+  /** Delegation depth so far. */
   depth: number;
-  /** On whose behalf; nobody known when not given. */
+  /** Anonymous when not given. */
   principal?: Principal;
-  /** It goes on with another agent's answer, so that no further chain follows. */
+  /** Continues another agent's answer: no further chain follows. */
   chained?: boolean;
 }
 
@@ -29,7 +28,7 @@ export interface SkillUsage {
   inputTokens: number;
   outputTokens: number;
   totalTokens: number;
-  /** Dollars, where the price of the model is known. */
+  /** In dollars, where the model's price is known. */
   costUsd?: number;
 }
 
@@ -37,28 +36,26 @@ export type SkillState = 'completed' | 'failed' | 'canceled' | 'rejected' | 'inp
 
 export interface SkillResult {
   content: string;
-  /** Set when it failed: why. */
+  /** Why it failed. */
   error?: string;
   taskState: SkillState;
   taskId?: string;
   contextId?: string;
   usage?: SkillUsage;
-  /** It is the answer of the agent to whom the first one's answer was handed on. */
+  /** The chained agent's answer. */
   chained?: boolean;
-  /** The executor itself could not work, as opposed to work that went wrong. */
+  /** The executor itself failed, as opposed to the work. */
   unavailable?: boolean;
 }
 
-/** What an executor reports while it works. */
 export type SkillFrame =
   | { type: 'progress'; text: string }
-  /** It waits for a person, and waits no more. */
+  /** The skill starts and stops waiting for a person. */
   | { type: 'input-start'; question: string }
   | { type: 'input-end'; answered: boolean }
   | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
   | { type: 'tool-end'; toolCallId: string; name: string; result: string; failed: boolean };
 
-/** A task that another service works on. */
 export interface RemoteTask {
   taskId: string;
   contextId?: string;
@@ -66,12 +63,12 @@ export interface RemoteTask {
 
 export interface SkillContext {
   signal: AbortSignal;
-  /** The agent's slot: lent while the work waits for another agent, released when another service goes on with it. */
+  /** Lent while the work waits for another agent, released when a remote service continues. */
   slot?: Slot;
   tell(frame: SkillFrame): void;
-  /** Keeps a task of another service, so that it is not lost when this process ends meanwhile. */
+  /** Stores a remote task, so that a restart does not lose it. */
   track?(task: RemoteTask): void;
-  /** Where the other service may tell that the task is over. */
+  /** Where the remote service may report the end of the task. */
   callback?: { url: string; token: string };
 }
 
@@ -79,23 +76,22 @@ export interface OfferedSkill {
   name: string;
   description: string;
   keywords: readonly string[];
-  /** Known from before the restart: its executor has not answered yet, so work for it waits in the journal. */
+  /** Known from before the restart; its executor has not answered yet, so work waits in the journal. */
   pending?: boolean;
 }
 
-/** An agent, wherever it runs, as the dispatcher sees it. */
 export interface SkillExecutor {
   readonly agent: string;
   readonly type: 'in-process' | 'a2a' | 'mcp';
   readonly skills: readonly OfferedSkill[];
-  /** A result that is `working` and has a task id goes on elsewhere: it is asked after with `resume`. */
+  /** A `working` result with a task id continues elsewhere; poll it with `resume`. */
   execute(request: SkillRequest, context: SkillContext): Promise<SkillResult>;
   resume?(request: SkillRequest, task: RemoteTask, context: SkillContext): Promise<SkillResult>;
 }
 
 /**
- * What cuts a run short: the bus that will not wait any longer, or that begins to stop while the run waits for a place or
- * for a person, which it does again after the start. Given up when the run is over, as the bus outlives many thousands of them.
+ * Aborts a run when the bus stops waiting for it, or as soon as the bus starts to stop while the run waits for a slot
+ * or a person: it is redelivered after the start. Dispose it with the run, as the bus outlives thousands of them.
  */
 export class Ending implements Disposable {
   readonly #delivery: Delivery;
@@ -113,7 +109,7 @@ export class Ending implements Disposable {
     return this.#cut.signal;
   }
 
-  /** Says that the run waits for a place or a person, or no longer does. */
+  /** Call when the run starts or stops waiting for a slot or a person. */
   waits(isWaiting: boolean): void {
     this.#isWaiting = isWaiting;
     this.#look();
@@ -131,7 +127,7 @@ export class Ending implements Disposable {
   };
 }
 
-/** Runs a skill and stays with it when it goes on elsewhere, for those who need the answer to go on themselves. */
+/** Runs a skill to its end, polling it when it continues elsewhere. */
 export async function runToEnd(
   executor: SkillExecutor,
   request: SkillRequest,

@@ -18,21 +18,21 @@ export interface LongTaskSettings {
   store: TaskStore;
   registry: ExecutorRegistry;
   pollMs: number;
-  /** Whether somebody in this process is listening to it. */
+  /** Whether a run in this process follows it. */
   isLive(task: TrackedTask): boolean;
-  /** Brings the result to those who wait for it. */
+  /** Delivers the result. */
   finish(task: TrackedTask, result: SkillResult): Promise<void>;
   logger: Logger;
 }
 
 export type CallbackOutcome = 'accepted' | 'unknown' | 'forbidden';
 
-/** A task of another service that takes longer is given up. */
+/** Remote tasks are given up after this long. */
 const mostMs = 60 * 60 * 1000;
-/** So many times in a row its agent may be out of reach. */
+/** Consecutive failures to reach the agent. */
 const mostFailures = 10;
 
-/** Asks after tasks of other services until they are over: now and then, when they call back, and after a restart. */
+/** Polls remote tasks until they end: at intervals, on callbacks, and after a restart. */
 export class LongTasks {
   readonly #settings: LongTaskSettings;
   readonly #closing = new AbortController();
@@ -55,7 +55,7 @@ export class LongTasks {
     await Promise.all(this.#polls.values());
   }
 
-  /** The other service says that something happened; what it was is asked of it, not believed. */
+  /** The callback is only a hint: the task's state is fetched, not believed. */
   callBack(id: string, token: string): CallbackOutcome {
     const task = this.#settings.store.get(id);
     if (task === undefined) return 'unknown';
@@ -92,7 +92,7 @@ export class LongTasks {
     this.#failures.delete(task.id);
   }
 
-  /** Undefined while it is still at work, or its agent is out of reach for a while. */
+  /** Undefined while it works, or its agent is out of reach for a while. */
   async #ask(task: TrackedTask, left: number): Promise<SkillResult | undefined> {
     try {
       const result = await this.#resume(task, left);
@@ -135,7 +135,7 @@ function isSame(expected: string, given: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Other services tell here that a task is over. Mounted before the guards: each task has a token of its own instead of a key. */
+/** Remote services report the end of tasks here. Mounted before the guards: each task has a token instead of a key. */
 export function mountCallback(app: Hono<SwitchboardEnv>, tasks: LongTasks): void {
   const description = describeRoute({
     summary: 'Tells that a task of another service has news',

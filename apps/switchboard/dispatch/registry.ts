@@ -12,25 +12,24 @@ const day = 24 * 60 * 60 * 1000;
 
 const keptMs = 30 * day;
 
-/** The longest delay that a timer takes. */
+/** The longest delay of a timer. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export type DropReason = 'no_skill' | 'target_unresolved' | 'cooldown';
 
 export type Resolution = { executor: SkillExecutor } | { reason: DropReason; why: string };
 
-/** Registered executors, grouped by the part of the service that registered them. */
+/** Executors, grouped by the component that registered them. */
 export class ExecutorRegistry {
   readonly #byOwner = new Map<string, readonly SkillExecutor[]>();
   readonly #listeners = new Set<() => void>();
 
-  /** Replaces all executors of one owner. */
   replace(owner: string, executors: readonly SkillExecutor[]): void {
     this.#byOwner.set(owner, executors);
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Calls back after every change; returns how to end that. */
+  /** Calls back after every change; returns a function that stops it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -48,7 +47,7 @@ export class ExecutorRegistry {
     return this.list().flatMap(({ agent, skills }) => skills.map((skill) => ({ agent, skill })));
   }
 
-  /** Who does it: the target, when one is named, must have the skill too. Those that are there go before those to come. */
+  /** A named target must have the skill. Confirmed executors win over pending ones. */
   resolve(skill: string, agent: string | undefined): Resolution {
     const able = this.list().filter(
       (executor) =>
@@ -64,26 +63,25 @@ export class ExecutorRegistry {
   }
 }
 
-/** Whether the skill is only remembered: its executor has not answered since the start. */
+/** Whether the executor has not answered since the start. */
 export function isPending({ skills }: SkillExecutor, skill: string): boolean {
   return skills.some(({ name, pending }) => name === skill && pending === true);
 }
 
-/** Skills whose executor has answered since the start. */
 export function confirmed(skills: readonly OfferedSkill[]): OfferedSkill[] {
   return skills.filter(({ pending }) => pending !== true);
 }
 
 interface ExecutorWait {
-  /** When to give up, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   deadline: number;
-  /** Ends the wait with its reason: the switchboard stops. */
+  /** Aborts the wait with its reason. */
   stopping: AbortSignal;
 }
 
 /**
- * Waits while the executor of a skill is known from before the restart only. Gives it when it has answered, why there is
- * none when it came back without the skill or is no longer configured, and undefined when the time is over.
+ * Waits while the executor of a skill is pending. Resolves to the executor, to why there is none (it came back without
+ * the skill, or is no longer configured), or to undefined at the deadline.
  */
 export async function waitForExecutor(
   registry: ExecutorRegistry,
@@ -101,7 +99,7 @@ export async function waitForExecutor(
   }
 }
 
-/** Who does work from an agent's queue: that agent, or another where it no longer has the skill. */
+/** The agent of the queue, or another if it lost the skill. */
 export function resolveQueued(
   registry: ExecutorRegistry,
   queue: string,
@@ -125,12 +123,12 @@ function nextChange(registry: ExecutorRegistry, timeoutMs: number, stopping: Abo
   });
 }
 
-/** Which part of the service learns the skills: from cards over A2A, or from tools of MCP servers. */
+/** Skills come from A2A cards or MCP servers. */
 type SkillOwner = 'a2a' | 'mcp';
 
 /**
- * The last known skills of executors that say themselves what they can do, and the agents that have a queue in the
- * journal. After a restart it tells work for a skill that is still to come from work that nobody can do.
+ * The last known skills of A2A agents and MCP servers, and the agents that have a queue. After a restart it tells work
+ * for a pending skill from work that nobody can do.
  */
 export class SkillStore extends Store {
   constructor(path: string, now?: () => number) {
@@ -138,7 +136,7 @@ export class SkillStore extends Store {
     this.#sweep();
   }
 
-  /** What was stored last for an executor, in the form in which its owner stored it. */
+  /** In the form in which its owner stored it. */
   recall<Skill>(owner: SkillOwner, agent: string): readonly Skill[] {
     const row = this.one<{ skills: string }>('SELECT skills FROM skills WHERE owner = ? AND agent = ?', [
       owner,
@@ -155,7 +153,6 @@ export class SkillStore extends Store {
     );
   }
 
-  /** Notes that an agent has a queue. */
   keepQueue(agent: string): void {
     this.write(
       `INSERT INTO queues VALUES (?1, ?2) ON CONFLICT DO UPDATE SET usedAt = ?2 WHERE usedAt < ?2 - ${day}`,
@@ -163,12 +160,12 @@ export class SkillStore extends Store {
     );
   }
 
-  /** Agents that have had a queue in the last thirty days, also those that are gone. */
+  /** Agents with a queue in the last thirty days, removed ones included. */
   queues(): string[] {
     return this.all<{ agent: string }>('SELECT agent FROM queues ORDER BY agent').map(({ agent }) => agent);
   }
 
-  /** The bus forgets the cursor of a queue that nobody reads by itself. */
+  /** The bus forgets unread queues by itself. */
   #sweep(): void {
     const before = this.now() - keptMs;
     this.write('DELETE FROM skills WHERE seenAt < ?', [before]);

@@ -9,21 +9,21 @@ interface RepositoryItem {
   sha?: string;
 }
 
-/** A message on `agent.skill.request`, read. */
+/** A parsed message of `agent.skill.request`. */
 export interface Dispatch extends SkillRequest {
   message: Message;
   repo?: RepositoryItem;
-  /** When a webhook brought it in, in milliseconds since 1970. */
+  /** Arrival of the webhook, in milliseconds since 1970. */
   arrivedAt?: number;
-  /** Progress and tool frames are published too. */
+  /** Publish progress and tool frames. */
   stream: boolean;
-  /** Who set it off: the name in `autonomous.outcome`. */
+  /** The actor in `autonomous.outcome`. */
   actor: string;
-  /** Why the router chose this skill, where it did. */
+  /** Why the router chose this skill. */
   routing?: unknown;
 }
 
-/** Reads what was asked; a field of the wrong kind counts as not given. */
+/** A field of the wrong type counts as missing. */
 export function readDispatch(message: Message): Dispatch {
   const payload = fieldsOf(message.payload);
   const agent = text(payload.agent) ?? text(Array.isArray(payload.targets) ? payload.targets[0] : undefined);

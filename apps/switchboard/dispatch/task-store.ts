@@ -7,9 +7,9 @@ import type { FlowStore } from '../flows/flow-store.ts';
 import type { RemoteTask, SkillExecutor } from './executor.ts';
 import type { Dispatch } from './request.ts';
 
-/** A task that another service works on for a request. */
+/** A remote task of a request. */
 export interface TrackedTask {
-  /** Ours: it stands in the address for callbacks. */
+  /** Our id, part of the callback URL. */
   id: string;
   messageId: string;
   flowId: string;
@@ -29,13 +29,13 @@ const migrations = [
      taskId TEXT NOT NULL, contextId TEXT, token TEXT NOT NULL, startedAt INTEGER NOT NULL) STRICT;`,
 ];
 
-/** Tasks of other services that have not ended, stored over restarts. */
+/** Remote tasks that have not ended. */
 export class TaskStore extends Store {
   constructor(path: string) {
     super(path, migrations);
   }
 
-  /** Keeps a task; one that is there already stays as it is. */
+  /** An existing task stays as it is. */
   add({ message, contextId, ...task }: TrackedTask): void {
     this.write(
       `INSERT INTO tasks (id, messageId, flowId, message, agent, taskId, contextId, token, startedAt)
@@ -76,27 +76,25 @@ function fromRow({ message, contextId, ...row }: Row): TrackedTask {
   return { ...row, message: JSON.parse(message) as Message, contextId: contextId ?? undefined };
 }
 
-/** A skill under way that another service may work on. */
 export interface TrackedRun {
   flowId: string;
   dispatch: Dispatch;
   executor: SkillExecutor;
   startedAt: number;
-  /** What a callback of the other service must bring; made when it is first needed. */
+  /** What a callback must present; created on first use. */
   token?: string;
-  /** The task of another service that works on it. */
   task?: RemoteTask;
 }
 
 interface TaskTrackerSettings {
   tasks: TaskStore;
   flows: FlowStore;
-  /** Where other services tell that a task is over; undefined when they cannot reach this one. */
+  /** Undefined when other services cannot reach this one. */
   callbackUrl: (id: string) => string | undefined;
   logger: Logger;
 }
 
-/** Stores the tasks of other services that runs wait for, so that a restart does not lose them. */
+/** Stores the remote tasks of runs, so that a restart does not lose them. */
 export class TaskTracker {
   readonly #settings: TaskTrackerSettings;
 
@@ -109,7 +107,10 @@ export class TaskTracker {
     return url === undefined ? undefined : { url, token: tokenOf(run) };
   }
 
-  /** A task that cannot be stored (the disk is full) is followed on its connection alone, and asked for again when that ends early. */
+  /**
+   * If the task cannot be stored (full disk), only its connection is followed, and the request repeated when that ends
+   * early.
+   */
   tryTrack(run: TrackedRun, task: RemoteTask): void {
     try {
       this.track(run, task);
@@ -134,7 +135,6 @@ export class TaskTracker {
     this.#settings.flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
   }
 
-  /** The run has its result. */
   end({ task, dispatch }: TrackedRun): void {
     if (task !== undefined) this.#settings.tasks.remove(trackId(dispatch));
   }

@@ -25,7 +25,7 @@ const registration = z.object({
   challengerAgentName: z.string().min(1),
 });
 
-/** Compares two agents at a skill: half of the requests go to each until there were enough. */
+/** A/B tests of two agents at a skill: half of the requests go to each until there were enough. */
 export class AbTests implements ArmChooser {
   readonly #store: AbStore;
   readonly #registry: ExecutorRegistry;
@@ -42,7 +42,7 @@ export class AbTests implements ArmChooser {
     return this.#bus.subscribe('skill.ab_test.register', (message) => this.#register(message), options);
   }
 
-  /** The arm follows from the correlation, so that a whole piece of work stays with one agent. */
+  /** Derived from the correlation, so that all of one task goes to one agent. */
   choose({ skill, agent, correlationId }: Dispatch, executor: SkillExecutor): SkillExecutor {
     const test = this.#store.get(skill);
     if (test === undefined || executor.agent !== test.control) return executor;
@@ -97,7 +97,7 @@ function armOf(correlationId: string): 'control' | 'challenger' {
   return first % 2 === 0 ? 'control' : 'challenger';
 }
 
-/** Who succeeds more often, then who is faster; null when neither is ahead. */
+/** By success rate, then speed; null for a draw. */
 function winnerOf({ control, challenger }: { control: ArmFigures; challenger: ArmFigures }): string | null {
   const [left, right] = [control.successRate ?? -1, challenger.successRate ?? -1];
   if (left !== right) return left > right ? control.agent : challenger.agent;
@@ -106,10 +106,9 @@ function winnerOf({ control, challenger }: { control: ArmFigures; challenger: Ar
   return slow < fast ? control.agent : challenger.agent;
 }
 
-/** A comparison of two agents at one skill. */
 interface AbTest {
   skill: string;
-  /** So many runs in all decide it. */
+  /** Total runs that decide it. */
   n: number;
   control: string;
   challenger: string;
@@ -120,18 +119,17 @@ interface ArmFigures {
   agent: string;
   runs: number;
   successes: number;
-  /** Of 0 to 1; null before the first run. */
+  /** From 0 to 1; null before the first run. */
   successRate: number | null;
   meanMs: number | null;
 }
 
-/** The comparisons under way and their runs so far, kept over restarts. */
 export class AbStore extends Store {
   constructor(path: string) {
     super(path, migrations);
   }
 
-  /** Begins a comparison; one of the same skill is given up for it. */
+  /** Replaces a running test of the same skill. */
   begin({ skill, n, control, challenger, startedAt }: AbTest): void {
     this.end(skill);
     this.write('INSERT INTO tests (skill, n, control, challenger, startedAt) VALUES (?, ?, ?, ?, ?)', [
@@ -151,7 +149,7 @@ export class AbStore extends Store {
     return this.all<AbTest>('SELECT * FROM tests ORDER BY skill');
   }
 
-  /** A message that comes again after a restart is one run. */
+  /** A redelivered message is one run. */
   note(skill: string, messageId: string, agent: string, success: boolean, durationMs: number): void {
     this.write(
       'INSERT OR IGNORE INTO runs (skill, messageId, agent, success, durationMs) VALUES (?, ?, ?, ?, ?)',
@@ -179,7 +177,6 @@ export class AbStore extends Store {
   }
 }
 
-/** The comparisons of two agents at a skill that are under way. */
 export function mountExperiments(app: Hono<SwitchboardEnv>, tests: AbTests): void {
   app.get('/api/ab-tests', describeRoute({ summary: 'Comparisons of agents under way' }), (context) =>
     context.json({ success: true, data: tests.list() }),

@@ -6,19 +6,17 @@ export interface FlowQuery {
   since?: number | undefined;
   status?: FlowStatus | undefined;
   limit: number;
-  /** How many of the newest are left out. */
   offset?: number;
 }
 
 interface FlowStart extends FlowOrigin {
   skill: string;
-  /** The text of the request. */
   request: string;
 }
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 const previewLength = 300;
-/** So many take some milliseconds, in which nothing else is done. */
+/** Deleting this many blocks the process for a few milliseconds. */
 const sweptAtOnce = 200;
 /** A turn that calls tools without end must not fill the disk. */
 const mostTraceEntries = 500;
@@ -40,7 +38,7 @@ const migrations = [
 const columns =
   'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, updatedAt';
 
-/** The durable log of what was dispatched, with the trace of each; deleted after seven days. */
+/** Dispatched requests with their traces; deleted after seven days. */
 export class FlowStore extends Store {
   readonly #writes: SharedWrites;
 
@@ -49,12 +47,12 @@ export class FlowStore extends Store {
     this.#writes = new SharedWrites(this.database);
   }
 
-  /** Several writes as one: whole or not at all, and with those of other flows one turn at the file. */
+  /** Several writes in one transaction, shared with those of other flows. */
   together<Result>(writes: () => Result): Promise<Result> {
     return this.#writes.run(writes);
   }
 
-  /** Begins a flow, or goes on with that of the same message after a restart. */
+  /** Opens a flow, or returns that of a redelivered message. */
   open({ messageId, correlationId, skill, request }: FlowStart): Flow {
     const plain = `skill-${correlationId}`;
     const now = this.now();
@@ -75,7 +73,7 @@ export class FlowStore extends Store {
     );
   }
 
-  /** Marks a flow as waiting for a person (an answer, or the replay of a dead letter), or as going on. */
+  /** Blocked: waits for a person's answer, or for the replay of a dead letter. */
   block(id: string, isBlocked: boolean): void {
     this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [
       isBlocked ? 'blocked' : 'active',
@@ -84,7 +82,6 @@ export class FlowStore extends Store {
     ]);
   }
 
-  /** Ends a flow; with an error it ended badly. */
   finish(id: string, error: string | undefined): Flow | undefined {
     return this.one<Flow>(
       `UPDATE flows SET status = 'complete', stage = ?1, completedAt = ?2, durationMs = ?2 - coalesce(startedAt, createdAt),
@@ -119,7 +116,7 @@ export class FlowStore extends Store {
 
   /** The newest first. */
   list({ since = 0, status, limit, offset = 0 }: FlowQuery): Flow[] {
-    // The few that are open are found among all that are not only if the index for them can be seen to fit.
+    // SQLite uses the partial index of open flows only if the query names its condition.
     const open = status === undefined || status === 'complete' ? '' : "AND status <> 'complete'";
     return this.all<Flow>(
       `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2) ${open}
@@ -128,7 +125,7 @@ export class FlowStore extends Store {
     );
   }
 
-  /** Removes some of what is older than seven days; true when there is more of it. */
+  /** Deletes a batch of old flows; true when there is more. */
   sweep(): boolean {
     const { changes } = this.write(
       `DELETE FROM flows WHERE id IN (
@@ -144,7 +141,7 @@ export class FlowStore extends Store {
 }
 
 function previewOf(words: string): string | null {
-  // More than is kept is looked at, as white space goes; all of it may be megabytes.
+  // Looks at more than it keeps, as white space collapses; the whole text may be megabytes.
   const line = words
     .slice(0, 4 * previewLength)
     .replace(/\s+/g, ' ')

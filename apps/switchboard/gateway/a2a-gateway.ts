@@ -20,7 +20,7 @@ export interface GatewayParts {
   limiter: AgentLimiter;
 }
 
-/** The switchboard as one A2A agent: each task is a request for a skill, untargeted ones for the helm's. */
+/** Each A2A task is a skill request; untargeted ones go to the helm. */
 function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Executor {
   return {
     async *execute(request, signal) {
@@ -32,7 +32,7 @@ function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Exec
         yield { type: 'rejected', message: found.error };
         return;
       }
-      // By hand: the loop of the language would end what goes on after a question.
+      // Not `for await`: it would end the generator that continues after a question.
       for (let next = await found.next(); !next.done; next = await found.next()) {
         if (next.value.type !== 'question') yield* eventsOf(next.value);
         else return yield* park(next.value, () => parked.keep(request.task.id, found, ending));
@@ -41,7 +41,7 @@ function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Exec
   };
 }
 
-/** Only what becomes a request of its own needs room; what cannot be done ends the task. */
+/** Only new requests need admission; what cannot be done ends the task. */
 function admitTask(
   { task, metadata, resume }: ExecutionRequest,
   { humanInput, routing, limiter }: GatewayParts,
@@ -54,7 +54,7 @@ function admitTask(
   return admit(target, routing, limiter);
 }
 
-/** Whoever drives the task leaves when it is parked; only then may more come for it. */
+/** The engine releases the task when it is parked; only then may more arrive for it. */
 function* park(question: Answer, keep: () => void): Generator<ExecutionEvent> {
   try {
     yield* eventsOf(question);
@@ -63,7 +63,7 @@ function* park(question: Answer, keep: () => void): Generator<ExecutionEvent> {
   }
 }
 
-/** Hears what comes for a task that was parked before the start. */
+/** Listens for a task that was parked before the start. */
 function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Answers {
   const begin = async () => undefined;
   return (correlationId) => (signal) => listen(bus, { correlationId, signal, begin });
@@ -93,14 +93,14 @@ function answersFor(
   }
   const target = targetOf(text(metadata.agent), text(metadata.skillHint), routing);
   if ('error' in target) return target;
-  // A task whose remote agent asked back goes on as a request of its own.
+  // The answer to a remote agent's question is a request of its own.
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
   const conversationId = `a2a:${task.contextId}`;
   const source = { interface: 'a2a' };
   return askSkill(bus, target, { content, correlationId, conversationId, source, principal, signal });
 }
 
-/** The answer did not count: the task waits on, and says why. */
+/** The answer did not count: says why and keeps waiting. */
 async function* askAgain({ requestId, question }: Question, words: string, going: Answers): Answers {
   yield { type: 'question', question: { requestId, question: `${question}\n${words}` } };
   yield* going;
@@ -145,11 +145,11 @@ export interface A2aServerSettings {
   bus: Bus;
   exchange: Exchange;
   logger: Logger;
-  /** Where others reach the switchboard; known once it listens. */
+  /** Known once it listens. */
   url: () => string;
 }
 
-/** The switchboard as an A2A agent; its skills are those of the agent at the helm. */
+/** The agent card shows the skills of the helm. */
 export function openA2aServer({ options, home, bus, exchange, logger, url }: A2aServerSettings) {
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
@@ -167,7 +167,7 @@ export function openA2aServer({ options, home, bus, exchange, logger, url }: A2a
       skills: helmSkills(routing),
     }),
     ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
-    // The keys of the switchboard are warned about once, with the name of its own variable.
+    // The switchboard warns about its keys itself.
     warnWhenOpen: false,
     logger,
   });

@@ -5,7 +5,7 @@ import type { SkillFrame, SkillResult } from '../dispatch/executor.ts';
 import { isPending } from '../dispatch/registry.ts';
 import type { RoutingDeps } from '../router/decide.ts';
 
-/** Seconds after which a caller that was refused may ask again. */
+/** For the Retry-After header. */
 export const retryAfterSeconds = 5;
 
 interface SkillQuestion {
@@ -13,7 +13,7 @@ interface SkillQuestion {
   question: string;
 }
 
-/** What comes back for a request, in order; `result` is the last. */
+/** Events of a request, in order; `result` is the last. */
 export type Answer =
   | { type: 'frame'; frame: SkillFrame }
   | { type: 'question'; question: SkillQuestion }
@@ -22,11 +22,11 @@ export type Answer =
 export interface Asking {
   correlationId: string;
   signal: AbortSignal;
-  /** Starts the work once all answers can be received. */
+  /** Called once all answers can be received. */
   begin(): Promise<unknown>;
 }
 
-/** Listens to all messages of one correlation until its result arrives. */
+/** Yields all events of a correlation until its result. */
 export async function* listen(
   bus: Bus,
   { correlationId, signal, begin }: Asking,
@@ -69,7 +69,7 @@ export interface SkillTarget {
   skill: string;
 }
 
-/** Asks an agent for a skill over the bus, as every other caller does. */
+/** Requests a skill over the bus. */
 export function askSkill(
   bus: Bus,
   { agent, skill }: SkillTarget,
@@ -90,7 +90,7 @@ export function askSkill(
   return listen(bus, { correlationId, signal, begin });
 }
 
-/** Whom a caller means: the agent and skill that are named, else those of the helm; an error when there is none. */
+/** The named agent and skill, else those of the helm. */
 export function targetOf(
   agent: string | undefined,
   skill: string | undefined,
@@ -105,7 +105,7 @@ export function targetOf(
   return 'reason' in found ? { error: `It cannot be done: ${found.why}.` } : { agent: name, skill: chosen };
 }
 
-/** Lets a caller in that waits for the answer of an agent, or says why not now; nothing is accepted before. */
+/** Admits a caller that waits for the answer, or says why not now; nothing is accepted before. */
 export function admit(
   { agent, skill }: SkillTarget,
   { registry }: Pick<RoutingDeps, 'registry'>,

@@ -15,7 +15,7 @@ type ModelDeps = Omit<GatewayParts, 'humanInput'>;
 
 const { agent_busy } = defineErrors({ agent_busy: [503, ({ message }: { message: string }) => message] });
 
-/** Agents as models: `agent` or `agent/skill`; a request that names none is for the helm. */
+/** Models are `agent` or `agent/skill`; without one the helm answers. */
 export function agentsAsModels(deps: ModelDeps): OpenAiApi {
   const { registry, workspace } = deps.routing;
   return {
@@ -37,7 +37,7 @@ export function agentsAsModels(deps: ModelDeps): OpenAiApi {
   };
 }
 
-/** Text of agents in this process is streamed as it comes, that of others when they are done. */
+/** In-process agents stream text as it comes, others when they are done. */
 async function* answer(
   { id, request, principal, signal }: CompletionCall,
   target: SkillTarget,
@@ -74,7 +74,7 @@ async function* answer(
   }
 }
 
-/** The text alone if there is one message, else the conversation with its roles. */
+/** A single message as plain text, several with their roles. */
 function conversationText({ messages }: CompletionRequest): string {
   const texts = messages
     .map((message) => ({ role: message.role, text: textOf(message) }))

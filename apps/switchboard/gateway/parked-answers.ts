@@ -5,24 +5,23 @@ import type { Answer } from './ask-skill.ts';
 
 export type Answers = AsyncGenerator<Answer, void>;
 
-/** Starts to listen; the signal ends it. */
 type Listen = (signal: AbortSignal) => Answers;
 
-/** What still comes for a task that waits for its caller. */
+/** Events for a task that waits for its caller. */
 export interface Parked {
   answers: Answers;
-  /** The first that is more than a sign of life: an agent that is stopped gives those too. */
+  /** The first event that is not a frame: an agent that is being stopped still sends frames. */
   next: Promise<IteratorResult<Answer, void>>;
   ending: AbortController;
-  /** More came before the caller said anything: the question was answered by another door, or nobody waits any more. */
+  /** The question was answered elsewhere, or nobody waits any more. */
   wentOn: boolean;
 }
 
 const mostParked = 1000;
 
 /**
- * Listens on for tasks whose caller was asked. Anybody may answer an agent's question, at the console or on a surface,
- * and an agent goes on by itself when nobody does: then the task goes on as well, without its caller.
+ * Keeps listening for tasks whose caller was asked. Anybody may answer an agent's question at the console or on a
+ * surface, and an agent continues by itself when nobody does: the task then continues without its caller.
  */
 export class ParkedAnswers {
   readonly #logger: Logger;
@@ -33,7 +32,7 @@ export class ParkedAnswers {
     this.#logger = logger;
   }
 
-  /** From now on tasks can go on. Those that wait since before the start are listened for again. */
+  /** Resumes listening for tasks that waited before the start. */
   attach(engine: Pick<TaskEngine, 'peek' | 'start' | 'list'>, listen: (taskId: string) => Listen): void {
     this.#engine = engine;
     const { tasks } = engine.list({ state: 'input-required', pageSize: 100 });
@@ -54,7 +53,7 @@ export class ParkedAnswers {
     if (this.#parked.size > mostParked && oldest !== undefined) this.take(oldest)?.ending.abort();
   }
 
-  /** Whether a task goes on with what came for it while it waited. */
+  /** Whether the task continued while it waited. */
   wentOn(taskId: string): boolean {
     return this.#parked.get(taskId)?.wentOn === true;
   }

@@ -26,18 +26,17 @@ const askBody = z.object({
 
 const answerBody = z.object({ requestId: z.string(), answer: z.string().min(1).max(100_000) });
 
-/** How long an agent waits for a person at a stretch. */
+/** How long an agent waits for a person in one call. */
 export const askLimitMs = 110_000;
 
 const outcomes = ['accepted', 'unknown', 'answered-already', 'not-allowed', 'unclear'] as const;
 export type AnswerOutcome = (typeof outcomes)[number];
 
-/** Where an answer goes that was given at a switchboard that does not know the question. */
+/** For answers given at a switchboard that does not know the question. */
 const givenTopic = 'agent.input.given';
-/** Whoever knows the question answers at once. */
 const elsewhereMs = 3000;
 
-/** Asks people the questions of agents and returns their answers; both outlive a restart. */
+/** Brings agents' questions to people; questions and answers survive a restart. */
 export class HumanInput {
   readonly #store: QuestionStore;
   readonly #bus: Bus;
@@ -50,12 +49,12 @@ export class HumanInput {
     this.#rules = rules;
   }
 
-  /** Starts to receive answers given at other switchboards on this bus. */
+  /** Receives answers given at other switchboards on this bus. */
   async start(): Promise<void> {
     await this.#bus.subscribe(givenTopic, (message) => this.#hear(message), { plugin: 'questions' });
   }
 
-  /** The answer, or undefined when none came in time: the question then stays open. The same question is asked once. */
+  /** Undefined when no answer came in time; the question stays open. The same question is asked once. */
   ask(
     correlationId: string,
     text: string,
@@ -65,7 +64,7 @@ export class HumanInput {
     return this.#answerTo(this.#open(correlationId, text, false), timeoutMs, signal);
   }
 
-  /** Asks for approval, which only some may give. Each answer is used once. */
+  /** Only approvers may answer; each answer is used once. */
   async askApproval(
     correlationId: string,
     text: string,
@@ -96,7 +95,7 @@ export class HumanInput {
     return await answer;
   }
 
-  /** Accepts an answer, also for a question of another switchboard on this bus. */
+  /** Also answers questions of other switchboards on this bus. */
   async answer(requestId: string, answer: string, by: Principal): Promise<AnswerOutcome> {
     const outcome = await this.#answerHere(requestId, answer, by);
     if (outcome !== 'unknown' || this.#bus.status().engine === 'embedded') return outcome;
@@ -107,7 +106,7 @@ export class HumanInput {
     return this.#rules.mayApprove(principal);
   }
 
-  /** Where an approval can be given, for those who may not give it. */
+  /** Tells where an approval can be given. */
   whereToApprove(): string {
     return this.#rules.where();
   }
@@ -148,7 +147,7 @@ export class HumanInput {
     return 'accepted';
   }
 
-  /** Why an answer does not count, however it comes: only some may approve, and only with a plain yes or no. */
+  /** Only approvers may approve, with a plain yes or no, whatever way the answer comes. */
   refusalOf({ approval }: Question, answer: string, by: Principal): 'not-allowed' | 'unclear' | undefined {
     if (!approval) return undefined;
     if (!this.#rules.mayApprove(by)) return 'not-allowed';
@@ -183,24 +182,21 @@ export class HumanInput {
 }
 
 export interface ApprovalRules {
-  /** Whether an answer of theirs approves. */
   mayApprove(principal: Principal): boolean;
-  /** Whether it is a person on a surface whom the operator paired, in person. */
+  /** A person of `approvers.yaml`, in person. */
   isApprover(principal: Principal): boolean;
-  /** Where it can be approved, for those who may not. */
   where(): string;
 }
 
 interface ApprovalSettings {
   access: Pick<OperatorAccess, 'isOpen'>;
-  /** Of `approvers.yaml`. */
   approvers: () => readonly string[];
   url: () => string;
 }
 
 /**
- * Only the operator approves what an agent wants to run, or a person on a surface whom the operator paired. Nobody else
- * does: not a peer, a model or a schedule, and not what one of these hands on for somebody who might.
+ * Only the operator and paired persons on surfaces approve what an agent wants to run: no peer, model or schedule, nor
+ * what these hand on for somebody who may.
  */
 export function createApprovalRules({ access, approvers, url }: ApprovalSettings): ApprovalRules {
   const isApprover = ({ kind, id, via }: Principal) =>
@@ -216,7 +212,6 @@ export function createApprovalRules({ access, approvers, url }: ApprovalSettings
   };
 }
 
-/** Lets an agent ask a person in the middle of its work. */
 export function createAskHuman(humanInput: HumanInput, correlationId: string, { tell }: SkillContext): Tool {
   return defineTool({
     name: 'ask_human',
@@ -233,7 +228,6 @@ export function createAskHuman(humanInput: HumanInput, correlationId: string, { 
   }) as Tool;
 }
 
-/** Questions to people: asking, answering, and what waits. */
 export function mountHuman(app: Hono<SwitchboardEnv>, humanInput: HumanInput): void {
   const ask = describeRoute({
     summary: 'Asks a person and waits up to 110 s; ask the same again to go on waiting',

@@ -8,7 +8,7 @@ const migrations = [
   `CREATE TABLE questions (
      requestId TEXT PRIMARY KEY, correlationId TEXT NOT NULL, question TEXT NOT NULL, askedAt INTEGER NOT NULL,
      answer TEXT, answeredAt INTEGER, UNIQUE (correlationId, question)) STRICT;`,
-  // An approval is no question of the same words: whoever may answer the one may not answer the other. It is used once.
+  // An approval differs from a question of the same words: not everybody may answer it. It is used once.
   `CREATE TABLE asked (
      requestId TEXT PRIMARY KEY, correlationId TEXT NOT NULL, question TEXT NOT NULL, askedAt INTEGER NOT NULL,
      answer TEXT, answeredAt INTEGER, answeredBy TEXT, approval INTEGER NOT NULL, usedAt INTEGER) STRICT;
@@ -21,16 +21,16 @@ const migrations = [
 const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval';
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** An answer is there for whoever asks again; a question that nobody answered for so long is nobody's any more. */
+/** Answers stay for whoever asks again. */
 const keptMs = { answered: 7 * dayMs, open: 30 * dayMs };
 
-/** Questions to people, stored until they are answered and for a week after. */
+/** Questions to people; deleted a week after the answer. */
 export class QuestionStore extends Store {
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
   }
 
-  /** The question of this correlation: the one that was asked before, or a new one. */
+  /** Returns the existing question of this correlation, or a new one. */
   open(asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval'>): Question {
     const { requestId, correlationId, question } = asked;
     const approval = Number(asked.approval);
@@ -54,20 +54,20 @@ export class QuestionStore extends Store {
     return this.write(sql, [answer, this.now(), by, requestId]).changes > 0;
   }
 
-  /** Marks the answer as used, so that the same question is asked again. Returns whether it had not been used before. */
+  /** Marks the answer as used, so that the question can be asked again. Returns whether it was unused. */
   use(requestId: string): boolean {
     const sql = 'UPDATE questions SET usedAt = ? WHERE requestId = ? AND usedAt IS NULL';
     return this.write(sql, [this.now(), requestId]).changes > 0;
   }
 
-  /** What waits for an answer, the oldest first. */
+  /** The oldest first. */
   pending(): Question[] {
     return this.all<Row>(`SELECT ${columns} FROM questions WHERE answer IS NULL ORDER BY askedAt`).map(
       questionOf,
     );
   }
 
-  /** Removes what was answered a week ago, or asked in vain a month ago. */
+  /** Deletes questions answered a week ago, or open for a month. */
   sweep(): void {
     this.write('DELETE FROM questions WHERE answeredAt < ? OR askedAt < ?', [
       this.now() - keptMs.answered,

@@ -15,29 +15,28 @@ export interface SurfaceQuestionSettings {
   logger: Logger;
 }
 
-/** Where a question is put: who may answer there, and the topic that leads there. */
+/** Where a question is asked. */
 interface Place {
   interface: string;
   channelId: string;
-  /** Undefined where anybody in the channel may answer. */
+  /** Undefined: anybody in the channel may answer. */
   userId: string | undefined;
   topic: string;
 }
 
-/** A question that was put somewhere. */
 interface Put extends Place {
   correlationId: string;
-  /** It asks for leave, which whoever was asked may not be able to give. */
+  /** The person asked may not be allowed to approve. */
   approval: boolean;
 }
 
 const mostWaiting = 1000;
 const looksBack = 50;
 
-/** Asks the questions of agents on the surface where their people are, and reads the reply there as the answer. */
+/** Asks agents' questions on the surface of the conversation, and reads the next reply there as the answer. */
 export class SurfaceQuestions {
   readonly #settings: SurfaceQuestionSettings;
-  /** The questions that wait, by where they were put; the newest is answered first. */
+  /** By request id; the newest question is answered first. */
   readonly #waiting = new BoundedMap<string, Put>(mostWaiting);
 
   constructor(settings: SurfaceQuestionSettings) {
@@ -55,7 +54,7 @@ export class SurfaceQuestions {
     await bus.subscribe('agent.input.response.#', forget, { plugin: 'questions' });
   }
 
-  /** Takes a message for the answer to a question that was put where it comes from; false when there is none. */
+  /** Reads a message as the answer to a question asked there; false when there is none. */
   async take(message: Message): Promise<boolean> {
     const { source, payload } = message;
     const content = text(fieldsOf(payload).content);
@@ -68,8 +67,8 @@ export class SurfaceQuestions {
   }
 
   /**
-   * A plain yes or no where one approval waits. An approver may give it who was not asked themselves; others are told
-   * who may, if they were asked. Whatever else they say goes on to the agent.
+   * Takes a plain yes or no where one approval waits. An approver may answer though somebody else was asked; others who
+   * were asked are told who may. Anything else goes to the agent.
    */
   async #takeApproval(message: Message, answer: string): Promise<boolean> {
     const { humanInput } = this.#settings;
@@ -106,7 +105,7 @@ export class SurfaceQuestions {
     await this.#settings.bus.publish({
       topic: place.topic,
       payload: { content: `Question: ${question}`, requestId },
-      // The same each time, so that a question that is asked again after a restart is put once.
+      // Stable, so that a repeated question is posted once.
       id: derivedId(requestId, 'question'),
       correlationId,
     });
@@ -138,7 +137,7 @@ function isAt(place: Place, source: NonNullable<Message['source']>): boolean {
   return place.interface === source.interface && place.channelId === source.channelId;
 }
 
-/** With the person who asked, else in the channel of the project that it is about. */
+/** With the requester, else in the channel of the project. */
 function placeOf(messages: readonly Message[]): Place | undefined {
   return (
     messages.map(origin).find((place) => place !== undefined) ??
@@ -158,7 +157,7 @@ function origin({ topic, source, reply }: Message): Place | undefined {
   };
 }
 
-/** The channel of the project that a request is about, where its surface can be written to. */
+/** The channel of the request's project, if its surface can be written to. */
 function projectChannel({ topic, payload }: Message): Place | undefined {
   if (topic !== 'agent.skill.request') return undefined;
   const { platform, channelId } = fieldsOf(fieldsOf(payload).project);

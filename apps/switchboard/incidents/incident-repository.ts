@@ -28,12 +28,11 @@ const resolution = z.object({ resolutionNote: z.string().max(20_000).optional() 
 export type NewIncident = Pick<Incident, 'title' | 'severity'> &
   Partial<Pick<Incident, 'description' | 'affectedProjects' | 'assignee'>>;
 
-/** The incidents of `incidents.yaml`: reads, reports and resolves them. */
 export class IncidentRepository {
   readonly #workspace: Workspace;
   readonly #controlPlane: ControlPlane;
   readonly #bus: Bus;
-  /** What was written last, until the workspace has read it. */
+  /** The last write, until the workspace has read it. */
   #written: readonly Incident[] | undefined;
   /** One change at a time: each is made from the list as the last one left it. */
   readonly #changes = new Mutex();
@@ -93,7 +92,6 @@ export class IncidentRepository {
   }
 }
 
-/** The incidents of `incidents.yaml`. */
 export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRepository): void {
   app.get('/api/incidents', describeRoute({ summary: 'All incidents' }), (context) =>
     context.json({ success: true, data: incidents.list() }),

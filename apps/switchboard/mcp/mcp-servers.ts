@@ -9,7 +9,6 @@ import type { McpServer } from '../workspace/schema/agent.ts';
 export interface McpServersOptions {
   servers: () => readonly McpServer[];
   registry: ExecutorRegistry;
-  /** Stores the tools of each server over a restart. */
   store: SkillStore;
   logger: Logger;
 }
@@ -39,22 +38,22 @@ export class McpServers {
     });
   }
 
-  /** Registers the tools that servers offered before the restart; `refresh` connects to them. */
+  /** Registers tools known from before the restart; `refresh` connects. */
   restore(): void {
     this.#clients.add(this.#enabled());
   }
 
-  /** Connects to the servers as the files name them now. */
+  /** Connects to the servers of the files. */
   refresh(): Promise<void> {
     return this.#clients.configure(this.#enabled());
   }
 
-  /** Why a server cannot be used now; `stderr` is for the operator alone. */
+  /** Only the operator may see `stderr`. */
   failureOf(name: string): Pick<McpClient, 'error' | 'stderr'> {
     return this.#clients.get(name) ?? { error: undefined, stderr: undefined };
   }
 
-  /** The tools that an agent of this process may use in its turns. */
+  /** Tools granted to an in-process agent. */
   toolsFor(agent: string): Tool[] {
     return [...this.#clients].filter(({ server }) => isGranted(server, agent)).flatMap(toTools);
   }
@@ -85,17 +84,17 @@ export class McpServers {
   }
 }
 
-/** Connects once and lists the tools that the entry lets through. */
+/** Connects once and lists the allowed tools. */
 export function probeServer(server: McpServer): Promise<McpTool[]> {
   return probeMcpServer(server, shared);
 }
 
-/** Community servers are off until the operator enables them; others are on unless the operator disables them. */
+/** Community servers are off by default, others on. */
 export function isEnabled({ trust, enabled }: McpServer): boolean {
   return enabled ?? trust !== 'community';
 }
 
-/** Agents have the tools of servers that name them (or `*`) under grants; those of built-in servers without grants all have. */
+/** `grants` lists agents or `*`; without it, all agents have the tools of built-in servers. */
 export function isGranted({ trust, grants }: McpServer, agent: string): boolean {
   if (grants === undefined) return trust === 'builtin';
   return grants.includes(agent) || grants.includes('*');
@@ -130,7 +129,6 @@ function argumentsOf({ content }: SkillRequest): Record<string, unknown> {
   try {
     return fieldsOf(JSON.parse(content));
   } catch {
-    // No JSON, so it is plain text.
     return { input: content };
   }
 }

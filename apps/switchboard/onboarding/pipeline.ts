@@ -6,7 +6,6 @@ import { derivedId } from '../core/messages.ts';
 
 const channel = z.string().optional();
 
-/** The request to bring a project online. */
 const onboardSchema = z.object({
   slug: z
     .string('slug is required')
@@ -30,13 +29,11 @@ export interface OnboardResult {
   /** The last step that ran. */
   step: StepName;
   status: 'onboarded' | 'rejected';
-  /** Why it was rejected. */
   code?: 'invalid' | 'in_flight';
   slug: string | null;
   github: string | null;
   summary: string;
   steps: Steps;
-  /** For people. */
   content: string;
 }
 
@@ -44,14 +41,13 @@ export interface PipelineSettings {
   bus: Bus;
   webhook: WebhookSettings;
   folder: () => FolderSettings;
-  /** The agents of a project that names none. */
   defaultAgents: () => string[];
   logger: Logger;
 }
 
 const stepMs = 30_000;
 
-/** Brings a project online in five steps; running it again for the same project is safe. */
+/** Brings a project online in five steps; repeating it is safe. */
 export class OnboardingPipeline {
   readonly #settings: PipelineSettings;
   readonly #inFlight = new Set<string>();
@@ -98,7 +94,7 @@ export class OnboardingPipeline {
     return onboarded(request, steps);
   }
 
-  /** A failure is recorded, and the pipeline goes on. */
+  /** Records a failure; the pipeline continues. */
   async #attempt(
     step: StepName,
     stopping: AbortSignal,
@@ -193,7 +189,7 @@ function rejected(
 
 type StepName = 'validate' | 'github_webhook' | 'drive_folder' | 'bus_notify' | 'reply';
 
-/** How one step went; `skip` says why and `error` what failed. */
+/** The outcome of a step. */
 type StepResult =
   | { status: 'ok'; detail?: string }
   | { status: 'skip'; reason: string }
@@ -201,9 +197,8 @@ type StepResult =
 
 type Steps = Partial<Record<StepName, StepResult>>;
 
-/** The code host, as far as onboarding needs it. */
 export interface Repositories {
-  /** Undefined when it can be used; else why not, naming the variable. */
+  /** Why it cannot be used, with the variable. */
   readonly off: string | undefined;
   /** Registers the webhook unless that address has one already. */
   ensureWebhook(
@@ -213,10 +208,9 @@ export interface Repositories {
   ): Promise<'created' | 'exists'>;
 }
 
-/** The cloud suite, as far as onboarding needs it. */
 export interface Folders {
   readonly off: string | undefined;
-  /** The folder of that name, made if there is none. */
+  /** Creates the folder unless it exists. */
   ensureFolder(
     name: string,
     parentId: string,

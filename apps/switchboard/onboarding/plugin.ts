@@ -22,7 +22,7 @@ export interface OnboardingDeps {
   folders: Folders | undefined;
 }
 
-/** Brings projects online: on the bus, over HTTP, from chat and from the code host. */
+/** Onboards projects on request from the bus, HTTP, chat and the code host. */
 export function createOnboarding({ repositories, folders }: OnboardingDeps): Plugin {
   let subscription: Subscription | undefined;
   return {
@@ -49,7 +49,6 @@ export function createOnboarding({ repositories, folders }: OnboardingDeps): Plu
   };
 }
 
-/** Brings a project online and waits for the result. */
 function mountOnboard(app: Hono<SwitchboardEnv>, bus: Bus): void {
   const about = describeRoute({ summary: 'Brings a project online', errors: [errors.onboard_slow] });
   app.post('/api/onboard', about, async (context) => {

@@ -13,7 +13,7 @@ const requestSchema = z.looseObject({
 
 type Receipt = { state: 'sent' } | { state: 'failed'; error: string };
 
-/** Longer than a surface tries. */
+/** Longer than a surface retries. */
 const receiptMs = 5 * 60_000;
 const atOnce = 32;
 

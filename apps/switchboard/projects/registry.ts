@@ -11,18 +11,16 @@ import { Poller } from '../core/timers.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/problems.ts';
 
-/** A project of the organisation, as the project registry lists it. */
 export interface Project {
   id: string;
   name: string;
   slug: string;
-  /** Where it lies in the file system. */
+  /** In the file system. */
   path: string;
   github?: { owner: string; repo: string };
   defaultBranch: string;
 }
 
-/** The projects as they are known now. */
 export interface ProjectDirectory {
   list(): readonly Project[];
 }
@@ -38,7 +36,7 @@ const entry = z.looseObject({
   defaultBranch: z.string().min(1).optional(),
 });
 
-/** The list may stand alone, or under `projects` in what the registry calls its settings. */
+/** The list alone, or under `projects` at one of these places. */
 const answer = z.union([
   z.array(entry),
   z.looseObject({ projects: z.array(entry) }).transform(({ projects }) => projects),
@@ -48,14 +46,13 @@ const answer = z.union([
   z.looseObject({ data: z.looseObject({ projects: z.array(entry) }) }).transform(({ data }) => data.projects),
 ]);
 
-/** Where the list comes from: the address of a registry, or what this switchboard compiles itself. */
 export type ProjectSource = (signal: AbortSignal) => Promise<unknown>;
 
 export interface RegistryState {
   projects: readonly Project[];
-  /** When the list was read last, in milliseconds since 1970; null before the first time. */
+  /** In milliseconds since 1970; null before the first time. */
   readAt: number | null;
-  /** Why the last poll failed; null when it did not. */
+  /** Why the last poll failed. */
   error: string | null;
 }
 
@@ -63,7 +60,7 @@ const pollEveryMs = 5 * 60_000;
 const timeoutMs = 15_000;
 const largestBytes = 20 * 1024 * 1024;
 
-/** The projects of the organisation, asked for every five minutes; the last good list stays, also over a restart. */
+/** Polls the projects every five minutes; the last good list stays, also over a restart. */
 export class ProjectRegistry implements Plugin, ProjectDirectory {
   readonly name = 'projects';
   readonly after = ['project-sync'];
@@ -140,7 +137,7 @@ export class ProjectRegistry implements Plugin, ProjectDirectory {
   }
 }
 
-/** The list at the address of PROJECT_REGISTRY_URL. */
+/** Fetches PROJECT_REGISTRY_URL. */
 export function remoteSource(url: string): ProjectSource {
   return async (signal) => {
     const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -170,7 +167,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Reads what the registry answered; what is left out of an entry follows from the rest. Throws when there is no list in it. */
+/** Derives missing fields of an entry from the others. Throws when there is no list. */
 export function readProjects(body: unknown): Project[] {
   const parsed = answer.safeParse(body);
   if (!parsed.success)
@@ -220,7 +217,6 @@ function slugOf(name: string): string {
     .replace(/^-+|-+$/g, '') as string;
 }
 
-/** The list of projects as it was read last, and how the last attempt went. */
 function mountProjects(app: Hono<SwitchboardEnv>, registry: { state(): RegistryState }): void {
   app.get('/api/projects', describeRoute({ summary: 'The projects of the registry' }), (context) => {
     const { projects, readAt, error } = registry.state();

@@ -12,13 +12,11 @@ import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/problems.ts';
 
 export interface SyncSettings {
-  /** The organisation whose repositories are looked through. */
   organisation: string | undefined;
   /** Repositories with this topic are projects. */
   topic: string;
   /** Repositories (`owner/repo`) that are projects in any case. */
   base: readonly string[];
-  /** Base address of the code host's API. */
   apiUrl: string;
   token: string | undefined;
 }
@@ -47,8 +45,8 @@ const repository = z.looseObject({
 });
 
 /**
- * Compiles the list of projects every fifteen minutes: the organisation's repositories with the topic, and the base set.
- * The list stands in `registry/projects.json` and is served at `/api/settings/global`, for this and other registries.
+ * Compiles the list of projects every fifteen minutes: the organisation's repositories with the topic, and the base
+ * set. Stores it in `registry/projects.json` and serves it at `/api/settings/global`.
  */
 export class ProjectSync implements Plugin {
   readonly name = 'project-sync';
@@ -161,7 +159,6 @@ function toProject({ id, name, owner, default_branch }: z.output<typeof reposito
   };
 }
 
-/** The compiled list, in the form that project registries poll. */
 function mountProjectSettings(app: Hono<SwitchboardEnv>, projects: () => readonly object[]): void {
   app.get(
     '/api/settings/global',

@@ -8,7 +8,7 @@ import type { Channel, FleetFile } from '../workspace/schema/channels.ts';
 
 const directMs = 15 * 60 * 1000;
 
-/** What a message is about where it says nothing else. */
+/** The channel kind of messages that name none. */
 const defaultKind = 'dev';
 
 export interface Inbound {
@@ -19,10 +19,10 @@ export interface Inbound {
 
 type Rule = 'route' | 'skill-hint' | 'agent' | 'channel' | 'conversation' | 'project' | 'keyword' | 'default';
 
-/** Where a message goes and why; without a skill it goes nowhere. */
+/** Without a skill it goes nowhere. */
 export type Decision =
   | { skill: string; agent?: string; rule: Rule; why: string; replyTopic?: string }
-  /** Left alone: it is not meant for an agent. */
+  /** Not meant for an agent. */
   | { skill?: undefined; ignored: true; why: string }
   | { skill?: undefined; ignored?: undefined; why: string };
 
@@ -31,11 +31,10 @@ export interface RoutingDeps {
   workspace: { routes(): readonly Route[]; channels(): readonly Channel[]; fleet(): FleetFile };
   projects: ProjectDirectory;
   conversations: Conversations;
-  /** ROUTER_DEFAULT_SKILL. */
   defaultSkill: string | undefined;
 }
 
-/** Chooses by the first rule that fits: route, hint, agent, channel, conversation, project, keyword, default. */
+/** The first matching rule wins: route, hint, agent, channel, conversation, project, keyword, default. */
 export function decide(inbound: Inbound, deps: RoutingDeps): Decision {
   return (
     byRoute(inbound, deps) ??
@@ -50,7 +49,6 @@ export function decide(inbound: Inbound, deps: RoutingDeps): Decision {
   );
 }
 
-/** The conversation that a message belongs to. */
 export function talkOf({ topic, payload, source }: Inbound, channels: readonly Channel[]): Talk {
   const [, , surface = '', segment] = topic.split('.');
   const channelId = source?.channelId ?? (segment === undefined ? undefined : unescapeSegment(segment));
@@ -86,7 +84,7 @@ function byHint({ payload }: Inbound): Decision | undefined {
   return { skill, ...(agent && { agent }), rule: 'skill-hint', why: `the message names the skill ${skill}` };
 }
 
-/** The message was said to one agent, as to its own bot. */
+/** Addressed to one agent, as through its own bot. */
 function byAgent(inbound: Inbound, { registry }: RoutingDeps): Decision | undefined {
   const agent = text(fieldsOf(inbound.payload).agent);
   return agent === undefined
@@ -94,7 +92,7 @@ function byAgent(inbound: Inbound, { registry }: RoutingDeps): Decision | undefi
     : toAgent(agent, inbound, registry, 'agent', `the message is for ${agent}`);
 }
 
-/** In a channel that wants it so, a talk under way goes on only when the agent is mentioned. */
+/** With `requireMentionAfterFirst`, a conversation continues only by mention. */
 function unmentioned(inbound: Inbound, { workspace, conversations }: RoutingDeps): Decision | undefined {
   const talk = talkOf(inbound, workspace.channels());
   if (talk.channel?.conversation?.requireMentionAfterFirst !== true || talk.direct) return undefined;
@@ -103,7 +101,7 @@ function unmentioned(inbound: Inbound, { workspace, conversations }: RoutingDeps
   return { ignored: true, why: `the channel ${talk.channel.id} wants a mention after the first message` };
 }
 
-/** The agent of the channel that the project of the repository uses. */
+/** The agent of the project's channel. */
 function byProject({ payload, ...inbound }: Inbound, deps: RoutingDeps): Decision | undefined {
   const { workspace, projects, registry } = deps;
   const found = projectChannel(payload, projects.list(), workspace.channels());
@@ -134,7 +132,7 @@ function byConversation(
   return toAgent(agent, inbound, registry, 'conversation', `this conversation is with ${agent}`);
 }
 
-/** The longest keyword says most about what is meant. */
+/** The longest keyword wins. */
 function byKeyword(content: string, registry: ExecutorRegistry, only?: string): Decision | undefined {
   const said = content.toLowerCase();
   const [best] = registry
@@ -166,7 +164,7 @@ function byDefault({ registry, workspace, defaultSkill }: RoutingDeps): Decision
   };
 }
 
-/** An agent's skill is chosen by keyword where one fits, else it is its first. */
+/** Chooses the agent's skill by keyword, else its first. */
 function toAgent(
   agent: string,
   inbound: Inbound,
@@ -189,7 +187,6 @@ function valueAt(payload: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((part, step) => fieldsOf(part)[step], payload);
 }
 
-/** The project that a repository belongs to. */
 function projectOf(
   { owner, repo }: { owner: string; repo: string },
   projects: readonly Project[],
@@ -198,12 +195,11 @@ function projectOf(
   return projects.find(({ github }) => github && `${github.owner}/${github.repo}`.toLowerCase() === wanted);
 }
 
-/** The channel that a project uses for this kind of thing. */
 function channelOf(slug: string, kind: string, channels: readonly Channel[]): Channel | undefined {
   return channels.find((channel) => channel.project === slug && channel.kind === kind);
 }
 
-/** The project and channel of a message that names a repository (`repo: {owner, repo}`, or `owner/repo`). */
+/** For messages with `repo: {owner, repo}` or `owner/repo`. */
 export function projectChannel(
   payload: unknown,
   projects: readonly Project[],
@@ -223,16 +219,14 @@ function repositoryOf(value: unknown): { owner: string; repo: string } | undefin
 }
 
 interface Talk {
-  /** The surface: chat, tracker, messenger. */
   surface: string;
   channelId: string | undefined;
   userId: string | undefined;
-  /** Whether it is a direct message. */
   direct: boolean;
   channel: Channel | undefined;
 }
 
-/** Who talks with which agent: a direct message stays with its agent for 15 minutes, a channel's talk as long as it says. */
+/** Direct messages stay with their agent for 15 minutes, a channel's conversations as long as the channel says. */
 export class Conversations {
   readonly #store: Pick<ConversationStore, 'talk' | 'hold'>;
 
@@ -245,7 +239,6 @@ export class Conversations {
     return key === undefined ? undefined : this.#store.talk(key)?.agent;
   }
 
-  /** The id of the conversation; undefined for what is none. */
   remember(talk: Talk, agent: string): string | undefined {
     const key = keyOf(talk);
     if (key === undefined) return undefined;

@@ -18,7 +18,7 @@ export interface RouteRunnerSettings {
   logger: Logger;
 }
 
-/** Runs the routes whose topics the router does not read; subscribes again when the files change. */
+/** Runs routes whose topics the router does not read; resubscribes when the files change. */
 export class RouteRunner {
   readonly #settings: RouteRunnerSettings;
   /** When each correlation was handed on lately, so that routes that feed each other come to an end. */
@@ -30,7 +30,6 @@ export class RouteRunner {
     this.#settings = settings;
   }
 
-  /** Subscribes to the topics of the routes as they are now. */
   refresh(): Promise<void> {
     this.#turn = this.#turn
       .then(() => this.#subscribe())
@@ -38,7 +37,7 @@ export class RouteRunner {
     return this.#turn;
   }
 
-  /** Waits for what is under way; the subscriptions end with the bus. */
+  /** The subscriptions end with the bus. */
   async close(): Promise<void> {
     await this.#turn;
   }

@@ -6,7 +6,7 @@ import { surfaces } from '../surfaces/list.ts';
 import type { Surface } from '../surfaces/surface.ts';
 import { type Decision, decide, projectChannel, type RoutingDeps, talkOf } from './decide.ts';
 
-/** Topics whose messages the router sends to an agent, and those among them that other plugins handle. */
+/** Topics that the router reads, and those among them that other plugins handle. */
 const routed = ['message.inbound.#', 'cron.#'];
 const notRouted = ['message.inbound.onboard.#'];
 
@@ -15,7 +15,7 @@ export function isRouted(topic: string): boolean {
   return isIn(routed) && !isIn(notRouted);
 }
 
-/** Makes requests for skills out of what comes in from surfaces and schedules. */
+/** Turns messages of surfaces and schedules into skill requests. */
 export async function startRouter(
   bus: Bus,
   deps: RoutingDeps,
@@ -39,7 +39,7 @@ async function route(message: Message, bus: Bus, deps: RoutingDeps): Promise<voi
   else await refuse(message, bus, decision.why);
 }
 
-/** The project that a message is about, and the channel where its people are. */
+/** The project of a message, and its channel. */
 function aboutProject({ payload }: Message, { projects, workspace }: RoutingDeps) {
   const found = projectChannel(payload, projects.list(), workspace.channels());
   if (found === undefined) return undefined;
@@ -52,18 +52,17 @@ async function ignore({ correlationId, id: parentId, topic }: Message, bus: Bus,
   await bus.publish({ topic: 'message.ignored', payload, correlationId, parentId });
 }
 
-/** The scheduler itself delivers to the targets of `a2a.yaml`. */
+/** The scheduler delivers to targets of `a2a.yaml` itself. */
 function isForRemoteTarget({ topic, payload }: Message): boolean {
   return topic.startsWith('cron.') && fieldsOf(payload).channel === 'a2a';
 }
 
-/** What the router knows of a message beyond what stands in it. */
 interface Findings {
   conversationId?: string | undefined;
   project?: object | undefined;
 }
 
-/** A request for the skill, with the same id when the message comes again after a restart. */
+/** The id is stable on redelivery. */
 export function requestOf(
   message: Message,
   decision: Decision & { skill: string },
@@ -104,7 +103,7 @@ async function refuse(message: Message, bus: Bus, why: string): Promise<void> {
   await bus.publish({ ...about, id: derivedId(message.id, 'reply'), topic, payload });
 }
 
-/** The conversation that a message belongs to: the one it names, or that of its partners. */
+/** The conversation of the partners, else the one that the message names. */
 function remember(
   message: Message,
   { skill, agent }: Decision & { skill: string },
@@ -116,14 +115,14 @@ function remember(
   return conversations.remember(talkOf(message, workspace.channels()), found.executor.agent) ?? named;
 }
 
-/** Where an answer goes that has no address: back the way the message came, or to the channel of the schedule. */
+/** The default reply topic: back the way the message came, or to the schedule's channel. */
 function defaultReplyTopic({ topic, payload }: Pick<Message, 'topic' | 'payload'>): string {
   return topic.startsWith('cron.')
     ? channelTopic(payload)
     : topic.replace(/^message\.inbound\b/, 'message.outbound');
 }
 
-/** The topic of the channel that a schedule's payload names: of the surface of that name, else of the one that takes all. */
+/** The topic of a schedule's channel: of the surface of that name, else of the one that serves `*`. */
 export function channelTopic(payload: unknown): string {
   const { channel, sender } = fieldsOf(payload);
   const name = text(channel) ?? 'cli';

@@ -34,7 +34,7 @@ const historyQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 
-/** What is on the bus now, and what was: each key sees the topics that it may subscribe to. */
+/** Live feed and history; a key sees the topics that it may read. */
 export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
   const live = describeRoute({
     summary: 'Messages as they come, as server-sent events',
@@ -78,7 +78,7 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const messages = entries
       .filter(({ message }) => maySee(caller, message.topic))
       .map(({ position, message }) => ({ position, message: redactMessage(message) }));
-    // What this key may not see is left out, but the way back leads past it.
+    // Pages past messages that this key may not see.
     const earlier = entries.length < limit ? null : (entries[0]?.position ?? null);
     return context.json({ success: true, data: { count: messages.length, messages, earlier } });
   });
@@ -102,7 +102,7 @@ interface PublishParts {
   journalDraft: JournalDraft;
 }
 
-/** The way in for programs: one message onto the bus. */
+/** Publishes one message. */
 export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft }: PublishParts): void {
   const { publish_forbidden, schedule_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
   const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
@@ -134,7 +134,7 @@ export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft 
   });
 }
 
-/** Only an admin may speak for a surface or a user; a scoped key speaks for itself, a guest for users of its own. */
+/** Only an admin may set the source; a scoped key speaks for itself, a guest for users of its own. */
 function draftOf(body: z.output<typeof publishBody>, caller: Caller): Draft {
   const own = { interface: 'api', userId: caller.name };
   const guests = body.source && { ...body.source, userId: `${caller.name}:${body.source.userId ?? ''}` };

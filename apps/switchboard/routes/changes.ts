@@ -7,7 +7,7 @@ import { holdsSecrets, redactText } from '../control/redact.ts';
 import { type CommandBus, commandErrors, sendCommand } from './control.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
-/** Beyond this many pairs of lines the diff shows the whole text: the time grows with their product. */
+/** Above this the diff shows both texts whole: its time grows with the product of their lines. */
 const mostPairs = 1_000_000;
 
 const listQuery = z.object({
@@ -19,7 +19,6 @@ const listQuery = z.object({
 });
 const undoBody = z.object({ reason: z.string().max(1000).optional() }).default({});
 
-/** What was changed in the workspace, with the difference of each; and the way back. */
 export function mountChanges(app: Hono<SwitchboardEnv>, bus: CommandBus, changes: ChangeStore): void {
   const audit = describeRoute({
     summary: 'Changes of the workspace with their differences, the newest first',
@@ -51,7 +50,7 @@ function found(changes: ChangeStore, id: string): Change {
   return change;
 }
 
-/** Without credentials; the store has them, so that the change can be undone. */
+/** Redacted; the store keeps credentials, so that the change can be undone. */
 function withDiff(change: Change): ChangeView {
   const shown = (text: string | null) => (text === null || !mayHoldSecrets(change) ? text : redactText(text));
   const [before, after] = [shown(change.before), shown(change.after)];
@@ -65,7 +64,7 @@ function mayHoldSecrets({ kind }: Change): boolean {
 
 type Line = { sign: ' ' | '-' | '+'; text: string };
 
-/** What changed between two texts, line by line: every line with ` `, `-` or `+` before it; null stands for no file. */
+/** Every line with ` `, `-` or `+` before it; null stands for no file. */
 export function lineDiff(before: string | null, after: string | null): string {
   const [old, young] = [linesOf(before), linesOf(after)];
   const head = commonLength(old, young);
@@ -86,7 +85,7 @@ function commonLength(left: string[], right: string[]): number {
   return found === -1 ? Math.min(left.length, right.length) : found;
 }
 
-/** The lines both have stay, along the longest way through both. */
+/** Keeps the longest common subsequence. */
 function compare(old: string[], young: string[]): Line[] {
   if (old.length * young.length > mostPairs) return [...removed(old), ...added(young)];
   const lengths = commonLengths(old, young);
@@ -103,7 +102,7 @@ function compare(old: string[], young: string[]): Line[] {
   return [...lines, ...removed(old.slice(left)), ...added(young.slice(right))];
 }
 
-/** For each pair of places, how many lines both have in common from there on. */
+/** Lengths of the longest common subsequence from each pair of lines on. */
 function commonLengths(old: string[], young: string[]): Uint32Array[] {
   const rows = Array.from({ length: old.length + 1 }, () => new Uint32Array(young.length + 1));
   for (let left = old.length - 1; left >= 0; left--) {

@@ -16,7 +16,7 @@ const fileErrors = defineErrors({
   file_unknown: [404, ({ name }: { name: string }) => `There is no file of ${name} in the workspace.`],
 });
 
-/** Only kinds whose files hold no credentials. */
+/** Kinds whose files hold no credentials. */
 const place = z.object({ kind: z.enum(['agent', 'route', 'ceremony']), name: z.string() });
 
 const textBody = z.object({ text: z.string().max(200_000), reason: z.string().max(1000).optional() });
@@ -48,11 +48,11 @@ const loose = z.looseObject({});
 export interface ControlParts {
   bus: CommandBus;
   controlPlane: ControlPlane;
-  /** Where agents of other services stand that commands do not write, by name. */
+  /** External agents that commands do not write, with their place. */
   listedElsewhere: () => ReadonlyMap<string, string>;
 }
 
-/** The write API: each change is a command on the bus, which the control plane carries out and answers. */
+/** Each change is a command on the bus, which the control plane runs and answers. */
 export function mountControl(app: Hono<SwitchboardEnv>, parts: ControlParts): void {
   mountKind(app, '/api/agents', 'agent', parts);
   mountKind(app, '/api/external-agents', 'a2a', parts);
@@ -66,7 +66,7 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
   const { command_refused, entry_twice } = commandErrors;
   const { controlPlane } = parts;
   const { key } = kinds[kind];
-  // What was just written or removed counts at once, before the workspace has read it again.
+  // Reads the files, as the workspace may not have read a fresh write yet.
   const isName = (name: string) => entryName.safeParse(name).success;
   const hasFile = async (name: string) => isName(name) && (await controlPlane.read(kind, name)) !== null;
   const fileOf = (name: string) => (isName(name) ? basename(controlPlane.fileOf(kind, name)) : '');
@@ -121,7 +121,7 @@ interface Outcome {
   changeId?: number | null;
 }
 
-/** A bus on which commands are made fit for the journal. */
+/** A bus that makes commands safe for the journal. */
 export type CommandBus = Pick<Bus, 'request'>;
 
 export function createCommandBus(bus: Bus, journalDraft: JournalDraft): CommandBus {
@@ -131,7 +131,7 @@ export function createCommandBus(bus: Bus, journalDraft: JournalDraft): CommandB
   };
 }
 
-/** Sends a command over the bus and waits for its outcome; gives the number of the change. */
+/** Sends a command and waits for its outcome; returns the id of the change. */
 export async function sendCommand(
   context: Context<SwitchboardEnv>,
   bus: CommandBus,
@@ -152,7 +152,7 @@ interface LineMessage {
   message: string;
 }
 
-/** Files of the workspace as they are written, comments included: read, checked, replaced. */
+/** Workspace files as text, comments included. */
 export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPlane: ControlPlane): void {
   const path = '/api/workspace/files/:kind/:name';
   const fileOf = (kind: KindName, name: string) => {
@@ -201,7 +201,7 @@ function problemsOf(check: () => void): LineMessage[] {
   }
 }
 
-/** Out of `agents/cook.yaml:3:5: words`. */
+/** Parses `agents/cook.yaml:3:5: words`. */
 function lineMessage(problem: string): LineMessage {
   const [, line = '1', message = problem] = /^[^:]*:(\d+):\d+: (.*)$/s.exec(problem) ?? [];
   return { line: Number(line), message };

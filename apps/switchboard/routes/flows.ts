@@ -17,7 +17,7 @@ const errors = defineErrors({
   ],
 });
 
-/** How many messages of a correlation are looked through for the request. */
+/** Messages of a correlation searched for the request. */
 const mostMessages = 1000;
 
 const listQuery = z.object({
@@ -29,7 +29,6 @@ const listQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
-/** What was dispatched lately, and how each of it went. */
 export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus): void {
   app.get(
     '/api/flows',

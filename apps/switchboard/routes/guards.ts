@@ -8,7 +8,7 @@ import { switchboardErrors } from '../errors.ts';
 
 export type SwitchboardEnv = AppEnv<Caller>;
 
-/** The one place where keys are checked. What is not under these paths is public. */
+/** Keys are checked here only; other paths are public. */
 const guardedPaths = [
   '/publish',
   '/api/*',
@@ -23,9 +23,9 @@ const guardedPaths = [
 ];
 
 /**
- * Every guarded route, and who may use it without a key. `operator`: it configures, executes, reveals files or repeats what
- * others asked. `anyone`: messages, questions to agents, reading; the handlers of some look closer (an approval is the
- * operator's to answer, an order the operator's to publish, a schedule its maker's to change).
+ * Every guarded route, and who may use it without a key. `operator`: it configures, executes, reveals files or repeats
+ * requests of others. `anyone`: messages, questions to agents, reading; some handlers check more (approvals, commands,
+ * schedules of others).
  */
 export const routeAccess: Readonly<Record<string, 'operator' | 'anyone'>> = {
   'POST /publish': 'anyone',
@@ -101,10 +101,10 @@ export const routeAccess: Readonly<Record<string, 'operator' | 'anyone'>> = {
   'GET /v1/models/:id': 'anyone',
 };
 
-/** A2A has many paths, and guards of its own behind these. */
+/** A2A checks credentials itself behind this. */
 const a2aPath = /^\/(v1\/)?(a2a(\/|$)|message:|tasks(\/|$)|card$|extendedAgentCard$)/;
 
-/** Paths that a scoped key may use, within its patterns; everything else behind the guard is for the operator. */
+/** Scoped keys may use these, within their patterns; other guarded paths are the operator's. */
 const scopedPaths: ReadonlySet<string> = new Set([
   '/publish',
   '/api/bus/stream',
@@ -112,7 +112,7 @@ const scopedPaths: ReadonlySet<string> = new Set([
   '/api/agent/ask-human',
 ]);
 
-/** A scoped key has schedules of its own, too. */
+/** Scoped keys own schedules, too. */
 export function isScopedPath(path: string): boolean {
   return scopedPaths.has(path) || path === '/api/schedules' || path.startsWith('/api/schedules/');
 }
@@ -120,7 +120,7 @@ export function isScopedPath(path: string): boolean {
 export interface GuardParts {
   keys: Keys;
   access: OperatorAccess;
-  /** The name under which our own agent service has its schedules. */
+  /** The name under which the agent service owns schedules. */
   agentName: string | undefined;
 }
 
@@ -135,8 +135,8 @@ export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName
 }
 
 /**
- * The operator is known by their own key too. Who speaks for them through another service may ask, not order; our agent
- * service, acting for itself, has its own schedules.
+ * The operator may also use their own key. Who speaks for them through another service may ask, not command; the agent
+ * service itself owns its schedules.
  */
 function trustedCallers(agentName: string | undefined): (principal: Principal) => Caller | undefined {
   const agent = agentName === undefined ? undefined : scheduler(agentName);
@@ -156,7 +156,7 @@ function scheduler(name: string): Caller {
   };
 }
 
-/** Without a key, what is in no list is for the operator. */
+/** Routes in no list are the operator's. */
 function admit(access: OperatorAccess): MiddlewareHandler<SwitchboardEnv> {
   const isOpenRoute = routeMatcher(
     Object.keys(routeAccess).filter((route) => routeAccess[route] === 'anyone'),
@@ -166,7 +166,7 @@ function admit(access: OperatorAccess): MiddlewareHandler<SwitchboardEnv> {
     const { admin, guest: isGuest } = context.get('caller');
     const { method, path } = context.req;
     if (admin) {
-      // TRUNKLINE_OPEN: whoever is let in without a key is the operator.
+      // TRUNKLINE_OPEN makes everybody the operator.
       if (access.isOpen && context.get('principal').kind === 'anonymous')
         context.set('principal', { kind: 'operator', id: 'operator', via: [] });
       return next();
@@ -180,7 +180,7 @@ function admit(access: OperatorAccess): MiddlewareHandler<SwitchboardEnv> {
   };
 }
 
-/** Whether a request is for one of the routes, written as `METHOD /path/:parameter`. */
+/** Routes are written as `METHOD /path/:parameter`. */
 function routeMatcher(routes: readonly string[]): (method: string, path: string) => boolean {
   const exact = new Set(routes.filter((route) => !route.includes(':')));
   const patterns = routes
@@ -192,10 +192,10 @@ function routeMatcher(routes: readonly string[]): (method: string, path: string)
   };
 }
 
-/** Cuts off what is still being answered when its key is revoked or changed: streams, and whoever waits for a person. */
+/** Cuts streams and long polls when their key is revoked or changed. */
 function endWithKey(keys: Keys): MiddlewareHandler<SwitchboardEnv> {
   return (context, next) => {
-    // The busiest route is answered at once.
+    // The busiest route answers at once.
     if (context.req.path === '/publish') return next();
     const { outgoing } = context.env;
     const forget = keys.onRevoked(context.get('caller'), () => outgoing.destroy());

@@ -29,7 +29,7 @@ export interface McpRoutes {
 
 const enabledBody = z.object({ enabled: z.boolean() });
 
-/** The MCP servers of the workspace, and a trial of one that is not there yet; the write API changes them. */
+/** Lists and tests MCP servers; the write API changes them. */
 export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): void {
   const { list, servers, isOperator } = parts;
   const find = (name: string) => {
@@ -37,7 +37,7 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): vo
     if (server === undefined) throw errors.server_unknown({ name });
     return server;
   };
-  // Values of variables and headers may be secrets: only their names are shown.
+  // Only names of variables and headers are shown: values may be secrets.
   const shown = (server: McpServer, principal: Principal): McpServerView => ({
     ...(redactEntry(server) as Omit<McpServerView, 'env' | 'headers'>),
     ...(server.transport === 'stdio'
@@ -74,7 +74,7 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): vo
   mountEnabling(app, parts, find);
 }
 
-/** By the file itself: what the lists leave out of it, the values of variables, stays as it is. */
+/** Edits the file, so that values which the lists leave out stay. */
 function mountEnabling(
   app: Hono<SwitchboardEnv>,
   { bus, controlPlane }: McpRoutes,

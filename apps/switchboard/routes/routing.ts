@@ -25,19 +25,17 @@ const testBody = z.object({
     .optional(),
 });
 
-/** What is known of an agent beyond its skills. */
 export interface Insights {
   sighting(agent: string): Sighting | undefined;
   load(agent: string): Load;
 }
 
-/** Who can do what, and where a message would go. */
 export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insights: Insights): void {
   app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), (context) => {
     const agents = deps.registry
       .list()
       .map((executor) => ({ ...executor, skills: confirmed(executor.skills) }))
-      // An MCP server is its tools: it is listed when it has said which.
+      // MCP servers are listed once their tools are known.
       .filter(({ type, skills }) => type !== 'mcp' || skills.length > 0)
       .map(
         ({ agent, type, skills }): AgentView => ({

@@ -30,7 +30,7 @@ const previewBody = z.object({ schedule: z.string(), timezone: z.string().option
 
 type Answer = { success: true; data: unknown } | { success: false; error: string; code: string };
 
-/** Schedules over HTTP. Each change is the command that may also be published; a scoped key has its own schedules only. */
+/** Each change is the command that may also be published; a scoped key sees only its own schedules. */
 export function mountSchedules(
   app: Hono<SwitchboardEnv>,
   bus: Bus,

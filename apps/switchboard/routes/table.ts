@@ -19,7 +19,7 @@ import { mountPlugins, mountReady, mountWorkspace } from './workspace.ts';
 
 /** Every route group, in the order in which a request meets them; `routeAccess` in guards.ts says who may use which route. */
 const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => void)[] = [
-  // Before the guards: each task has a token of its own instead of a key.
+  // Before the guards: callbacks present a token of their task instead of a key.
   (app, { exchange }) => mountCallback(app, exchange.longTasks),
   (app, { keys, context: { operator, peers } }) =>
     mountGuards(app, { keys, access: operator, agentName: peers?.agentName }),

@@ -5,7 +5,6 @@ import type { PluginHost } from '../core/plugins.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
-/** What the workspace holds, and which of its files cannot be used and why. */
 export function mountWorkspace(app: Hono<SwitchboardEnv>, workspace: Workspace): void {
   app.get(
     '/api/workspace',
@@ -36,12 +35,12 @@ export function mountWorkspace(app: Hono<SwitchboardEnv>, workspace: Workspace):
   );
 }
 
-/** Names alone: the entries hold credentials. */
+/** Names only: the entries hold credentials. */
 function names(targets: ReadonlyMap<string, unknown> | undefined): string[] | null {
   return targets === undefined ? null : [...targets.keys()];
 }
 
-/** For load balancers: whether messages are accepted now. */
+/** For load balancers. */
 export function mountReady(app: Hono<SwitchboardEnv>, isReady: () => boolean): void {
   app.get('/ready', describeRoute({ summary: 'Whether messages are taken now' }), (context) =>
     isReady()
@@ -50,7 +49,6 @@ export function mountReady(app: Hono<SwitchboardEnv>, isReady: () => boolean): v
   );
 }
 
-/** Which plugins run, which are off, and why. */
 export function mountPlugins(app: Hono<SwitchboardEnv>, plugins: PluginHost): void {
   app.get('/api/plugins', describeRoute({ summary: 'The plugins and how they are' }), (context) =>
     context.json({ success: true, data: plugins.list() }),

@@ -12,7 +12,7 @@ export interface A2aDeliverySettings {
   bus: Bus;
   client: A2aClient;
   clock: Clock;
-  /** The targets of `a2a.yaml`; undefined when there is no such file. */
+  /** Undefined when there is no `a2a.yaml`. */
   targets: () => ReadonlyMap<string, RemoteAgent> | undefined;
   logger: Logger;
 }
@@ -20,7 +20,7 @@ export interface A2aDeliverySettings {
 const timeoutMs = 15_000;
 const waits = [1000, 5000, 25_000];
 const atOnce = 16;
-/** States in which the other agent has said no for good. */
+/** Final refusals. */
 const refusals: readonly string[] = ['failed', 'rejected', 'canceled', 'auth-required'];
 
 interface Result {
@@ -30,7 +30,7 @@ interface Result {
   attempts: number;
 }
 
-/** Brings what schedules publish for the channel `a2a` to the agents of `a2a.yaml`; a delivery cut short is made again. */
+/** Delivers what schedules publish for the channel `a2a`; an interrupted delivery is repeated. */
 export class A2aDelivery {
   readonly #settings: A2aDeliverySettings;
 
@@ -98,7 +98,7 @@ export class A2aDelivery {
   ): Promise<Omit<Result, 'attempts'>> {
     const { content, agent_name, scheduler_job_id } = fieldsOf(payload);
     const metadata = { scheduler_job_id, channel: 'a2a', agent_name };
-    // The same for every attempt, so that the other side can tell a repetition.
+    // Stable, so that the target can deduplicate attempts.
     const messageId = uuidOf(derivedId(id, 'a2a'), '8', 'a');
     const outgoing = { text: text(content) ?? '', messageId, metadata };
     const reply = await this.#settings.client.send(target, outgoing, { timeoutMs, signal, principal });
@@ -122,7 +122,7 @@ function resultOf(
   return { content: said, error, taskState: 'failed' };
 }
 
-/** Credentials that were refused will be refused again. */
+/** Refused credentials will be refused again. */
 function mayPass(error: unknown): boolean {
   return !(
     error instanceof RemoteAgentError && ['agent_unauthorized', 'agent_unknown_caller'].includes(error.code)

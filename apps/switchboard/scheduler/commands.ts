@@ -27,18 +27,18 @@ interface Command {
   note: ChangeNote;
 }
 
-/** A message takes a megabyte at most. */
+/** A message holds at most a megabyte. */
 const mostListedCharacters = 800_000;
-/** Fields of the command that are none of the record. */
+/** Fields of the command that the record does not have. */
 const ownFields = ['action', 'onlyNew', 'onlyOwner', 'reason', 'lastFired'];
 
-/** Takes `command.schedule`, one command after the other; only the switchboard that leads listens. */
+/** Runs `command.schedule`, one at a time; only the leader listens. */
 export function listenForCommands(parts: CommandParts): Promise<Subscription> {
   const options = { durable: 'schedule-commands', plugin: 'scheduler' };
   return parts.bus.subscribe('command.schedule', (message) => answer(message, parts), options);
 }
 
-/** A refused command is answered with the reason; a retry would not help. */
+/** A refused command is answered with the reason: a retry would not help. */
 async function answer(message: Message, parts: CommandParts): Promise<void> {
   const { correlationId, id: parentId, reply } = message;
   const { bus, logger } = parts;
@@ -75,7 +75,6 @@ async function outcomeOf(work: () => Promise<object>): Promise<Outcome> {
   }
 }
 
-/** Where an action's result is published. */
 function topicOf(action: string): string | undefined {
   if (action === 'list' || action === 'preview') return `schedule.${action}`;
   return action === 'run-now' ? undefined : 'schedule.changed';
@@ -105,7 +104,7 @@ async function carryOut(command: Command, parts: CommandParts): Promise<object> 
   }
 }
 
-/** Where the command came from a scoped key; a file that cannot be read is nobody's. */
+/** For commands of scoped keys; an unreadable file belongs to nobody. */
 function checkOwner(owner: string | undefined, id: string, { folder }: CommandParts): void {
   if (owner === undefined || id === '') return;
   const entry = folder.get(id);
@@ -113,7 +112,7 @@ function checkOwner(owner: string | undefined, id: string, { folder }: CommandPa
   if (isForeign) throw new ScheduleRefusal('schedule_foreign', id);
 }
 
-/** The record is checked and on the disk before its timer exists. */
+/** The record is checked and on disk before its timer exists. */
 async function add({ id, fields, note }: Command, parts: CommandParts): Promise<object> {
   const { folder, controlPlane, fireCompletion } = parts;
   if (fields.onlyNew === true && folder.get(id) !== undefined)
@@ -160,7 +159,7 @@ function preview(
   return { id: id || null, next: schedules.preview(given, zone) };
 }
 
-/** As many as a message can carry; `/api/schedules` gives the rest. */
+/** As many as a message holds; `/api/schedules` lists all. */
 function fitting(all: ScheduleView[]): object {
   let room = mostListedCharacters;
   const end = all.findIndex((schedule) => {

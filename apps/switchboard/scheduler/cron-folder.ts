@@ -11,32 +11,31 @@ export interface CronFolderSettings {
   directory: string;
   ledger: Ledger;
   now: () => number;
-  /** Called for every record that was added, changed or (with undefined) removed. */
+  /** Undefined: the record was removed. */
   onChange: (id: string, entry: Entry | undefined) => void;
-  /** Called with what is wrong with a file, or with undefined once it is valid again. */
+  /** Undefined: the file is valid again. */
   onProblem: (path: string, error: unknown) => void;
   logger: Logger;
 }
 
-/** Many changes at once are read together; a file that cannot be read may be half written. */
+/** Changes are read in batches; an invalid file may be half written. */
 const settleMs = 100;
 const patienceMs = 250;
-/** Events of the file system can get lost, so that the folder is compared as a whole from time to time. */
+/** File system events can get lost, so the whole folder is compared at intervals. */
 const compareEveryMs = 5 * 60_000;
 const batch = 500;
-/** Grows when records are read differently, so that records stored before are read again. */
+/** Increase it when parsing changes, so that stored records are read again. */
 const recordVersion = 1;
 
 /**
- * The records of `crons/`. Files that did not change since the last start are not read again, and one watch serves them all:
- * a hundred thousand schedules start in seconds.
+ * The records of `crons/`. Unchanged files are not read again at a start and one watch serves all, so that a hundred
+ * thousand schedules start in seconds.
  */
 export class CronFolder {
   readonly #settings: CronFolderSettings;
   readonly #entries = new Map<string, Entry>();
   readonly #marks = new Map<string, string>();
   readonly #touched = new Set<string>();
-  /** The files that cannot be used, by their ids. */
   readonly #wrong = new Map<string, string>();
   readonly #names: CronNames;
   #watcher: FSWatcher | undefined;
@@ -72,24 +71,24 @@ export class CronFolder {
     return this.#entries.size;
   }
 
-  /** Where a record's file is, or would be. */
+  /** Existing or new. */
   path(id: string): string {
     return this.#names.path(id);
   }
 
-  /** The text of a record's file; undefined when there is none. */
+  /** Undefined when there is no file. */
   text(id: string): string | undefined {
     this.#names.look(id);
     return this.#text(id);
   }
 
-  /** Reads one file at once: it was just written or removed. */
+  /** Reads a file that was just written or removed. */
   refresh(id: string): void {
     this.#names.look(id);
     this.#refresh(id);
   }
 
-  /** Reads whatever changed since it was read last, without waiting for the file system to tell. */
+  /** Reads whatever changed, without waiting for file system events. */
   compare(): void {
     for (const id of new Set([...this.#entries.keys(), ...this.#names.all()])) this.#refresh(id);
   }
@@ -117,7 +116,7 @@ export class CronFolder {
     for (const id of known.keys()) ledger.removeFile(id);
   }
 
-  /** Returns what the ledger must store, if anything. */
+  /** What the ledger must store, if anything. */
   #loadOne(id: string, known: KnownFile | undefined): KnownFile | undefined {
     const mark = markOf(this.#names.path(id));
     if (mark === undefined) return undefined;
@@ -187,7 +186,7 @@ export class CronFolder {
     for (const id of unsure) if (!this.#closed) this.refresh(id);
   }
 
-  /** False for what may be in the middle of being written: gone, or not right yet. */
+  /** False for a file that may be half written. */
   #isWhole(id: string): boolean {
     try {
       readRecord(this.#text(id) ?? '', this.#names.path(id), id);
@@ -216,7 +215,7 @@ export class CronFolder {
     if (this.#entries.delete(id)) this.#settings.onChange(id, undefined);
   }
 
-  /** What the ledger knows of a file only spares the reading of it: a schedule does without, as on a full disk. */
+  /** The ledger only saves reading the file: a failed write, as on a full disk, does no harm. */
   #note(id: string, write: (ledger: Ledger) => void): void {
     try {
       write(this.#settings.ledger);
@@ -225,7 +224,7 @@ export class CronFolder {
     }
   }
 
-  /** The last good record stays when the new one cannot be used. */
+  /** Keeps the last good record when the new one is invalid. */
   #read(id: string, text: string): CronRecord | undefined {
     const path = this.#names.path(id);
     try {
@@ -249,7 +248,7 @@ export class CronFolder {
     this.#entries.set(id, entry);
   }
 
-  /** A new time, or the end of a pause, counts from now on; a file that is seen for the first time, from its last fire. */
+  /** A new schedule, or the end of a pause, counts from now on; a file seen for the first time counts from its last fire. */
   #since(record: CronRecord, known: Pick<KnownFile, 'record' | 'since'> | undefined): number {
     const now = this.#settings.now();
     if (known === undefined) return Math.min(now, record.lastFired ? Date.parse(record.lastFired) : now);
@@ -267,7 +266,7 @@ function knownFile(file: string, mark: string, { record, since }: Entry): KnownF
   return { file, mark, since, record: JSON.stringify(record) };
 }
 
-/** What the scheduler itself records in a file is no change of the schedule. */
+/** `lastFired` is no change of the schedule. */
 function isSameBut(
   { lastFired: _, ...before }: CronRecord,
   { lastFired: __, ...after }: CronRecord,
@@ -275,7 +274,7 @@ function isSameBut(
   return JSON.stringify(before) === JSON.stringify(after);
 }
 
-/** Differs whenever the file was written or replaced; undefined when there is none. */
+/** Changes whenever the file is written or replaced. */
 function markOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${recordVersion}:${found.ino}:${found.size}:${found.mtimeMs}`;

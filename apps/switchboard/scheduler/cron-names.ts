@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { entryIn, spellingsOf, standingFile, standsTwice, twiceWords } from '../workspace/follow.ts';
 
-/** What the files of `crons/` are called: nearly all end in .yaml, so that only the others are remembered. */
+/** File names of `crons/`. Nearly all end in .yaml, so only the others are remembered. */
 export class CronNames {
   readonly #directory: string;
   readonly #onProblem: (path: string, error: unknown) => void;
@@ -18,13 +18,12 @@ export class CronNames {
     return join(this.#directory, `${id}${this.#others.has(id) ? '.yml' : '.yaml'}`);
   }
 
-  /** Looks again what the file of one schedule is called. */
   look(id: string): void {
     const [first] = spellingsOf(`${id}.yaml`);
     this.#note(id, standingFile(this.#directory, first) !== first, standsTwice(this.#directory, first));
   }
 
-  /** Reads the folder and gives the ids of all schedules in it. */
+  /** Ids of all schedules in the folder. */
   all(): string[] {
     const files = new Set(readdirSync(this.#directory));
     const ids = new Set([...files].flatMap((file) => entryIn(file) ?? []));

@@ -11,7 +11,6 @@ const longestHold = 5000;
 
 const holdMs = 10;
 
-/** How the work that a fire set off ended. */
 export interface Outcome {
   status: 'done' | 'failed';
   detail: string | null;
@@ -20,9 +19,8 @@ export interface Outcome {
 export interface OutcomeSettings {
   bus: Bus;
   clock: Clock;
-  /** How long an outcome is waited for. */
   limitMs: number;
-  /** Told of outcomes that nobody here waits for. */
+  /** Receives outcomes that nobody here waits for. */
   onStray: (fireId: string, outcome: Outcome) => void;
 }
 
@@ -30,11 +28,11 @@ interface Expectation {
   settle: (outcome: Outcome | undefined) => void;
 }
 
-/** Answers may come in by the thousand when many schedules fire together. */
+/** Thousands of schedules may fire together. */
 const queueLimit = 100_000;
 const fireIdForm = /^[a-z0-9][a-z0-9.-]*@\d{4}-\d\d-\d\dT[\d:.]+Z(#now)?$/;
 
-/** Watches the answers to what schedules have set off; a fire's id is the correlation of all that follows from it. */
+/** Collects the outcomes of fires; a fire's id is the correlation of all that follows. */
 export class FireResults {
   readonly #settings: OutcomeSettings;
   readonly #expected = new Map<string, Expectation>();
@@ -48,14 +46,14 @@ export class FireResults {
     const handle = (message: Message) => this.#take(message);
     await this.#settings.bus.subscribe('agent.skill.response.*', handle, options);
     await this.#settings.bus.subscribe('dispatch.dropped.*', handle, options);
-    // The same answer on its way out: whoever began to watch between the two sees this one.
+    // The same answer on its way out, for those who subscribed between the two.
     const reply = (message: Message) => {
       if (text(fieldsOf(message.payload).taskState) !== undefined) this.#take(message);
     };
     await this.#settings.bus.subscribe('message.outbound.#', reply, options);
   }
 
-  /** The outcome of a fire; undefined when none came in time. */
+  /** Undefined when no outcome came in time. */
   expect(fireId: string, limitMs = this.#settings.limitMs): Promise<Outcome | undefined> {
     const { promise, resolve } = Promise.withResolvers<Outcome | undefined>();
     const timer = this.#settings.clock.setTimer(limitMs, () => settle(undefined));
@@ -68,7 +66,7 @@ export class FireResults {
     return promise;
   }
 
-  /** Looks into the journal for an answer that came while nobody watched. */
+  /** Searches the journal for an answer that came while nobody watched. */
   async past(fireId: string): Promise<Outcome | undefined> {
     const query = { correlationId: fireId, topic: 'message.outbound.#', limit: 10 };
     const answers = await this.#settings.bus.history(query);
@@ -76,12 +74,11 @@ export class FireResults {
     return answer && outcomeOf(answer.message);
   }
 
-  /** Says how a fire ended that is waited for. */
   resolve(fireId: string, outcome: Outcome): void {
     this.#expected.get(fireId)?.settle(outcome);
   }
 
-  /** Nobody needs to wait any longer. */
+  /** Ends all waits. */
   close(): void {
     for (const { settle } of [...this.#expected.values()]) settle(undefined);
   }
@@ -105,19 +102,19 @@ function outcomeOf({ payload }: Message): Outcome {
 interface AfterFireSettings {
   folder: CronFolder;
   controlPlane: ControlPlane;
-  /** Whether fires are on their way out, which files must not hold up. */
+  /** File writes must not delay fires that are being published. */
   isBusy: () => boolean;
-  /** A one-shot's file is gone. */
+  /** Called when a one-shot's file has been removed. */
   onRemoved: (id: string) => Promise<void>;
   logger: Logger;
 }
 
-/** A time to write into a file, or the time of a one-shot whose file goes. */
+/** The last fire to write, or the schedule of a one-shot whose file goes. */
 type Work = { firedAt: number } | { over: string };
 
 /**
- * Brings the files up to date behind the fires, one at a time: `lastFired` is written, one-shots that are over are removed.
- * The ledger knew first, so a crash in between loses nothing, and thousands of fires at once are not held up by the disk.
+ * Updates the files after fires, one at a time: writes `lastFired` and removes finished one-shots. The ledger is
+ * written first, so a crash loses nothing, and the disk does not delay thousands of fires.
  */
 export class FireCompletion {
   readonly #settings: AfterFireSettings;
@@ -134,18 +131,18 @@ export class FireCompletion {
     this.#add(id, { firedAt: scheduledAt });
   }
 
-  /** A one-shot is over: its file goes, unless it has another time by then. */
+  /** Removes the file of a finished one-shot, unless it has a new schedule by then. */
   finished(id: string, schedule: string): void {
     this.#add(id, { over: schedule });
   }
 
-  /** Resolves when nothing will be written for this id any more: its file is about to be changed or removed. */
+  /** Resolves when nothing more will be written for this id: its file is about to change. */
   async release(id: string): Promise<void> {
     this.#waiting.delete(id);
     if (this.#writing?.id === id) await this.#writing.done;
   }
 
-  /** Ends after the write under way. */
+  /** Waits for the write under way. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
@@ -163,7 +160,7 @@ export class FireCompletion {
     this.#running = undefined;
   }
 
-  /** What fires now goes first, but files are not forgotten over it. */
+  /** Fires go first, but files do not wait forever. */
   async #hold(): Promise<void> {
     const end = performance.now() + longestHold;
     do await delay(holdMs);

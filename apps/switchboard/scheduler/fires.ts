@@ -16,39 +16,39 @@ export interface FireSettings {
   outcomes: FireResults;
   logger: Logger;
   known: (fireId: string) => FireRow | undefined;
-  /** Writes a fire, or how it went on, into the ledger. */
+  /** Writes a fire into the ledger. */
   note: (row: FireRow) => Promise<void>;
-  /** The same for how a fire ended, which is tried until it is written. */
+  /** As `note`, for the end of a fire; retried until it is written. */
   noteEnd: (row: FireRow) => Promise<void>;
 }
 
-/** Files are brought up to date when nothing has fired for so long. */
+/** Files are updated after this long without a fire. */
 const calmMs = 50;
 const firstWaitMs = 1000;
 const longestWaitMs = 30_000;
 const longestMessageId = 128;
 const keptTopics = 1000;
 
-/** Runs a fire: publishes it once under its id, records it, and follows it to its result. */
+/** Publishes a fire once under its id, records it, and follows it to its result. */
 export class Fires {
   readonly #settings: FireSettings;
   #publishing = 0;
   #lastBegun = 0;
-  /** Runs that began under another leader, or before a restart, by schedule. */
+  /** Runs of another leader or from before a restart, by schedule. */
   readonly #inherited = new Map<string, Promise<unknown>>();
-  /** Whether the answer to a topic is waited for. */
+  /** Whether fires on a topic get an answer; schedules share few topics. */
   readonly #followed = new Map<string, boolean>();
 
   constructor(settings: FireSettings) {
     this.#settings = settings;
   }
 
-  /** Whether a fire began a moment ago, or is about to be published. */
+  /** Whether a fire just began, or is being published. */
   isBusy(): boolean {
     return this.#publishing > 0 || performance.now() - this.#lastBegun < calmMs;
   }
 
-  /** Whether the fire is still due; throws when another switchboard leads by now. */
+  /** Throws when another switchboard leads by now. */
   async before(job: ScheduleJob, fire: Fire): Promise<boolean> {
     this.#lastBegun = performance.now();
     await this.#settings.leader.confirm();
@@ -62,7 +62,7 @@ export class Fires {
     return earlier === undefined || (await this.#isClear(earlier, job, fire));
   }
 
-  /** Publishes, and waits for the outcome where a later fire must wait for it too. */
+  /** Publishes, and waits for the outcome unless runs may overlap. */
   async perform(job: ScheduleJob, fire: Fire): Promise<void> {
     const { outcomes } = this.#settings;
     const isFollowed = this.#isFollowed(job.record.topic);
@@ -74,7 +74,6 @@ export class Fires {
     if (waits) await ended;
   }
 
-  /** Schedules share few topics. */
   #isFollowed(topic: string): boolean {
     const known = this.#followed.get(topic);
     if (known !== undefined) return known;
@@ -84,7 +83,7 @@ export class Fires {
     return found;
   }
 
-  /** Follows the fires that another process began: first what the journal knows, then what comes. */
+  /** Follows fires of another process: first in the journal, then live. */
   async inherit(rows: readonly FireRow[]): Promise<void> {
     const { outcomes } = this.#settings;
     for (const row of rows) {
@@ -102,7 +101,7 @@ export class Fires {
     await this.#settings.note(this.#row(job, fire, 'skipped', detail));
   }
 
-  /** What failed because another leads by now, or the end came, is left to whoever goes on. */
+  /** The new leader, or the next start, continues what failed for lack of the lease or at shutdown. */
   async failed(job: ScheduleJob, fire: Fire, error: unknown): Promise<void> {
     if (!this.#settings.leader.isLeader() || fire.signal.aborted) return;
     const detail = errorMessage(error);
@@ -119,14 +118,14 @@ export class Fires {
     return true;
   }
 
-  /** The journal knows an id for as long as it keeps the message, which is longer than a fire can be late. */
+  /** The journal keeps ids longer than a fire can be late. */
   async #wasPublished({ record }: ScheduleJob, { fireId }: Fire): Promise<boolean> {
     if (!defaultDurableTopics.some((pattern) => matchesTopic(pattern, record.topic))) return false;
     const query = { topic: record.topic, correlationId: fireId, limit: 1 };
     return (await this.#settings.bus.history(query)).length > 0;
   }
 
-  /** A bus that is away or full is tried again until it takes the message: a fire is late then, not lost. */
+  /** Retries until the bus accepts the message: a fire may be late, but is not lost. */
   async #publish(job: ScheduleJob, fire: Fire): Promise<void> {
     this.#publishing += 1;
     try {
@@ -160,7 +159,6 @@ export class Fires {
     return row;
   }
 
-  /** Notes the outcome when it comes. */
   async #end(row: FireRow, coming: Promise<Outcome | undefined>): Promise<void> {
     const { noteEnd, clock } = this.#settings;
     const outcome = await coming;
@@ -175,12 +173,12 @@ export class Fires {
   }
 }
 
-/** What the bus refuses for its content will not be accepted later. */
+/** The bus will not accept refused content later. */
 function isForGood(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /refused|too_large/.test(String(error.code));
 }
 
-/** The same message, with the same id, however often it is tried. */
+/** Stable id and content, however often it is tried. */
 function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire): Draft {
   const { sender, channel } = record.payload;
   const times = { scheduleId: id, fireId, scheduledAt: isoTime(scheduledAt) };

@@ -2,13 +2,13 @@ import type { FireRow } from '../api-types.ts';
 
 import { SharedWrites, Store } from '../core/store.ts';
 
-/** What is known of a file of `crons/` without reading it. */
+/** What is known of a file without reading it. */
 export interface KnownFile {
-  /** Its name without the ending, which is the id. */
+  /** Name without ending, which is the id. */
   file: string;
-  /** Changes whenever the file does. */
+  /** Changes with the file. */
   mark: string;
-  /** Times of a cron schedule up to this one are not missed: it did not hold yet. */
+  /** Earlier times do not count as missed. */
   since: number;
   record: string;
 }
@@ -29,7 +29,7 @@ const keptMs = 30 * 86_400_000;
 const keptPerSchedule = 200;
 const longestDetail = 500;
 
-/** What every schedule did, and what is known of its file. */
+/** Fires of every schedule, and what is known of its file. */
 export class Ledger extends Store {
   readonly #writes = new SharedWrites(this.database);
 
@@ -37,10 +37,7 @@ export class Ledger extends Store {
     super(path, migrations);
   }
 
-  /**
-   * Notes a fire, or how it went on, together with all that come in at the same time; says whether it is the newest of its schedule.
-   * An outcome once known is never taken back.
-   */
+  /** Records a fire in a batch; resolves to whether it is the newest of its schedule. A recorded outcome never changes. */
   put(row: FireRow): Promise<boolean> {
     return this.#writes.run(() => this.#write(row));
   }
@@ -58,14 +55,14 @@ export class Ledger extends Store {
     return row && readRow(row);
   }
 
-  /** Fires without an outcome that began after that time. */
+  /** Fires without an outcome, begun after that time. */
   open(after: number): FireRow[] {
     return this.all<StoredRow>(`SELECT * FROM fires WHERE status = 'fired' AND firedAt > ?`, [after]).map(
       readRow,
     );
   }
 
-  /** The newest time of a schedule that was dealt with. */
+  /** The newest time that was handled. */
   lastFired(scheduleId: string): number | undefined {
     return this.one<{ scheduledAt: number }>('SELECT scheduledAt FROM last_fires WHERE scheduleId = ?', [
       scheduleId,
@@ -92,7 +89,7 @@ export class Ledger extends Store {
     this.write('DELETE FROM files WHERE file = ?', [file]);
   }
 
-  /** Removes what is old, and what is more than a history needs; says of fires that never ended that nobody knows. */
+  /** Deletes old fires and marks those that never ended as `unknown`. */
   sweep(now: number, openForMs: number): void {
     this.database.transaction(() => {
       this.write('DELETE FROM fires WHERE firedAt < ?', [now - keptMs]);

@@ -17,11 +17,11 @@ import { FireCompletion, FireResults } from './fire-results.ts';
 import { Ledger } from './ledger.ts';
 import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
 
-/** Beyond the time that a skill may take. */
+/** Added to the skill timeout. */
 const marginMs = 60_000;
 const historyLength = 50;
 
-/** Schedules: files in `crons/`, commands, and the timer that fires them. */
+/** Schedules from files in `crons/` and from commands. */
 export class SchedulerPlugin implements Plugin {
   readonly name = 'scheduler';
   readonly after = ['leader', 'workspace-replica'];
@@ -31,7 +31,7 @@ export class SchedulerPlugin implements Plugin {
   #schedules: Schedules | undefined;
   #close: () => Promise<void> = async () => undefined;
 
-  /** `catchUp` resolves when the workspace has what other switchboards wrote. */
+  /** `catchUp` resolves when the workspace has the changes of other switchboards. */
   constructor(leader: Leader, catchUp: () => Promise<void>, clock: Clock = systemClock) {
     this.#leader = leader;
     this.#catchUp = catchUp;
@@ -42,7 +42,6 @@ export class SchedulerPlugin implements Plugin {
     mountSchedules(app, bus, () => this.#schedules);
   }
 
-  /** Whose a schedule is; undefined when there is none of this id. */
   ownerOf(id: string): string | null | undefined {
     return this.#schedules?.ownerOf(id);
   }
@@ -85,7 +84,7 @@ export class SchedulerPlugin implements Plugin {
       { bus, schedules, folder, controlPlane, fireCompletion, logger },
       closing,
     );
-    // What others fired may take a while to come in.
+    // Fires of other switchboards may take a while to arrive.
     if (replica === undefined) await leading();
     else void schedules.recall();
     const opened = closing.move();
@@ -96,7 +95,6 @@ export class SchedulerPlugin implements Plugin {
     await this.#close();
   }
 
-  /** What a schedule did, the newest first. */
   history(id: string): FireRow[] {
     return this.#schedules?.history(id, historyLength) ?? [];
   }
@@ -123,7 +121,7 @@ export class SchedulerPlugin implements Plugin {
     return folder;
   }
 
-  /** With one bus for several switchboards, each knows what the others fired. */
+  /** On a shared bus, each switchboard learns of the others' fires. */
   async #openReplica(
     { bus, home, controlPlane }: PluginContext,
     { ledger, folder }: { ledger: Ledger; folder: CronFolder },

@@ -8,11 +8,10 @@ import { type CronRecord, cronSchema } from '../workspace/schema/cron.ts';
 
 const mostAttempts = 3;
 
-/** A record with what the scheduler knows of it besides its file. */
 export interface Entry {
   record: CronRecord;
   type: Schedule['type'];
-  /** Times of a cron schedule up to this one are not missed: it did not hold yet. */
+  /** Earlier times do not count as missed. */
   since: number;
 }
 
@@ -21,10 +20,10 @@ export interface ScheduleJob extends Job {
   type: Schedule['type'];
 }
 
-/** Throws when a record cannot work although its fields are valid. */
+/** Throws when valid fields do not work together. */
 function checkRecord({ topic, payload }: CronRecord): void {
   if (payload.channel !== 'a2a' || matchesTopic('cron.#', topic)) return;
-  // What is under `cron.` is journalled, so that a delivery goes on after a restart.
+  // Topics under `cron.` are journalled, so that a delivery continues after a restart.
   throw new Error(
     `The topic ${topic} does not fit the channel a2a: let it begin with cron., such as cron.<agent_name>.<job>.`,
   );
@@ -34,7 +33,6 @@ export function scheduleOf({ schedule, timezone }: CronRecord): Schedule {
   return parseSchedule(schedule, timezone === undefined ? {} : { timezone });
 }
 
-/** What the timer needs. */
 export function jobOf(entry: Entry, noted: number | undefined): ScheduleJob {
   const { record, type, since } = entry;
   const { id, schedule, timezone, enabled, overlap, jitterMs } = record;
@@ -53,7 +51,7 @@ export function jobOf(entry: Entry, noted: number | undefined): ScheduleJob {
   };
 }
 
-/** The newer of what the file and the ledger say. */
+/** The newer of file and ledger. */
 function lastFiredOf({ record }: Entry, noted: number | undefined): number | undefined {
   const written = record.lastFired === undefined ? undefined : Date.parse(record.lastFired);
   return written === undefined || noted === undefined ? (written ?? noted) : Math.max(written, noted);
@@ -84,14 +82,14 @@ function iso(time: number): string {
   return new Date(time).toISOString();
 }
 
-/** Whose a schedule is: as recorded, else the agent of the topic `cron.<agent>.<job>`; null when it is the operator's alone. */
+/** The recorded owner, else the agent of the topic `cron.<agent>.<job>`; null: only the operator. */
 export function ownerOf({ owner, topic }: Pick<CronRecord, 'owner' | 'topic'>): string | null {
   if (owner !== undefined) return owner;
   const [prefix, agent, job] = topic.split('.');
   return prefix === 'cron' && agent !== undefined && job !== undefined ? unescapeSegment(agent) : null;
 }
 
-/** Reads the text of `crons/<id>.yaml`; throws with line and reason when it is not valid. */
+/** Throws with line and reason when the text is not valid. */
 export function readRecord(text: string, path: string, id: string): CronRecord {
   const record = readPlainly(text) ?? readWhole(text, path);
   checkRecord(record);
@@ -99,7 +97,7 @@ export function readRecord(text: string, path: string, id: string): CronRecord {
   throw new Error(`${path}: its id is ${record.id}; call the file ${record.id}.yaml, or change the id`);
 }
 
-/** Reads a valid record without the positions of its words, which take much longer; undefined for any other. */
+/** Parses without line positions, which is much faster; undefined for an invalid record. */
 function readPlainly(text: string): CronRecord | undefined {
   return cronSchema.safeParse(readPlainYaml(text) ?? parsed(text)).data;
 }
@@ -117,12 +115,12 @@ function readWhole(text: string, path: string): CronRecord {
   return jsonOf(parseYaml(text, cronSchema, { file: path, expand: false }));
 }
 
-/** As a message can carry it: YAML knows numbers that JSON does not. */
+/** YAML has numbers that JSON, and so a message, does not. */
 function jsonOf<Value>(value: Value): Value {
   return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as Value);
 }
 
-/** Sets one field at the top of a file and leaves everything else as it was written, comments included. */
+/** Sets one top-level field and leaves all else, comments included. */
 export function withField(text: string, name: 'lastFired' | 'enabled', value: string | boolean): string {
   if (!isPlainMapping(text)) return inDocument(text, name, value);
   const line = `${name}: ${value}`;
@@ -131,7 +129,7 @@ export function withField(text: string, name: 'lastFired' | 'enabled', value: st
   return `${text}${text.endsWith('\n') ? '' : '\n'}${line}\n`;
 }
 
-/** A mapping with a key a line, where a line can be replaced or added without reading the rest. */
+/** A mapping with one key a line, which can be edited as text. */
 function isPlainMapping(text: string): boolean {
   return /^(\s*(#[^\n]*)?\n)*[a-zA-Z]+:/.test(text) && !/^(---|\.\.\.|[{}%&*!])|\t|: *[|>&]/m.test(text);
 }
@@ -146,22 +144,22 @@ const line = /^( {2})?([a-zA-Z][a-zA-Z0-9_]*):(?: (.*))?$/;
 
 const startsPlain = /^[a-zA-Z0-9/(\u00c0-\u02ff]/;
 
-/** Printable, and without what begins a comment or a mapping inside a line. */
+/** Not printable, or the start of a comment or an inline mapping. */
 const holdsOther = /[^\x20-\x7e\u00a1-\u02ff]|: | #|[: ]$/;
 
 const looksTyped = /^(?:[-+.0-9][0-9a-zA-Z.+_-]*|null|true|false)$/i;
 
 const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;
 
-/** A value that YAML reads as what it looks like: text, whole number or truth value. */
+/** A scalar that means what it looks like. */
 type Plain = string | number | boolean;
 
 type PlainMap = Record<string, Plain | Record<string, Plain>>;
 
 /**
- * Reads the YAML that programs write: one key a line, at most one nested map. Returns undefined for all other texts, which
- * the yaml package reads. It stays because a first start with 10,000 schedules takes the main thread 3.4 s without it and
- * 0.9 s with it (thread CPU, Node 24).
+ * Reads the YAML that programs write: one key a line, at most one nested map; undefined for other texts, which the yaml
+ * package reads. A first start with 10,000 schedules takes the main thread 3.4 s without it and 0.9 s with it (thread
+ * CPU, Node 24).
  */
 export function readPlainYaml(text: string): PlainMap | undefined {
   const map: PlainMap = {};
@@ -204,14 +202,13 @@ function isEmpty(map: object | undefined): boolean {
   return map !== undefined && Object.keys(map).length === 0;
 }
 
-/** The files of `crons/`, as far as an edit needs them. */
 interface RecordFiles {
   get(id: string): Entry | undefined;
   text(id: string): string | undefined;
   refresh(id: string): void;
 }
 
-/** Changes the text of a record; what is edited by hand meanwhile is read again, what is removed stays removed. Returns whether the record exists. */
+/** Edits a record; retries when it was edited by hand meanwhile. Returns whether it exists. */
 export async function editRecord(
   { folder, controlPlane }: { folder: RecordFiles; controlPlane: ControlPlane },
   id: string,

@@ -29,7 +29,7 @@ const longestWaitMs = 30_000;
 
 const mostWaiting = 100_000;
 
-/** What switchboards tell each other: a fire and how it went on, or that a one-shot is over. */
+/** A recorded fire, or the id of a finished one-shot. */
 export type SharedFire = { row: FireRow } | { ended: string };
 
 export type FireReplica = Pick<SharedLog<SharedFire>, 'share' | 'catchUp'>;
@@ -42,12 +42,11 @@ export interface ScheduleSettings {
   ledger: Ledger;
   outcomes: FireResults;
   fireCompletion: FireCompletion;
-  /** Carries fires to the other switchboards; undefined when there are none. */
+  /** Shares fires with other switchboards; undefined when there are none. */
   replica: FireReplica | undefined;
   /** Resolves when the records of all switchboards are here. */
   catchUp: () => Promise<void>;
   logger: Logger;
-  /** How long the outcome of a fire is waited for. */
   outcomeLimitMs: number;
 }
 
@@ -56,7 +55,7 @@ const retryMs = 1000;
 const previewed = 5;
 const mostRecalled = 500;
 
-/** All schedules: what they are, when they come, what they did; and, while this switchboard leads, their timer. */
+/** All schedules and, while this switchboard leads, their timer. */
 export class Schedules {
   readonly #settings: ScheduleSettings;
   readonly #fires: Fires;
@@ -77,18 +76,17 @@ export class Schedules {
     this.#stopSweeping = hourly(() => ledger.sweep(clock.now(), outcomeLimitMs), logger);
   }
 
-  /** Starts to fire once what others fired is known here, or leaves it to the leader. */
+  /** As leader, starts once the others' fires are known here. */
   lead(isLeader: boolean): Promise<void> {
     this.#turn = this.#turn.then(() => (isLeader ? this.#takeOver() : this.#end(0)));
     return this.#turn;
   }
 
-  /** A file came, changed or went. */
   changed(id: string, entry: Entry | undefined): void {
     this.#term?.change(id, entry);
   }
 
-  /** How a fire ended that another process started. */
+  /** Records the end of another process's fire. */
   async ended(fireId: string, outcome: Outcome): Promise<void> {
     const { ledger, clock, logger } = this.#settings;
     try {
@@ -99,7 +97,7 @@ export class Schedules {
     }
   }
 
-  /** Learns from the journal how fires ended while this switchboard was away. */
+  /** Reads outcomes from the journal that came while this switchboard was away. */
   async recall(): Promise<void> {
     const { ledger, outcomes, clock, outcomeLimitMs, logger } = this.#settings;
     try {
@@ -112,7 +110,6 @@ export class Schedules {
     }
   }
 
-  /** Whether fires are on their way out. */
   isBusy(): boolean {
     return this.#fires.isBusy();
   }
@@ -129,7 +126,7 @@ export class Schedules {
     );
   }
 
-  /** Null when it is the operator's alone; undefined when there is no such schedule. */
+  /** Null: only the operator; undefined: no such schedule. */
   ownerOf(id: string): string | null | undefined {
     const entry = this.#settings.folder.get(id);
     return entry && ownerOf(entry.record);
@@ -139,13 +136,13 @@ export class Schedules {
     return this.#settings.ledger.history(id, limit);
   }
 
-  /** The next times of a schedule that need not exist; throws when it is not valid. */
+  /** The schedule need not exist. Throws when it is not valid. */
   preview(schedule: string, timezone: string | undefined): string[] {
     const parsed = parseSchedule(schedule, timezone === undefined ? {} : { timezone });
     return parsed.preview(previewed, this.#settings.clock.now()).map((time) => new Date(time).toISOString());
   }
 
-  /** Fires at once and gives the id of the fire; only the switchboard that leads can. */
+  /** Fires at once and returns the id of the fire; only the leader can. */
   runNow(id: string): string {
     if (this.#settings.folder.get(id) === undefined) throw new ScheduleRefusal('schedule_unknown', id);
     if (this.#term === undefined) throw new ScheduleRefusal('not_leading', id);
@@ -161,7 +158,7 @@ export class Schedules {
     await this.#end(stopLimitMs);
   }
 
-  /** Whoever leads must fire: what stands in the way is tried again. */
+  /** The leader must fire: failures are retried. */
   async #takeOver(): Promise<void> {
     while (this.#settings.leader.isLeader() && !this.#stopped) {
       try {
@@ -178,7 +175,7 @@ export class Schedules {
     const { replica, folder, leader, ledger, clock, outcomeLimitMs } = this.#settings;
     await this.#settings.catchUp();
     await replica?.catchUp();
-    // Alone, the folder was read a moment ago, and nobody else writes into it unseen.
+    // Without other switchboards the folder was just read.
     if (replica !== undefined) folder.compare();
     if (!leader.isLeader() || this.#term !== undefined) return;
     await this.#fires.inherit(ledger.open(clock.now() - outcomeLimitMs));
@@ -214,7 +211,7 @@ export class Schedules {
     }
   }
 
-  /** The leader publishes it for the others too. */
+  /** The leader shares it with the others. */
   async #noteHere(row: FireRow): Promise<void> {
     if (this.#settings.leader.isLeader()) await this.#note(row);
     else await this.#settings.ledger.put(row);
@@ -231,7 +228,7 @@ interface LateNoteSettings {
   note: (row: FireRow) => Promise<unknown>;
 }
 
-/** Results of fires that could not be recorded yet (a full disk, a bus that is away); retried until they are. */
+/** Ends of fires that could not be recorded yet (full disk, bus away); retried until they are. */
 class DeferredWrites {
   readonly #settings: LateNoteSettings;
   readonly #waiting = new Map<string, FireRow>();
@@ -243,7 +240,7 @@ class DeferredWrites {
     this.#settings = settings;
   }
 
-  /** What does not fit is learnt from the journal after a restart. */
+  /** What does not fit is read from the journal after a restart. */
   keep(row: FireRow, error: unknown): void {
     const { logger } = this.#settings;
     const isKept = !this.#closed && this.#waiting.size < mostWaiting;
@@ -279,7 +276,6 @@ class DeferredWrites {
 
 type RefusalCode = keyof typeof words;
 
-/** A command for schedules that cannot be carried out. */
 export class ScheduleRefusal extends Error {
   readonly code: RefusalCode;
 

@@ -6,7 +6,7 @@ import type { Surface } from './surface.ts';
 
 const callMs = 10_000;
 
-/** Asks every configured surface who we are there; those that are off are named once. */
+/** Asks every configured surface who we are; names those that are off. */
 export async function diagnoseSurfaces(options: SwitchboardOptions): Promise<Diagnosis[]> {
   const checks = surfaces.map((surface: Surface) => ({ surface, ask: surface.diagnose(options) }));
   const on = checks

@@ -122,7 +122,7 @@ export class WebhookReceiver {
   }
 }
 
-/** Whether the hexadecimal signature is the HMAC-SHA256 of these very bytes; takes the same time either way. */
+/** Compares in constant time. */
 function isSignedBy(secret: string, body: Uint8Array, signature: string | undefined): boolean {
   const expected = createHmac('sha256', secret).update(body).digest();
   const given = Buffer.from(signature ?? '', 'hex');
@@ -130,8 +130,8 @@ function isSignedBy(secret: string, body: Uint8Array, signature: string | undefi
 }
 
 /**
- * By what a delivery is known when it comes again. Signatures do not cover the id in the header, so that whoever caught
- * a signed body could send it under new ones: where there is a secret, the body itself is the id.
+ * The id for deduplication. Signatures do not cover the id in the header, so a caught body could be sent under new ids:
+ * with a secret, the body itself is the id.
  */
 export function deliveryIdOf(
   secret: string | undefined,
@@ -141,10 +141,10 @@ export function deliveryIdOf(
   return secret === undefined ? (named ?? randomUUID()) : createHash('sha256').update(body).digest('hex');
 }
 
-/** As long as the journal keeps the messages; no product sends a webhook again after that. */
+/** As long as the journal; no product repeats a webhook after that. */
 const keptMs = 7 * 86_400_000;
 
-/** Which webhooks of a product any switchboard on the bus has accepted. */
+/** Webhooks that any switchboard on the bus has accepted. */
 export class AcceptedWebhooks {
   readonly #memory: Memory;
 
@@ -156,12 +156,12 @@ export class AcceptedWebhooks {
     return new AcceptedWebhooks(await bus.memory(`${surface}-deliveries`, { ttlMs: keptMs }));
   }
 
-  /** The id under which these very bytes came first: no signature covers the id that a header names. */
+  /** The id under which these bytes came first: no signature covers the id in the header. */
   async idOf(body: Uint8Array, named: string | undefined): Promise<string> {
     return await this.#memory.keep(`body-${hashOf(body)}`, hashOf(named ?? randomUUID()));
   }
 
-  /** Accepts a delivery once. It is recorded afterwards: an interrupted one is accepted when it comes again. */
+  /** Accepts a delivery once; recorded afterwards, so that an interrupted one is accepted when it is repeated. */
   async once(id: string, take: () => Promise<void>): Promise<void> {
     const key = `id-${hashOf(id)}`;
     if ((await this.#memory.recall(key)) !== undefined) return;

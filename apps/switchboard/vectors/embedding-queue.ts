@@ -18,12 +18,11 @@ const queryAnswer = z.object({
   }),
 });
 
-/** A text that is to be found again. */
 export interface Passage {
-  /** What it is a part of, and which. */
+  /** The document or conversation, and the part of it. */
   source: string;
   part: number;
-  /** How many parts there are, where an older version may have had more. */
+  /** Total parts, when an older version may have had more. */
   parts?: number;
   text: string;
   origin: string;
@@ -35,17 +34,15 @@ export type Embed = (texts: readonly string[], signal?: AbortSignal) => Promise<
 export interface QueueSettings {
   embed: Embed;
   store: Pick<QdrantStore, 'put' | 'trim'>;
-  /** VECTOR_SIZE. */
   size: number;
   logger: Logger;
-  /** The first pause before another attempt. */
   pauseMs: number;
 }
 
 export interface QueueStatus {
   waiting: number;
   stored: number;
-  /** Given up after several attempts, or because too many were waiting. */
+  /** Dropped after several attempts, or because too many waited. */
   lost: number;
   error: string | null;
 }
@@ -54,7 +51,7 @@ const mostWaiting = 2000;
 const batchSize = 32;
 const attempts = 4;
 
-/** Gives passages their vectors in the background: nobody waits for it, and what fails for good is counted. */
+/** Embeds passages in the background; counts those that fail for good. */
 export class EmbeddingQueue {
   readonly #settings: QueueSettings;
   readonly #waiting: Passage[] = [];
@@ -68,7 +65,7 @@ export class EmbeddingQueue {
     this.#settings = settings;
   }
 
-  /** When too many wait, the oldest is given up. */
+  /** Drops the oldest when too many wait. */
   add(passages: readonly Passage[]): void {
     if (this.#closing.signal.aborted) return;
     this.#waiting.push(...passages);
@@ -113,7 +110,7 @@ export class EmbeddingQueue {
     }
   }
 
-  /** Words when it failed. */
+  /** Returns why it failed. */
   async #tryOnce(batch: readonly Passage[]): Promise<string | undefined> {
     const { embed, store, size } = this.#settings;
     const { signal } = this.#closing;
@@ -138,7 +135,7 @@ export class EmbeddingQueue {
   }
 }
 
-/** A model of another size would fill the store with what cannot be compared. */
+/** Vectors of another size could not be compared. */
 export function checked(vector: readonly number[] | undefined, size: number): readonly number[] {
   if (vector?.length === size) return vector;
   throw new Error(
@@ -146,14 +143,12 @@ export function checked(vector: readonly number[] | undefined, size: number): re
   );
 }
 
-/** A text with its vector, and what is known about it. */
 interface VectorPoint {
-  /** What it is a part of, and which: stored once under both. */
   source: string;
   part: number;
   vector: readonly number[];
   text: string;
-  /** Where it comes from, for a model to read. */
+  /** The source, for a model to read. */
   origin: string;
   at: number;
 }
@@ -162,7 +157,7 @@ export interface VectorMatch {
   text: string;
   origin: string;
   at: number;
-  /** Of 0 to 1. */
+  /** From 0 to 1. */
   score: number;
 }
 
@@ -175,7 +170,7 @@ interface QdrantSettings {
   size: number;
 }
 
-/** A collection of a Qdrant server, by its REST API; created when it is not there. */
+/** A collection of a Qdrant server; created when missing. */
 export class QdrantStore {
   readonly #settings: QdrantSettings;
   #isThere = false;
@@ -226,7 +221,7 @@ export class QdrantStore {
 
   async #call(method: string, path: string, body: object, signal: AbortSignal): Promise<unknown> {
     const response = await this.#request(method, path, body, signal);
-    // Somebody removed the collection: it is created again with the next call.
+    // The collection was removed; the next call creates it.
     if (response.status === 404) this.#isThere = false;
     return await readAnswer(response);
   }

@@ -38,7 +38,7 @@ const errors = defineErrors({
 
 const pauseMs = 1000;
 
-/** Puts what is said to agents and by them, and documents, where agents find it again by its meaning. */
+/** Indexes conversations and documents, so that agents can search them by meaning. */
 export class VectorPlugin implements Plugin {
   readonly name = 'vectors';
   readonly off: string | undefined;
@@ -62,7 +62,6 @@ export class VectorPlugin implements Plugin {
     this.#tool = createSearchKnowledge((...given) => this.#search(...given));
   }
 
-  /** What agents with tools get beside their own. */
   tools(): Tool[] {
     return this.off === undefined ? [this.#tool] : [];
   }
@@ -136,7 +135,7 @@ function reasonOff(url: string | undefined, embed: unknown): string | undefined 
   return embed === undefined ? 'Set LLM_GATEWAY_URL: EMBED_MODEL there makes the vectors.' : undefined;
 }
 
-/** Pieces of a text, cut between paragraphs where that is possible, else between words. */
+/** Splits a text between paragraphs if possible, else between words. */
 export function passagesOf(text: string): string[] {
   const pieces: string[] = [];
   let current = '';
@@ -150,7 +149,6 @@ export function passagesOf(text: string): string[] {
   return [...pieces, current].map((piece) => piece.trim()).filter((piece) => piece !== '');
 }
 
-/** A paragraph that is too long by itself, in parts. */
 function short(paragraph: string): string[] {
   const parts: string[] = [];
   let rest = paragraph;
@@ -163,7 +161,6 @@ function short(paragraph: string): string[] {
   return [...parts, rest];
 }
 
-/** Lets an agent look for what was said before and for documents, by meaning. */
 function createSearchKnowledge(
   search: (query: string, limit: number, signal: AbortSignal) => Promise<VectorMatch[]>,
 ): Tool {

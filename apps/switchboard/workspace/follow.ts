@@ -19,7 +19,7 @@ export interface FollowSettings {
   problems: Problems;
   env: Environment;
   logger: Logger;
-  /** Called after a change that can be used. */
+  /** Called after a valid change. */
   changed: (file: string) => void;
 }
 
@@ -28,10 +28,10 @@ export interface Followed<Value> {
   close(): Promise<void>;
 }
 
-/** How long to wait before an invalid file is reported: its writer may be at work. */
+/** An invalid file may be half written: wait before reporting it. */
 const patienceMs = 250;
 
-/** Files directly inside one directory, each loaded again when it changes; the last good value stays when that fails. */
+/** Files of one directory, reloaded when they change; the last good value stays when that fails. */
 export class FollowedFiles {
   readonly #directory: string;
   readonly #settings: FollowSettings;
@@ -44,7 +44,7 @@ export class FollowedFiles {
     this.#settings = settings;
   }
 
-  /** Starts to watch; files that are followed later are included. */
+  /** Files followed later are included. */
   async open(): Promise<void> {
     const poke = (file: string) => {
       const reload = this.#reloads.get(file);
@@ -57,7 +57,7 @@ export class FollowedFiles {
     });
   }
 
-  /** The value of a file: undefined when it is missing, or was never good. */
+  /** Undefined when the file is missing or was never valid. */
   async follow<Schema extends z.ZodType>(
     kind: FileKind<Schema>,
   ): Promise<() => z.output<Schema> | undefined> {
@@ -102,7 +102,7 @@ export class FollowedFiles {
   }
 }
 
-/** A folder with one entry a file, each of which must be called like its entry. */
+/** A folder with one entry a file, named like its entry. */
 export async function followFolder<Schema extends z.ZodType>(
   root: string,
   { folder, schema, key, expand, confidential }: FolderKind<Schema>,
@@ -138,12 +138,12 @@ export async function followFolder<Schema extends z.ZodType>(
 interface ShelfSettings<Value> {
   directory: string;
   problems: Problems;
-  /** The name that an entry gives itself, and the field in which it does. */
+  /** The entry's own name, and the field that holds it. */
   nameOf: (value: Value) => string;
   key: string;
 }
 
-/** The entries of one folder by their files, and what is wrong with those that cannot be used. */
+/** Entries of a folder by file, and the problems of invalid ones. */
 class FileCache<Value> {
   readonly #settings: ShelfSettings<Value>;
   readonly #good = new Map<string, Value>();
@@ -153,7 +153,7 @@ class FileCache<Value> {
     this.#settings = settings;
   }
 
-  /** A file whose name does not fit its entry is refused; the last good value stays. */
+  /** Refuses an entry whose name differs from the file's; the last good value stays. */
   put(file: string, value: Value): void {
     const words = this.#misnamed(file, value);
     if (words === undefined) {
@@ -185,7 +185,7 @@ class FileCache<Value> {
     return `${path}: its ${key} is ${name}; call the file ${name}.yaml, or change the ${key}`;
   }
 
-  /** What a file says counts for the other spelling of its name too. */
+  /** A change also affects the other spelling of the name. */
   #tell(changed: string): void {
     const { problems, directory } = this.#settings;
     for (const file of new Set([changed, ...spellingsOf(changed)])) {
@@ -205,31 +205,29 @@ class FileCache<Value> {
   }
 }
 
-/** What the entry of a file is called; undefined for examples, hidden files and what editors leave beside a file. */
+/** Undefined for examples, hidden files and editors' leftovers. */
 export function entryIn(file: string): string | undefined {
   const isEntry = ending.test(file) && !/\.example\.\w+$/.test(file) && !file.startsWith('.');
   return isEntry ? file.replace(ending, '') : undefined;
 }
 
-/** The two ways to write the name of a file; where both stand, the first one counts. */
+/** Both spellings of a file name; the first wins if both exist. */
 export function spellingsOf(file: string): [string, string] {
   const stem = file.replace(ending, '');
   return [`${stem}.yaml`, `${stem}.yml`];
 }
 
-/** The file as it is called below a directory, or as a new one would be. */
+/** The existing spelling, or that of a new file. */
 export function standingFile(directory: string, file: string): string {
   const [first, second] = spellingsOf(file);
   const stands = (name: string) => existsSync(join(directory, name));
   return !stands(first) && stands(second) ? second : first;
 }
 
-/** Whether a file stands there under both spellings of its name. */
 export function standsTwice(directory: string, file: string): boolean {
   return spellingsOf(file).every((name) => existsSync(join(directory, name)));
 }
 
-/** Why the second of two such files is not used. */
 export function twiceWords(file: string): string {
   const [first, second] = spellingsOf(file);
   return `${second} is not used, because ${first} holds the same entry; remove one of them`;

@@ -5,24 +5,23 @@ import { approversSchema, channelsSchema, fleetSchema, incidentsSchema } from '.
 import { chatSchema, cloudSchema, codehostSchema } from './schema/chat.ts';
 import { cronSchema } from './schema/cron.ts';
 
-/** A folder with one entry a file, each of which is called like its entry. */
 export interface FolderKind<Schema extends z.ZodType = z.ZodType> {
   folder: string;
   schema: Schema;
-  /** The field that names the entry and its file. */
+  /** The field that names entry and file. */
   key: 'name' | 'id';
-  /** Whether `${VARIABLE}` is replaced in its values. */
+  /** Replace `${VARIABLE}` in values. */
   expand: boolean;
-  /** It can hold credentials: its files are for their owner alone, and nothing shows their values. */
+  /** Can hold credentials: files are private and values are never shown. */
   confidential?: boolean;
 }
 
-/** A file of its own, which may be missing. */
+/** May be missing. */
 export interface FileKind<Schema extends z.ZodType = z.ZodType> {
   file: string;
   schema: Schema;
   expand: boolean;
-  /** Called so and not otherwise: a setting names it. */
+  /** Only this spelling: a setting names it. */
   exact?: boolean;
   confidential?: boolean;
 }

@@ -2,15 +2,14 @@ import type { Bus, Draft } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 
-/** A file of the workspace that cannot be used as it is. */
 export interface Problem {
   file: string;
   error: string;
-  /** When it was found, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   since: number;
 }
 
-/** What is wrong with the workspace now; each new problem is reported once. */
+/** Current problems of the workspace; each new one is reported once. */
 export class Problems {
   readonly #byFile = new Map<string, Problem>();
   readonly #tell: (problem: Problem) => void;
@@ -19,7 +18,7 @@ export class Problems {
     this.#tell = tell;
   }
 
-  /** Records what is wrong with a file, or with undefined that it is valid again. */
+  /** Undefined: the file is valid again. */
   note(file: string, error: unknown): void {
     if (error === undefined) {
       this.#byFile.delete(file);
@@ -37,7 +36,7 @@ export class Problems {
   }
 }
 
-/** Says in the log and on the bus that a file of the workspace cannot be used. */
+/** Reports a problem in the log and on the bus. */
 export async function reportProblem(bus: Bus, logger: Logger, { file, error }: Problem): Promise<void> {
   logger.error({ file }, error);
   await announce(bus, logger, {
@@ -46,7 +45,7 @@ export async function reportProblem(bus: Bus, logger: Logger, { file, error }: P
   });
 }
 
-/** Publishes what nobody waits for; a failure is only logged. */
+/** Publishes; a failure is only logged. */
 export async function announce(bus: Bus, logger: Logger, draft: Draft): Promise<void> {
   try {
     await bus.publish(draft);

@@ -1,10 +1,10 @@
 import { chmodSync, statSync } from 'node:fs';
 import type { Logger } from '@trunkline/config';
 
-/** For files that can hold credentials: read and written by the owner alone. */
+/** Owner only, for files that can hold credentials. */
 export const privateMode = 0o600;
 
-/** Takes the rights of others from a file that can hold credentials, and says so. */
+/** Makes a file private and logs it. */
 export function restrictFile(file: string, logger: Logger): void {
   if (process.platform === 'win32') return;
   const mode = statSync(file, { throwIfNoEntry: false })?.mode;

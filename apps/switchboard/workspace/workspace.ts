@@ -28,16 +28,16 @@ export interface WorkspaceSettings {
   logger: Logger;
 }
 
-/** The files of the workspace as they stand; every value is the last good one. */
+/** Current values of the workspace files; each is the last valid one. */
 export interface Workspace {
   readonly directory: string;
   agents(): readonly AgentDefinition[];
   externalAgents(): readonly ExternalAgent[];
-  /** Names of agents that join by themselves when their service has started. */
+  /** Peers that register once their service has started. */
   expectedAgents(): readonly string[];
-  /** Where agents of other services stand that have no file of their own in the workspace, by name. */
+  /** External agents without a file of their own, with their place. */
   listedElsewhere(): ReadonlyMap<string, string>;
-  /** Who may approve what agents want to run, beside the operator: `surface:user id`. */
+  /** As `surface:user id`. */
   approvers(): readonly string[];
   channels(): readonly Channel[];
   fleet(): FleetFile;
@@ -49,17 +49,16 @@ export interface Workspace {
   codehost(): CodehostFile;
   /** Undefined when there is no `cloud.yaml`. */
   cloud(): CloudFile | undefined;
-  /** The places that schedules deliver to; undefined when there is no `a2a.yaml`. */
+  /** Undefined when there is no `a2a.yaml`. */
   targets(): ReadonlyMap<string, RemoteAgent> | undefined;
   problems(): Problem[];
-  /** For folders that a plugin follows itself, as the scheduler does with `crons/`: undefined says that the file is valid again. */
+  /** For folders that a plugin follows itself, as `crons/`; undefined: the file is valid again. */
   noteProblem(file: string, error: unknown): void;
-  /** Calls back after every valid change with the path of the file; returns a function that stops it. */
+  /** Calls back with the path after every valid change; returns a function that stops it. */
   onChange(listener: (file: string) => void): () => void;
   close(): Promise<void>;
 }
 
-/** Reads the workspace and follows all of its files. */
 export async function openWorkspace(settings: WorkspaceSettings): Promise<Workspace> {
   const { directory, env, problems, logger } = settings;
   await using closing = new AsyncDisposableStack();
@@ -126,7 +125,7 @@ async function openFiles(
   return files;
 }
 
-/** `agents.yaml` and `agents.d/` make one list, in which the folder wins. */
+/** Merges `agents.yaml` and `agents.d/`; the folder wins. */
 async function followExternalAgents(
   { directory, agentsFile, env, logger }: WorkspaceSettings,
   follow: FollowSettings,
@@ -159,7 +158,7 @@ async function followExternalAgents(
   };
 }
 
-/** Refuses to start where the file tools of agents could write configuration: whoever writes that runs programs. */
+/** Throws when agents' file tools could write configuration, which would let them run programs. */
 export function checkApart(files: string, places: Readonly<Record<string, string | undefined>>): void {
   const root = realPath(files);
   const inside = Object.entries(places).filter(([, path]) => path !== undefined && isInside(root, path));
@@ -178,7 +177,7 @@ function isInside(root: string, path: string): boolean {
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`));
 }
 
-/** With the links of what exists resolved; the rest may be created later. */
+/** Resolves links of the existing part. */
 function realPath(path: string): string {
   const whole = resolve(path);
   try {
@@ -190,7 +189,7 @@ function realPath(path: string): string {
   }
 }
 
-/** Keeps the credentials of the workspace out of the log from now on; other values (`DEBUG: "true"`) are common words. */
+/** Keeps credentials of the workspace out of the log; other values (`DEBUG: "true"`) are common words. */
 export function hideSecrets(workspace: Workspace, hide: ((secret: string) => void) | undefined): void {
   if (hide === undefined) return;
   const maps = workspace
@@ -208,7 +207,7 @@ export function hideSecrets(workspace: Workspace, hide: ((secret: string) => voi
     for (const value of Object.values(credentials ?? {})) if (typeof value === 'string') hide(value);
 }
 
-/** Puts a small working example into a workspace that is empty; says whether it did. */
+/** Writes an example into an empty workspace; returns whether it did. */
 export async function seedWorkspace(directory: string): Promise<boolean> {
   await mkdir(directory, { recursive: true });
   if ((await readdir(directory)).length > 0) return false;
@@ -216,7 +215,7 @@ export async function seedWorkspace(directory: string): Promise<boolean> {
   return true;
 }
 
-/** The workspace with the services that run beside the switchboard as further agents; what its files say goes first. */
+/** Adds the peers of this process as agents; the files win. */
 export function withPeers(workspace: Workspace, peers: Peers | undefined): Workspace {
   if (peers === undefined) return workspace;
   return {

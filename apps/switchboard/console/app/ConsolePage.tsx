@@ -3,7 +3,7 @@ import { type ComponentType, lazy, Suspense } from 'react';
 import { LiveProvider } from '../shared/live.ts';
 import { SECTIONS } from '../shared/sections.tsx';
 
-/** The page at "/app": what passes through the switchboard, and how it is set up. Each part is loaded when it is opened. */
+/** The page at "/app". Each section is loaded when it is opened. */
 export function ConsolePage() {
   const [named = ''] = useHashRoute();
   const { health, error } = useHealth();

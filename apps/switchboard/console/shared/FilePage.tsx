@@ -5,26 +5,24 @@ import { BackLink, Loaded, RemoveButton } from './blocks.tsx';
 import { useReloadOn } from './live.ts';
 import { Frame } from './sections.tsx';
 
-/** The kinds of files that are written as text, and the field that names each. */
+/** Kinds that are edited as text, and the field that names each. */
 const NAMING = { agent: 'name', route: 'name', ceremony: 'id' } as const;
 
-/** Stands in the address for a file that is not there yet. */
+/** The name of a new file in the address. */
 export const NEW = '+';
 
 interface FilePageProps {
   kind: FileKind;
-  /** The word for all of its kind. */
+  /** Plural of the kind. */
   all: 'agents' | 'routes' | 'ceremonies';
-  /** Where the list of them is shown. */
+  /** Address of the list. */
   place: readonly string[];
   name: string;
-  /** What a new file begins with. */
   template: string;
-  /** What else belongs to the file. */
+  /** Further content of the page. */
   children?: ReactNode;
 }
 
-/** One file of the workspace, to be written or removed. */
 export function FilePage({ kind, all, place, name, template, children }: FilePageProps) {
   const goTo = (...parts: string[]) => {
     window.location.hash = hashRoute(...place, ...parts);
@@ -70,14 +68,13 @@ type FileKind = keyof typeof NAMING;
 
 interface FileEditorProps {
   kind: FileKind;
-  /** What the file is called; undefined for a new one, which is called as its text says. */
+  /** Undefined for a new file, which is named by its text. */
   name: string | undefined;
-  /** What is saved, or what a new file begins with. */
+  /** The saved text, or the template. */
   saved: string;
   onSaved(name: string): void;
 }
 
-/** A file of the workspace as text. */
 function FileEditor({ kind, name, saved, onSaved }: FileEditorProps) {
   const api = useApi();
   const attempt = useAttempt();

@@ -26,7 +26,7 @@ const inConsole = (id: string, label: string, icon: Section['icon']): Section =>
   href: `/app#/${id}`,
 });
 
-/** The sections of the console; the first is shown when none is named. The status page is at the root. */
+/** The first is shown when none is named. The status page is at the root. */
 export const SECTIONS: readonly Section[] = [
   inConsole('map', 'Map', <Network aria-hidden />),
   inConsole('feed', 'Feed', <Radio aria-hidden />),
@@ -44,12 +44,10 @@ export const SECTIONS: readonly Section[] = [
   { id: 'status', label: 'Status', icon: <HeartPulse aria-hidden />, href: '/' },
 ];
 
-/** Puts a page of the switchboard into its document. */
 export function mountSwitchboardPage(page: ReactNode): void {
   mountPage(page, { keyName: 'trunkline.switchboard.key', scheme: 'api-key', owner: 'the switchboard' });
 }
 
-/** The frame of a part of the console. */
 export function Frame(props: Omit<PageFrameProps, 'stream'>) {
   return <PageFrame {...props} stream={useLiveState()} />;
 }

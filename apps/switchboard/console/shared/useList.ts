@@ -5,7 +5,7 @@ import { useReloadOn } from './live.ts';
 
 const AT_ONCE = 50;
 
-/** A list that the service gives out at once, shown piece by piece; loaded again after messages on these topics. */
+/** A list that the service returns whole, shown in pages; reloads after messages on these topics. */
 export function useList<Item, Data = Item[]>(
   path: string,
   topics: readonly string[],
@@ -20,7 +20,7 @@ export function useList<Item, Data = Item[]>(
   return usePieces(list);
 }
 
-/** Shows so many items of a list, and more when asked. */
+/** Shows a part of a list, and more on request. */
 export function usePieces<Item>(list: PagedList<Item>): PagedList<Item> {
   const [shown, setShown] = useState(AT_ONCE);
   const { items, hasMore } = list;
@@ -38,7 +38,6 @@ export function usePieces<Item>(list: PagedList<Item>): PagedList<Item> {
   };
 }
 
-/** Sends a request and shows the result. */
 export function useSend() {
   const api = useApi();
   const attempt = useAttempt();
@@ -57,7 +56,7 @@ export function useSend() {
     });
 }
 
-/** Takes the last change of an entry back. */
+/** Undoes the last change of an entry. */
 export function useUndoLast() {
   const api = useApi();
   const attempt = useAttempt();

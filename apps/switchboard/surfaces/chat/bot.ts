@@ -8,9 +8,7 @@ import type { Channel } from '../../workspace/schema/channels.ts';
 export interface BotSettings {
   token: string;
   apiUrl: string;
-  /** The agent whose own bot it is. */
   agent: string | undefined;
-  /** Whether new members are reported. */
   welcomes: boolean;
   onReady(bot: ChatBot): void;
   onMessage(bot: ChatBot, heard: HeardMessage): Promise<void>;
@@ -19,7 +17,7 @@ export interface BotSettings {
   logger: Logger;
 }
 
-/** One bot at the gateway of the platform; the library resumes by itself what was cut. */
+/** One bot at the gateway; the library resumes interrupted sessions. */
 export class ChatBot {
   readonly agent: string | undefined;
   readonly #client: Client;
@@ -29,7 +27,7 @@ export class ChatBot {
     this.#client = client;
     this.agent = settings.agent;
     this.#logger = settings.logger;
-    // Comes with every fresh session, where clientReady comes with the first one only.
+    // Unlike clientReady, this comes with every new session.
     client.on('shardReady', () => settings.onReady(this));
     client.on(
       'messageCreate',
@@ -72,7 +70,7 @@ export class ChatBot {
     };
   }
 
-  /** What comes over the wire may have any shape: neither reading nor taking it ends the process. */
+  /** Gateway events may have any shape: a failure must not end the process. */
   async #run(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -82,7 +80,6 @@ export class ChatBot {
   }
 }
 
-/** What is needed of a message of the platform. */
 export interface HeardMessage {
   id: string;
   channelId: string;
@@ -95,12 +92,11 @@ export interface HeardMessage {
 
 interface HearingSettings {
   botId: string;
-  /** The agent whose own bot received it. */
   agent: string | undefined;
   channels: readonly Channel[];
 }
 
-/** A message for an agent; undefined for what is not said to one. */
+/** Undefined for what is not addressed to an agent. */
 export function readMessage(
   heard: HeardMessage,
   { botId, agent, channels }: HearingSettings,
@@ -129,7 +125,7 @@ export function readMessage(
   };
 }
 
-/** A channel that belongs to an agent, or where conversations are held, needs no mention. */
+/** Channels with an agent or conversations need no mention. */
 function isBound(channelId: string, channels: readonly Channel[]): boolean {
   return channels.some(
     (channel) =>

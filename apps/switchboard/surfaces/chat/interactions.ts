@@ -8,21 +8,20 @@ import { derivedId, fromSurface } from '../../core/messages.ts';
 import type { ChatFile } from '../../workspace/schema/chat.ts';
 import type { ChatState } from './state.ts';
 
-/** Numbers of the platform for kinds of options. */
+/** Option types of the platform. */
 const kinds = { subcommand: 1, string: 3, integer: 4, boolean: 5 } as const;
 
 export interface InteractionSettings {
   bus: Bus;
   state: ChatState;
   commands: () => ChatFile['commands'];
-  /** What may be chosen for an option of that name. */
   suggestions(option: string): readonly string[];
 }
 
 const onboard = 'onboard';
 const mostSuggestions = 25;
 
-/** A slash command becomes a message; the platform learns at once that an answer follows. */
+/** Publishes a slash command; the platform is told at once that an answer follows. */
 export async function takeCommand(
   interaction: ChatInputCommandInteraction,
   { bus, state, commands }: InteractionSettings,
@@ -68,7 +67,7 @@ function draftOf(
   return { ...shared, topic: `message.inbound.chat.slash.${escapeSegment(id)}`, payload };
 }
 
-/** Offers what begins with, or holds, what was typed so far. */
+/** Suggests what contains the typed text. */
 export async function suggest(
   interaction: AutocompleteInteraction,
   { suggestions }: Pick<InteractionSettings, 'suggestions'>,
@@ -86,7 +85,6 @@ type Command = ChatFile['commands'][number];
 
 type Subcommand = Command['subcommands'][number];
 
-/** The commands of chat.yaml as the platform registers them. */
 export function commandBodies(
   commands: readonly Command[],
 ): RESTPostAPIChatInputApplicationCommandsJSONBody[] {
@@ -117,7 +115,7 @@ function findSubcommand(
   return found?.subcommands.find((each) => each.name === subcommand) ?? found?.subcommands[0];
 }
 
-/** The content of a subcommand: `{name}` stands for an option; what is named nowhere follows behind. */
+/** `{name}` is replaced by the option; options not named are appended. */
 function fillContent(content: string, options: Readonly<Record<string, string | number | boolean>>): string {
   const used = new Set<string>();
   const filled = content.replace(/\{([\w-]+)\}/g, (whole, name: string) => {

@@ -14,10 +14,9 @@ const mostUsers = 10_000;
 
 const mostRulings = 10_000;
 
-/** When the ids of the platform begin. */
+/** Epoch of the platform's ids. */
 const firstMs = 1_420_070_400_000;
 
-/** A bot that belongs to one agent. */
 export interface AgentBot {
   agent: string;
   token: string;
@@ -34,25 +33,23 @@ export interface ListenerSettings {
   agentBots(): AgentBot[];
 }
 
-/** The main bot, or one of an agent. */
 type Joining = Omit<AgentBot, 'agent'> & { agent: string | undefined };
 
 const retryMs = 5000;
 
-/** Listens at the gateway with every bot there is. */
 export class ChatListener {
   readonly #settings: ListenerSettings;
   readonly #moderation: Moderation;
   readonly #missed: MissedChannels;
   readonly #bots = new Map<string, ChatBot>();
-  /** Those that are signing in, by their tokens: one that takes long holds up nobody else. */
+  /** Sign-ins under way, by token: a slow one does not hold up the others. */
   readonly #joining = new Map<string, Promise<void>>();
   #leaving = new AbortController();
   #retry: NodeJS.Timeout | undefined;
   #unfollow: (() => void) | undefined;
   #registered = '';
   #isOn = false;
-  /** Gateway events are handled one after the other, in order. */
+  /** Gateway events are handled one at a time, in order. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(settings: ListenerSettings) {
@@ -86,7 +83,7 @@ export class ChatListener {
     await this.#turn;
   }
 
-  /** In its turn, so that a start that follows at once finds nobody connected who is about to leave. */
+  /** Queued, so that a start right after it finds no bot that is about to leave. */
   async #leave(): Promise<void> {
     await Promise.all(this.#joining.values());
     const bots = [...this.#bots.values()];
@@ -100,7 +97,7 @@ export class ChatListener {
     if (main !== undefined) this.#queue(() => this.#register(main));
   }
 
-  /** Connects what is not connected; a failure is tried again. */
+  /** Connects missing bots; failures are retried. */
   #connectAll(): void {
     this.#queue(async () => {
       const { token, agentBots } = this.#settings;
@@ -147,7 +144,7 @@ export class ChatListener {
       .catch((error: unknown) => logger.error({ err: error }, 'failed to handle chat event'));
   }
 
-  /** After every fresh connection: the commands, and what was said meanwhile. */
+  /** Registers commands and reads missed messages after every new session. */
   #settle(bot: ChatBot): void {
     if (bot.agent !== undefined) return;
     this.#queue(() => this.#register(bot));
@@ -164,7 +161,7 @@ export class ChatListener {
     this.#registered = wanted;
   }
 
-  /** The main bot receives everything and records how far it has read; the others add what is said to them. */
+  /** The main bot records how far it has read; other bots add what is said to them. */
   async #hear(bot: ChatBot, heard: HeardMessage): Promise<void> {
     await this.#take(bot, heard);
     if (bot.agent === undefined && !this.#missed.has(heard.channelId))
@@ -185,7 +182,7 @@ export class ChatListener {
     }
   }
 
-  /** Whether moderation lets the message pass; the main bot acts on its ruling. */
+  /** Only the main bot acts on the ruling. */
   async #passes(bot: ChatBot, heard: HeardMessage): Promise<boolean> {
     const ruling = heard.guildId === undefined ? 'pass' : this.#moderation.judge(heard);
     if (ruling === 'pass') return true;
@@ -197,7 +194,7 @@ export class ChatListener {
     return false;
   }
 
-  /** Deletes spam silently; ignores who writes too much for a while. */
+  /** Spam is deleted silently; messages above the rate limit are ignored. */
   async #discipline(ruling: Ruling, { id, channelId, author }: HeardMessage): Promise<void> {
     const { context, rest } = this.#settings;
     if (ruling === 'spam') await rest.delete(`/channels/${channelId}/messages/${id}`);
@@ -243,11 +240,11 @@ export class ChatListener {
 
 type Ruling = 'pass' | 'spam' | 'too-many';
 
-/** Decides which messages pass: no spam, and from nobody more than the limit. */
+/** Rejects spam and messages above the rate limit. */
 class Moderation {
   readonly #config: () => ChatFile['moderation'];
   readonly #times = new BoundedMap<string, number[]>(mostUsers);
-  /** A message is judged once, however many bots receive it and however often. */
+  /** A message is judged once, however many bots receive it. */
   readonly #rulings = new BoundedMap<string, Ruling>(mostRulings);
 
   constructor(config: () => ChatFile['moderation']) {
@@ -275,7 +272,7 @@ class Moderation {
   }
 }
 
-/** The ids of the platform hold the time: what is read after an outage was not said all at once. */
+/** The id holds the time, so that messages read after an outage do not count as sent at once. */
 function saidAt(messageId: string): number {
   return Number(BigInt(messageId) >> 22n) + firstMs;
 }

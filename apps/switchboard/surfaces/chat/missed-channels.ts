@@ -9,7 +9,7 @@ const pageSize = 100;
 
 const mostPages = 50;
 
-/** As many missed messages are read of one channel. */
+/** Missed messages that are read of one channel. */
 const mostMissed = pageSize * mostPages;
 
 export interface MissedSettings {
@@ -17,18 +17,18 @@ export interface MissedSettings {
   context: PluginContext;
   rest: REST;
   state: ChatState;
-  /** Handles one message and records how far its channel was read. */
+  /** Handles a message and records how far its channel was read. */
   take(bot: ChatBot, heard: HeardMessage): Promise<void>;
-  /** Runs something after what was queued before. */
+  /** Runs work after what was queued before. */
   queue(work: () => Promise<void>): void;
 }
 
 const longestPauseMs = 60_000;
 
-/** The channels in which something may have been said while nobody listened. */
+/** Reads channels for messages sent while nobody listened. */
 export class MissedChannels {
   readonly #settings: MissedSettings;
-  /** How often each that is not read yet could not be read. */
+  /** Failed attempts of each channel that is still to be read. */
   readonly #failures = new Map<string, number>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
@@ -36,7 +36,7 @@ export class MissedChannels {
     this.#settings = settings;
   }
 
-  /** Reads every channel of channels.yaml; one that fails keeps no other back. */
+  /** Reads every channel of channels.yaml; a failure does not hold up the others. */
   readAll(bot: ChatBot): void {
     for (const { platform, channelId } of this.#settings.context.workspace.channels()) {
       if (platform !== 'chat') continue;
@@ -45,7 +45,7 @@ export class MissedChannels {
     }
   }
 
-  /** New messages there must not be recorded as read: what was missed would be skipped. */
+  /** New messages there must not be recorded as read, or missed ones would be skipped. */
   has(channelId: string): boolean {
     return this.#failures.has(channelId);
   }
@@ -68,7 +68,7 @@ export class MissedChannels {
     }
   }
 
-  /** A channel that is gone or closed to the bot is left alone; what else fails may pass. */
+  /** A channel that is gone or forbidden is skipped; other failures are retried. */
   #failed(bot: ChatBot, channelId: string, error: unknown): void {
     const { context, options, queue } = this.#settings;
     const { status = 0 } = error as { status?: number };
@@ -118,10 +118,7 @@ interface MissedPlace {
   guildId: string;
 }
 
-/**
- * Takes what was said in a channel while nobody listened, the oldest first, from the place that was read last.
- * Returns whether that was all of it.
- */
+/** Handles missed messages of a channel, the oldest first. Returns whether these were all. */
 async function catchUp(
   { rest, state, take }: CatchUpSettings,
   { channelId, botId, guildId }: MissedPlace,

@@ -11,14 +11,13 @@ const prefix = 'message.outbound.chat';
 const snowflake = /^\d{5,25}$/;
 
 export interface ChatSettings {
-  /** The door of an agent's own bot, or of the main one. */
+  /** The client of an agent's own bot, or of the main one. */
   restOf(agent: string | undefined): REST;
   state: ChatState;
   progress: ProgressNotes;
   channels: { alert(): string | undefined; digest(): string | undefined };
 }
 
-/** Posts what stands on `message.outbound.chat.#`. */
 export function createChatSender(settings: ChatSettings) {
   return async (attempt: DeliveryAttempt): Promise<void> => {
     const { message, done } = attempt;
@@ -63,7 +62,7 @@ async function channelOf(
   );
 }
 
-/** The same nonce when an attempt is repeated, so that the platform posts it once. */
+/** A stable nonce, so that the platform posts a repeated attempt once. */
 async function post(
   rest: REST,
   channelId: string,
@@ -79,7 +78,7 @@ async function post(
   return id;
 }
 
-/** Undefined when the message may not be changed, or somebody has deleted it. */
+/** Undefined when the message cannot be edited or was deleted. */
 async function edit(
   rest: REST,
   channelId: string,
@@ -100,7 +99,7 @@ function undefinedWhereRefused(error: unknown): undefined {
   if (!(error instanceof DeliveryError) || !error.permanent) throw error;
 }
 
-/** The first part takes the place of "thinking"; when the command can no longer be answered, its channel gets it. */
+/** The first part replaces "thinking"; when the command can no longer be answered, its channel gets the answer. */
 async function answerCommand(
   rest: REST,
   interactionId: string,
@@ -120,7 +119,7 @@ async function answerCommand(
   }
 }
 
-/** Undefined when the platform takes no more answers to the command. */
+/** Undefined when the platform accepts no more answers to the command. */
 async function followUp(
   rest: REST,
   { applicationId, token }: OpenInteraction,
@@ -143,7 +142,7 @@ function refused(words: string): DeliveryError {
   return new DeliveryError(words, { permanent: true });
 }
 
-/** Limits are waited out by the library; what is left is a refusal, or a failure of the other side. */
+/** The library waits out rate limits; what is left is a refusal or a server failure. */
 async function call<Answer>(work: () => Promise<unknown>): Promise<Answer> {
   try {
     return (await work()) as Answer;
@@ -155,7 +154,7 @@ async function call<Answer>(work: () => Promise<unknown>): Promise<Answer> {
   }
 }
 
-/** Where on the chat platform something goes, and whose bot says it. */
+/** A place on the platform, and the agent whose bot posts there. */
 type ChatAddress = { agent?: string } & (
   | { kind: 'channel'; id: string }
   | { kind: 'user'; id: string }

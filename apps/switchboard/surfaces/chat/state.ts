@@ -9,17 +9,15 @@ const editEveryMs = 1500;
 
 const mostNotes = 1000;
 
-/** Whom texts may call: people by name, never everyone, nor a role. */
+/** Posts may mention people, never everyone or a role. */
 export const allowedMentions = { parse: ['users'] as const };
 
-/** A slash command that waits for its answer. */
 export interface OpenInteraction {
   applicationId: string;
   token: string;
   channelId: string | undefined;
 }
 
-/** A message that shows what an agent does. */
 export interface NotePlace {
   channelId: string;
   messageId: string;
@@ -27,13 +25,13 @@ export interface NotePlace {
 
 const dayMs = 24 * 60 * 60_000;
 const positionMs = 365 * dayMs;
-/** Longer than the platform takes answers to a command: afterwards its channel gets them. */
+/** Longer than the platform accepts answers: afterwards the channel gets them. */
 const interactionMs = dayMs;
 const noteMs = dayMs;
-/** In the place of a note that an answer took. */
+/** Marks a note that the answer has replaced. */
 const taken = '';
 
-/** What outlives a restart, and is known to every switchboard on the bus: whichever listens next, and whichever answers. */
+/** State shared by all switchboards on the bus: whichever listens next, and whichever answers. */
 export class ChatState {
   readonly #positions: Memory;
   readonly #interactions: Memory;
@@ -53,7 +51,6 @@ export class ChatState {
     );
   }
 
-  /** How far a channel was read. */
   lastRead(channelId: string): Promise<string | undefined> {
     return this.#positions.recall(channelId);
   }
@@ -87,7 +84,6 @@ export class ChatState {
   }
 }
 
-/** A correlation id may be any text. */
 function keyOf(correlationId: string): string {
   return createHash('sha256').update(correlationId).digest('hex');
 }
@@ -95,22 +91,22 @@ function keyOf(correlationId: string): string {
 interface ProgressSettings {
   bus: Bus;
   state: ChatState;
-  /** The door of an agent's own bot, or of the main one. */
+  /** The client of an agent's own bot, or of the main one. */
   restOf(agent: string | undefined): REST;
   logger: Logger;
 }
 
 interface Note {
   channelId: string;
-  /** Whose bot writes it: only the same one may put the answer in its place. */
+  /** Only the bot that wrote the note may edit it. */
   agent: string | undefined;
   messageId?: string;
   editedAt: number;
-  /** The request that is under way: one at a time. */
+  /** One request at a time. */
   turn: Promise<void>;
 }
 
-/** Shows what an agent is doing as one message that is edited; the answer then takes its place. */
+/** Shows an agent's progress as one edited message, which the answer replaces. */
 export class ProgressNotes {
   readonly #settings: ProgressSettings;
   readonly #notes = new BoundedMap<string, Note>(mostNotes);
@@ -132,14 +128,14 @@ export class ProgressNotes {
     await Promise.all([...this.#notes.values()].map(({ turn }) => turn));
   }
 
-  /** What is said under this correlation in that channel may show its progress there. */
+  /** Shows the progress of this correlation in the channel. */
   watch(correlationId: string, channelId: string, agent: string | undefined): void {
     this.#notes.set(correlationId, { channelId, agent, editedAt: 0, turn: Promise.resolve() });
   }
 
   /**
-   * The message that the answer takes the place of, if there is one; waits for what is being written.
-   * Another switchboard may have written it, or this one before a restart.
+   * The note that the answer replaces; waits for a write under way. Another switchboard may have written it, or this
+   * one before a restart.
    */
   async find(correlationId: string, channelId: string): Promise<string | undefined> {
     const note = this.#notes.get(correlationId);
@@ -149,7 +145,6 @@ export class ProgressNotes {
     return place?.channelId === channelId ? place.messageId : undefined;
   }
 
-  /** The answer stands in its place. */
   async end(correlationId: string): Promise<void> {
     this.#notes.delete(correlationId);
     await this.#settings.state.takeNote(correlationId);

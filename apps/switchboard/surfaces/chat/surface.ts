@@ -8,7 +8,7 @@ import { type ChatOptions, chatOptions } from './options.ts';
 import { createChatSender } from './outbound.ts';
 import { ChatState, ProgressNotes } from './state.ts';
 
-/** The chat platform (Discord): messages and commands in, posts out. */
+/** Discord: messages and slash commands in, posts out. */
 export const chatSurface = defineSurface({
   name: 'chat',
   options: chatOptions,
@@ -42,7 +42,7 @@ export const chatSurface = defineSurface({
           rest: restOf(undefined),
           agentBots: () => agentBots(context),
         });
-        // One of several switchboards listens, so that a message comes in once.
+        // Only the leader listens, so that a message comes in once.
         leader.onChange((term) => {
           if (term !== undefined) listener.start();
           else
@@ -70,7 +70,7 @@ export const chatSurface = defineSurface({
   },
 });
 
-/** The agents that have a bot of their own, where its token is set. */
+/** Agents with a bot of their own whose token is set. */
 function agentBots({ workspace, env }: PluginContext): AgentBot[] {
   const named = [...workspace.agents(), ...workspace.externalAgents()];
   return named.flatMap(({ name, chatBotTokenEnvKey }) => {
@@ -79,7 +79,7 @@ function agentBots({ workspace, env }: PluginContext): AgentBot[] {
   });
 }
 
-/** Writing needs REST alone, so that every switchboard can write, whichever listens at the gateway. */
+/** Posting needs REST only, so that every switchboard can, whichever listens at the gateway. */
 async function createRestClients(
   { chatApiUrl }: ChatOptions,
   token: string,

@@ -12,18 +12,17 @@ export interface AccountSettings extends Omit<AccessTokenSettings, 'product' | '
   apiUrl: string | undefined;
 }
 
-/** What every call carries: who calls, and how long it may take. */
 export interface CallOptions {
   headers: { authorization: string };
   signal: AbortSignal;
   timeout: number;
   retry: false;
-  /** Uploads look for it here. */
+  /** Uploads read it here. */
   rootUrl?: string;
 }
 
 const callMs = 20_000;
-/** One account of the cloud suite; its libraries are loaded when they are first needed. */
+/** An account of the cloud suite; its libraries are loaded on first use. */
 export class CloudAccount {
   readonly #place: { rootUrl?: string };
   readonly #tokens: AccessTokens;
@@ -70,7 +69,6 @@ export class CloudAccount {
   }
 }
 
-/** A refusal of the cloud suite as the outbox understands it. */
 function cloudFailure(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const status = statusOf(error);
@@ -91,13 +89,12 @@ const limitSchema = z.object({
   }),
 });
 
-/** Its older APIs tell that too much was asked by a 403; a limit of the day passes as well, but not while we try. */
+/** Older APIs report rate limits as 403. A daily limit passes too, but not while we retry. */
 function isLimit(error: unknown): boolean {
   const { response } = limitSchema.safeParse(error).data ?? {};
   return response?.data.error.errors.some(({ reason }) => /rateLimitExceeded/i.test(reason)) ?? false;
 }
 
-/** A refusal with the status that came with it. */
 export class CloudError extends DeliveryError {
   readonly status: number | undefined;
 

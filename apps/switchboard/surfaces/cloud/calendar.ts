@@ -6,7 +6,7 @@ import { type CloudAccount, CloudError } from './account.ts';
 
 const gone = 410;
 
-/** As many as the calendar gives at once: one of an organisation can hold tens of thousands. */
+/** The most that the calendar returns; one of an organisation can hold tens of thousands. */
 const pageSize = 2500;
 
 const mostPages = 100;
@@ -15,15 +15,15 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 const markMs = 60 * dayMs;
 
-/** Mail may stay under its label for years, and one that is forgotten would be published again. */
+/** Mail may keep its label for years; a forgotten one would be published again. */
 const mailMs = 3650 * dayMs;
 
-/** So many are known without a question to the bus; each poll asks for the newest. */
+/** Known without asking the bus; each poll asks for the newest. */
 const mostRemembered = 20_000;
 
 const cleared = '';
 
-/** How far the calendar and each label of the mail were read, by whichever switchboard on the bus. */
+/** How far calendar and labels were read, by whichever switchboard on the bus. */
 export class PollState {
   readonly #marks: Memory;
   readonly #mails: Memory;
@@ -81,7 +81,7 @@ interface CalendarPoll {
   state: PollState;
 }
 
-/** Publishes what changed in the calendar since the last time; the first time it only takes note of where it stands. */
+/** Publishes changes since the last poll; the first poll only stores the sync token. */
 export async function pollCalendar(
   { account, bus, state }: CalendarPoll,
   calendarId: string,
@@ -94,7 +94,7 @@ export async function pollCalendar(
     for (const event of events) await bus.publish(fromSurface(draftOf(event, calendarId)));
     if (next !== undefined) await state.setMark(name, next);
   } catch (error) {
-    // The mark is too old: what happened since then cannot be told apart from what was known.
+    // The sync token expired: changes since then cannot be told apart.
     if (!(error instanceof CloudError) || error.status !== gone) throw error;
     await state.clearMark(name);
     await pollCalendar({ account, bus, state }, calendarId, signal);
@@ -119,7 +119,7 @@ async function readChanges(
       ...(pageToken && { pageToken }),
     };
     const { data } = await account.call(signal, (options) => calendar.events.list(query, options));
-    // The first time only the mark counts.
+    // The first poll only stores the sync token.
     if (syncToken !== undefined) events.push(...(data.items ?? []));
     if (!data.nextPageToken) return { events, next: data.nextSyncToken ?? undefined };
     pageToken = data.nextPageToken;
@@ -150,7 +150,7 @@ function draftOf(event: calendar_v3.Schema$Event, calendarId: string): Draft {
   };
 }
 
-/** The two times differ by the moment that the first save took. */
+/** The first save sets the two times a moment apart. */
 function isNew(created: string | null | undefined, updated: string | null | undefined): boolean {
   return Math.abs(Date.parse(updated ?? '') - Date.parse(created ?? '')) < 2000;
 }

@@ -9,7 +9,7 @@ const folderType = 'application/vnd.google-apps.folder';
 const docSchema = z.object({
   content: z.string().min(1),
   title: z.string().min(1).default('Untitled'),
-  /** Goes on at the end of this document instead of making one. */
+  /** Appends to this document instead of creating one. */
   documentId: z.string().optional(),
   folderId: z.string().optional(),
 });
@@ -21,7 +21,7 @@ const fileSchema = z.object({
   folderId: z.string().optional(),
 });
 
-/** Writes documents and files: `message.outbound.cloud.docs` and `.drive`. */
+/** Handles `message.outbound.cloud.docs` and `.drive`. */
 export function createDocumentWriter(account: CloudAccount, defaultFolder: () => string | undefined) {
   return (attempt: DeliveryAttempt): Promise<void> =>
     attempt.message.topic === 'message.outbound.cloud.docs'
@@ -29,7 +29,7 @@ export function createDocumentWriter(account: CloudAccount, defaultFolder: () =>
       : writeFile(attempt, account, defaultFolder);
 }
 
-/** In steps that can be taken again, so that a second attempt goes on with the document that the first one made. */
+/** In resumable steps: a second attempt continues with the document of the first. */
 async function writeDocument(
   { message, signal, done, arrived }: DeliveryAttempt,
   account: CloudAccount,
@@ -96,7 +96,6 @@ function read<Schema extends z.ZodType>(schema: Schema, payload: unknown): z.out
   });
 }
 
-/** Folders of projects. */
 export function createFolders(account: CloudAccount | undefined): Folders {
   return {
     off:

@@ -15,11 +15,11 @@ export interface MailPoll {
   state: PollState;
 }
 
-/** As many as the mailbox gives at once. */
+/** The most that the mailbox returns. */
 const pageSize = 500;
 const mostPages = 20;
 
-/** Publishes mail that came under the watched labels; what was there before the first time is left alone. */
+/** Publishes new mail under the watched labels; mail from before the first poll is skipped. */
 export async function pollMail(
   poll: MailPoll,
   config: CloudFile['gmail'],
@@ -62,7 +62,7 @@ async function pollLabel(
   await state.setMark(`label ${watched.label}`, 'read');
 }
 
-/** The newest first, page after page until one holds what was seen before. */
+/** The newest first, until a page holds mail that was seen before. */
 async function unseenMails(
   { account, state }: MailPoll,
   gmail: gmail_v1.Gmail,
@@ -121,12 +121,12 @@ function draftOf(mail: gmail_v1.Schema$Message, id: string, { label, skillHint }
   };
 }
 
-/** A label that is put on a thread is put on our own part of it too. */
+/** A label on a thread is on our own mails of it too. */
 function isOurs({ labelIds }: gmail_v1.Schema$Message): boolean {
   return ['SENT', 'DRAFT'].some((label) => labelIds?.includes(label));
 }
 
-/** Of a machine, such as a notice of absence: an answer would be answered again, without end (RFC 3834). */
+/** From a machine, such as an absence notice: an answer could start a loop (RFC 3834). */
 function isAutomatic(mail: gmail_v1.Schema$Message): boolean {
   return !/^(no\b.*)?$/i.test(headerOf(mail, 'auto-submitted').trim());
 }
@@ -135,7 +135,7 @@ function headerOf({ payload }: gmail_v1.Schema$Message, name: string): string {
   return payload?.headers?.find((header) => header.name?.toLowerCase() === name)?.value ?? '';
 }
 
-/** The plain text of a mail; of one that has none, its preview. */
+/** The plain text, else the preview. */
 function textOf(mail: gmail_v1.Schema$Message): string {
   const part = plainPart(mail.payload);
   const text = part?.body?.data ? Buffer.from(part.body.data, 'base64url').toString('utf8') : mail.snippet;
@@ -151,11 +151,11 @@ interface Letter {
   to: string;
   subject: string;
   text: string;
-  /** The message that it answers. */
+  /** Message-ID of the answered mail. */
   inReplyTo: string;
 }
 
-/** A mail in the form that the API takes. Line ends in what came from outside cannot add headers. */
+/** A mail as the API takes it. Line breaks in outside text cannot add headers. */
 function encodeMail({ to, subject, text, inReplyTo }: Letter): string {
   const lines = [
     `To: ${oneLine(to)}`,
@@ -175,7 +175,7 @@ function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ');
 }
 
-/** Answers a mail in its thread: `cloud.mail.reply.<id of the mail>`. */
+/** Handles `cloud.mail.reply.<id of the mail>`: answers in the thread. */
 export function createMailReplier(account: CloudAccount) {
   return async ({ message, signal, arrived }: DeliveryAttempt): Promise<void> => {
     const id = unescapeSegment(message.topic.split('.')[3] ?? '');

@@ -38,7 +38,7 @@ const options = group('Cloud suite', {
 
 type CloudOptions = SurfaceOptions<typeof options>;
 
-/** The cloud suite (Google Workspace): calendar and mail in; mail, documents and files out. */
+/** Google Workspace: calendar and mail in; mail, documents and files out. */
 export const cloudSurface = defineSurface({
   name: 'cloud',
   options,
@@ -79,7 +79,7 @@ export const cloudSurface = defineSurface({
   },
 });
 
-/** The account, when all three of its settings are there. */
+/** Undefined unless all three settings are set. */
 function createAccount(
   { cloudClientId, cloudClientSecret, cloudRefreshToken, cloudTokenUrl, cloudApiUrl }: CloudOptions,
   onRefreshFailed: (words: string) => void,

@@ -9,21 +9,20 @@ export interface AppIdentity {
 }
 
 export interface ClientSettings {
-  /** Undefined where only an app signs in. */
+  /** Undefined when only an app signs in. */
   token: string | undefined;
   apiUrl: string;
   app: AppIdentity | undefined;
   chainApp: AppIdentity | undefined;
 }
 
-/** As whom something is written: as the app or the token, or as the app of chained answers. */
+/** Who writes: the app or token, or the app for chained answers. */
 export type Identity = 'reply' | 'chain';
 
 const callMs = 20_000;
-/** What the code host asks for where it does not say how long to wait. */
+/** The wait after a limit that names none. */
 const unnamedWaitMs = 60_000;
 
-/** The code host's API, under the identities that are configured. */
 export class CodehostClients {
   readonly #settings: ClientSettings;
   readonly #library: typeof import('octokit');
@@ -37,12 +36,11 @@ export class CodehostClients {
     this.#byToken = new Octokit({ ...(settings.token && { auth: settings.token }), ...this.#common() });
   }
 
-  /** Loads the library, which is large, only now. */
+  /** Loads the large library on first use. */
   static async open(settings: ClientSettings): Promise<CodehostClients> {
     return new CodehostClients(settings, await import('octokit'));
   }
 
-  /** The client that writes to a repository. */
   async of(owner: string, repo: string, identity: Identity): Promise<Octokit> {
     const { app, chainApp } = this.#settings;
     const chosen = (identity === 'chain' ? chainApp : undefined) ?? app;
@@ -52,7 +50,7 @@ export class CodehostClients {
     return await application.getInstallationOctokit(data.id);
   }
 
-  /** The logins under which we write, so that our own comments are not answered. */
+  /** Our own logins: their comments are not answered. */
   async logins(signal: AbortSignal): Promise<string[]> {
     const request = { signal };
     const { data } = await this.#byToken.rest.users.getAuthenticated({ request });
@@ -77,7 +75,7 @@ export class CodehostClients {
     return app;
   }
 
-  /** Waiting and trying again is the outbox's work, which records it. */
+  /** The outbox retries and records. */
   #common() {
     return {
       baseUrl: this.#settings.apiUrl,
@@ -98,19 +96,18 @@ export function clientSettings(options: CodehostOptions): ClientSettings {
   };
 }
 
-/** A key that came through one line of an environment file has its line ends written out. */
+/** Keys from one line of an environment file have escaped line breaks. */
 function identityOf(id: string | undefined, key: string | undefined) {
   if (id === undefined || key === undefined) return undefined;
   return { id, privateKey: key.replaceAll('\\n', '\n') };
 }
 
-/** Every call has a time limit, and the signal it came with. */
+/** Limits the time of every call. */
 function limitedFetch(input: string, init: RequestInit = {}): Promise<Response> {
   const limit = AbortSignal.timeout(callMs);
   return fetch(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, limit]) : limit });
 }
 
-/** A refusal of the code host as the outbox understands it. */
 export function codehostFailure(error: unknown): DeliveryError {
   const { status, message, response } = error as {
     status?: number;
@@ -132,12 +129,12 @@ function retryAfter(headers: Record<string, string | undefined>): number | undef
   return Number.isFinite(reset) ? Math.max(0, reset * 1000 - Date.now()) : unnamedWaitMs;
 }
 
-/** Comes as a plain 403, often without a word on how long. */
+/** A plain 403, often without a wait time. */
 function isSecondaryLimit(message: string | undefined): boolean {
   return /secondary rate limit|abuse detection/i.test(message ?? '');
 }
 
-/** Registers webhooks at the code host, as the app or by the token. */
+/** Registers webhooks as the app or by the token. */
 export function createWebhookRegistry(options: CodehostOptions): Repositories {
   const { codehostToken: token, codehostAppId: appId, codehostWebhookSecret: secret } = options;
   let clients: Promise<CodehostClients> | undefined;

@@ -7,19 +7,19 @@ import { signalsOf } from './signals.ts';
 
 export interface EventSettings {
   config: CodehostFile;
-  /** Logins under which we write ourselves, in lower case. */
+  /** Our own logins, in lower case. */
   ownLogins: ReadonlySet<string>;
 }
 
 export interface HookEvent {
   name: string;
-  /** The id that the code host gives to a delivery; the same when it is sent again. */
+  /** Stable when the code host sends the delivery again. */
   deliveryId: string;
   payload: unknown;
   arrivedAt: number;
 }
 
-/** What can be marked as seen: the path of its reactions. */
+/** What can get a reaction. */
 export interface Reactable {
   owner: string;
   repo: string;
@@ -29,11 +29,11 @@ export interface Reactable {
 
 export interface EventOutcome {
   drafts: Draft[];
-  /** What is accepted, to be marked so. */
+  /** What to acknowledge. */
   seen?: Reactable;
 }
 
-/** Other events may give fields of the same names another shape. */
+/** Other events may use the same field names differently. */
 const readEvents = new Set([
   'issues',
   'issue_comment',
@@ -44,7 +44,7 @@ const readEvents = new Set([
   'repository',
 ]);
 
-/** What a webhook means: messages for agents, signals for learners, or nothing. */
+/** Messages for agents and signals of a webhook. Throws a ZodError when it is none. */
 export function readEvent(event: HookEvent, settings: EventSettings): EventOutcome {
   if (!readEvents.has(event.name)) return { drafts: [] };
   const hook = hookSchema.parse(event.payload);
@@ -59,7 +59,7 @@ function isOurs({ sender, comment }: HookPayload, { ownLogins }: EventSettings):
   return sender !== undefined && ownLogins.has(sender.login.toLowerCase());
 }
 
-/** The same for a delivery that is sent again, so that the bus takes it once. */
+/** Stable, so that a repeated delivery is published once. */
 function withId(draft: Draft, { deliveryId }: HookEvent): Draft {
   return { ...draft, id: derivedId(deliveryId, draft.topic) };
 }
@@ -138,7 +138,7 @@ interface Asked {
   title: string;
   url: string;
   sha?: string;
-  /** The comment whose thread the answer goes to. */
+  /** The comment whose thread gets the answer. */
   thread?: number;
   review?: boolean;
   seen: { kind: Reactable['kind']; id: number };
@@ -185,7 +185,7 @@ function request(
   return { drafts: [draft], seen: { owner, repo, ...seen } };
 }
 
-/** A new repository is brought online under its own name. */
+/** Onboards a new repository under its own name. */
 function repositoryCreated(hook: HookPayload): EventOutcome | undefined {
   const { repository } = hook;
   if (repository === undefined) return undefined;

@@ -54,7 +54,7 @@ const release = z.object({
   prerelease: z.boolean().default(false),
 });
 
-/** What is read of a webhook's body; the rest of it is left alone. */
+/** The fields of a webhook that are read. */
 export const hookSchema = z.object({
   action: z.string().optional(),
   repository: repository.optional(),

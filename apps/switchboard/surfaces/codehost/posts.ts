@@ -7,14 +7,14 @@ import type { HookPayload } from './hook-schema.ts';
 
 const prefix = 'message.outbound.codehost';
 
-/** Marks everything we write, so that a webhook about it is not answered. */
+/** Marks our own comments, so that webhooks about them are not answered. */
 export const ownMark = '<!-- trunkline -->';
 
 const longestComment = 65_000;
 
 type ReviewEvent = 'APPROVE' | 'REQUEST_CHANGES' | 'COMMENT';
 
-/** Writes what a message on `message.outbound.codehost.#` says to where its topic points. */
+/** Posts messages of `message.outbound.codehost.#`. */
 export function createPoster(
   clients: CodehostClients,
   bus: Bus,
@@ -70,7 +70,7 @@ async function writeComment(
   return data.html_url;
 }
 
-/** Once, whatever fails behind it; what is too long for it follows as comments. */
+/** The review is submitted once, whatever fails later; overlong text follows as comments. */
 async function submitReview(
   octokit: Octokit,
   address: CodehostAddress,
@@ -123,7 +123,7 @@ const verdicts: Record<string, ReviewEvent> = {
   comment: 'COMMENT',
 };
 
-/** A first line such as "Verdict: approve" decides what kind of review it is; without one it is a comment. */
+/** A first line such as "Verdict: approve" sets the kind of review; default: comment. */
 export function readVerdict(content: string): { event: ReviewEvent; body: string } {
   const [, word = '', rest = ''] =
     /^\s*\**verdict:?\**:?\s*([a-z ]+?)\**\.?\s*(?:\n([\s\S]*))?$/i.exec(content) ?? [];
@@ -137,12 +137,12 @@ function misaddressed(topic: string): DeliveryError {
   return new DeliveryError(words, { permanent: true });
 }
 
-/** Where on the code host an answer goes: below an issue or pull request, into a thread of a review, or as a review. */
+/** An issue or pull request, a review thread, or a new review. */
 interface CodehostAddress {
   owner: string;
   repo: string;
   number: number;
-  /** The comment of a review whose thread it answers. */
+  /** The review comment whose thread it answers. */
   comment?: number;
   review?: boolean;
 }
@@ -175,7 +175,7 @@ export function repoOf({ repository }: HookPayload): { owner: string; repo: stri
   return repository && { owner: repository.owner.login, repo: repository.name };
 }
 
-/** Whether the text calls the handle: as a word of its own, without regard to case. */
+/** Whether the text mentions the handle as a whole word, in any case. */
 export function mentions(body: string | null | undefined, handle: string | undefined): boolean {
   const name = handle?.replace(/^@/, '').toLowerCase();
   if (!name || !body) return false;

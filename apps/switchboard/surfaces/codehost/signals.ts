@@ -2,7 +2,7 @@ import type { Draft } from '@trunkline/bus';
 import type { HookPayload } from './hook-schema.ts';
 import { repoOf } from './posts.ts';
 
-/** What learners of reviews and releases want to know; nobody answers these. */
+/** Signals about reviews and releases; nobody answers these. */
 export function signalsOf(event: string, hook: HookPayload, ownLogins: ReadonlySet<string>): Draft[] {
   const place = repoOf(hook);
   if (place === undefined) return [];
@@ -21,7 +21,7 @@ interface Signal {
   payload: Record<string, unknown>;
 }
 
-/** Whatever made it: a person, the API or a workflow. */
+/** Published by a person, the API or a workflow. */
 function released(event: string, { action, release }: HookPayload): Signal | undefined {
   if (event !== 'release' || action !== 'published' || release === undefined) return undefined;
   const { tag_name: tag, name, body, html_url: url, prerelease } = release;
@@ -40,7 +40,7 @@ function merged(event: string, { action, pull_request: pull, sender }: HookPaylo
   };
 }
 
-/** Somebody answers in a thread of a review, unless it is ourselves. */
+/** A reply in a review thread, except our own. */
 function replied(event: string, hook: HookPayload, ownLogins: ReadonlySet<string>): Signal | undefined {
   const { action, comment, pull_request: pull, sender } = hook;
   if (event !== 'pull_request_review_comment' || action !== 'created') return undefined;
@@ -59,7 +59,7 @@ function replied(event: string, hook: HookPayload, ownLogins: ReadonlySet<string
   };
 }
 
-/** A verdict of ours that a person set aside. */
+/** A person dismissed our verdict. */
 function dismissed(event: string, hook: HookPayload, ownLogins: ReadonlySet<string>): Signal | undefined {
   const { action, review, pull_request: pull, sender } = hook;
   if (event !== 'pull_request_review' || action !== 'dismissed') return undefined;

@@ -30,7 +30,7 @@ const query = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 
-/** Sends what surfaces hand in. It starts before them and stops after them. */
+/** Starts before the surfaces and stops after them. */
 export interface Deliveries extends Plugin {
   /** Starts to deliver what the outlet subscribes to; returns a function that ends it. */
   open(outlet: Outlet): Promise<() => Promise<void>>;
@@ -69,7 +69,7 @@ interface DeliveryRecords {
   replay(id: string): boolean;
 }
 
-/** What went out and what could not, and messages that no handler could take; both can be tried again. */
+/** Lists and replays deliveries. */
 function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, records: DeliveryRecords): void {
   const list = describeRoute({
     summary: 'Messages to the outside and what became of them, the newest first',

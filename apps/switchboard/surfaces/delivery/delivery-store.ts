@@ -34,7 +34,7 @@ export class DeliveryStore extends Store {
     super(path, migrations);
   }
 
-  /** The record of a message: the one it has, or a new one. */
+  /** Returns the record of a message, created on first use. */
   open(surface: string, message: Message): Delivery {
     const { id, topic, correlationId } = message;
     const now = Date.now();
@@ -76,12 +76,12 @@ export class DeliveryStore extends Store {
     this.#set(id, 'isReplay = 0, state = ?', state);
   }
 
-  /** Makes it wait again, with what already arrived. */
+  /** Queues it again; parts that arrived are kept. */
   requeue(id: string): void {
     this.#set(id, "state = 'queued', isReplay = 1, attempts = ?", 0);
   }
 
-  /** Those of a surface that were made to wait again and are not settled: the bus does not bring them. */
+  /** Unsettled replays of a surface, which the bus does not deliver. */
   replays(surface: string): Message[] {
     return this.all<Row>(
       'SELECT message FROM deliveries WHERE surface = ? AND isReplay = 1 ORDER BY updatedAt',

@@ -16,10 +16,8 @@ export interface OutboxSettings {
   clock?: Clock;
 }
 
-/** How a surface sends. */
 export interface Outlet {
   surface: string;
-  /** The messages that it sends. */
   patterns: readonly string[];
   send: Send;
 }
@@ -34,7 +32,7 @@ const atOnce = 16;
 export class Outbox {
   readonly #settings: OutboxSettings;
   readonly #clock: Clock;
-  /** Messages with the same key are sent in order. */
+  /** Messages of one topic are sent in order. */
   readonly #queue = new KeyedQueue();
   readonly #outlets = new Map<string, Outlet>();
   readonly #stopping = new AbortController();
@@ -64,7 +62,7 @@ export class Outbox {
     };
   }
 
-  /** Tries once more what had failed. False when there is no such delivery, or its surface is off. */
+  /** False when there is no such failed delivery, or its surface is off. */
   replay(id: string): boolean {
     const { store } = this.#settings;
     const [delivery, message] = [store.get(id), store.messageOf(id)];
@@ -75,7 +73,7 @@ export class Outbox {
     return true;
   }
 
-  /** Interrupts what is under way; the bus delivers it again after the start, and replays are in the store. */
+  /** The bus redelivers what this interrupts; replays stay in the store. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#queue.idle();
@@ -110,7 +108,7 @@ export class Outbox {
     }
   }
 
-  /** Undefined when it is given up. */
+  /** Undefined: give up. */
   #pauseAfter({ permanent, retryAfterMs = 0 }: DeliveryError, attempt: number): number | undefined {
     const factor = pauses[attempt];
     if (permanent || factor === undefined || retryAfterMs > longestWaitMs) return undefined;
@@ -138,7 +136,7 @@ export class Outbox {
     }
   }
 
-  /** Waits while the disk is full: what arrived must not be sent again because nobody could note it. */
+  /** Waits while the disk is full: unrecorded parts would be sent again. */
   async #recorded<Result>(write: () => Result, stopping: AbortSignal): Promise<Result> {
     for (;;) {
       const tried = this.#tried(write);
@@ -185,28 +183,27 @@ export class Outbox {
   }
 }
 
-/** A message on its way out, as the surface that sends it sees it. */
+/** A delivery attempt as the surface sees it. */
 export interface DeliveryAttempt {
   message: Message;
   /** Aborted when an attempt takes too long, or the switchboard stops. */
   signal: AbortSignal;
-  /** The parts that earlier attempts delivered: they are not sent again. */
+  /** References of delivered parts, which are not sent again. */
   done: readonly string[];
-  /** Tells that one more part arrived, under this name. */
+  /** Records one more delivered part. */
   arrived(reference: string): void;
 }
 
-/** Brings a message over, or throws. */
 type Send = (attempt: DeliveryAttempt) => Promise<void>;
 
 interface DeliveryErrorOptions extends ErrorOptions {
-  /** Trying again cannot help: the other side refused it, or there is no such place. */
+  /** A retry cannot help: it was refused, or there is no such place. */
   permanent?: boolean;
-  /** When the other side wants to be asked again. */
+  /** When the product allows the next attempt. */
   retryAfterMs?: number | undefined;
 }
 
-/** An attempt that failed, and whether another may succeed. */
+/** A failed attempt, and whether a retry may succeed. */
 export class DeliveryError extends Error {
   readonly permanent: boolean;
   readonly retryAfterMs: number | undefined;

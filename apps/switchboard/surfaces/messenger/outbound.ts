@@ -7,7 +7,7 @@ import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 export interface BridgeSettings {
   url: string;
   number: string;
-  /** Who gets what names nobody. */
+  /** For messages without a recipient. */
   defaultRecipient: string | undefined;
 }
 
@@ -15,7 +15,7 @@ const longest = 2000;
 const base = 'message.outbound.messenger';
 const sentSchema = z.object({ timestamp: z.union([z.string(), z.number()]) });
 
-/** Sends what stands on `message.outbound.messenger` and below. */
+/** Sends messages of `message.outbound.messenger.#`. */
 export function createMessengerSender(settings: BridgeSettings) {
   return async ({ message, signal, done, arrived }: DeliveryAttempt): Promise<void> => {
     const fields = fieldsOf(message.payload);
@@ -32,7 +32,7 @@ export function createMessengerSender(settings: BridgeSettings) {
   };
 }
 
-/** `.cron` is the place of schedules, which name nobody. */
+/** Schedules use `.cron`, which names no recipient. */
 function recipientOf(topic: string, named: string | undefined): string | undefined {
   const segment = topic.slice(base.length + 1);
   return segment === '' || segment === 'cron' ? named : unescapeSegment(segment);
@@ -60,7 +60,7 @@ async function send(
   });
 }
 
-/** Undefined where the bridge does not tell: it has the message all the same, and must not get it again. */
+/** Undefined when the bridge does not say: it has the message, which must not be sent again. */
 function timestampIn(answer: string): string | undefined {
   try {
     const sent = sentSchema.safeParse(JSON.parse(answer));

@@ -36,7 +36,7 @@ const options = group('Messenger', {
   }),
 });
 
-/** The messenger (Signal): texts to people and groups, by the bridge. */
+/** Signal, through a signal-cli bridge: texts to and from people and groups. */
 export const messengerSurface = defineSurface({
   name: 'messenger',
   options,
@@ -66,7 +66,7 @@ export const messengerSurface = defineSurface({
           if (draft !== undefined) await bus.publish(fromSurface(draft));
         };
         const retryMs = settings.deliveryRetryMs;
-        // One of several switchboards listens, so that a message comes in once.
+        // Only the leader listens, so that a message comes in once.
         leader.onChange((term) => {
           receiver?.stop().catch((error: unknown) => logger.warn({ err: error }, 'failed to stop receiver'));
           receiver =
@@ -96,12 +96,12 @@ interface ReceiverSettings {
   url: string;
   number: string;
   take(received: unknown): Promise<void>;
-  /** The pause before the first new attempt; later ones are longer. */
+  /** The first reconnect delay; later ones are longer. */
   retryMs: number;
   logger: Logger;
 }
 
-/** Listens to the bridge by a web socket, and connects again whenever it is cut. */
+/** Listens on the bridge's web socket and reconnects. */
 class MessengerReceiver {
   readonly #settings: ReceiverSettings;
   #socket: WebSocket | undefined;
@@ -138,7 +138,7 @@ class MessengerReceiver {
     await this.#turn;
   }
 
-  /** One after the other, in the order in which they came. */
+  /** Handles messages one at a time, in order. */
   #receive(data: string): void {
     const { take, logger } = this.#settings;
     this.#turn = this.#turn
@@ -154,7 +154,7 @@ class MessengerReceiver {
   }
 }
 
-/** What the bridge received, as a message; undefined for what holds no text, such as receipts and signs of typing. */
+/** Undefined for envelopes without text, such as receipts. */
 function readEnvelope(received: unknown): Draft | undefined {
   const parsed = envelopeSchema.safeParse(received);
   if (!parsed.success) return undefined;
@@ -178,7 +178,7 @@ function readEnvelope(received: unknown): Draft | undefined {
   };
 }
 
-/** The bridge names a group by this when it is written to. */
+/** The bridge's recipient name of a group. */
 function groupRecipient(groupId: string): string {
   return `group.${Buffer.from(groupId).toString('base64')}`;
 }

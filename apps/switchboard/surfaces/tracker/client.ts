@@ -42,7 +42,6 @@ export interface TrackerSettings {
 
 const callMs = 20_000;
 
-/** The tracker's API, by key or by token. */
 export class TrackerApi {
   readonly #settings: TrackerSettings;
 
@@ -70,7 +69,6 @@ export class TrackerApi {
   }
 }
 
-/** A refusal of the tracker as the outbox understands it. */
 function trackerFailure(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const { message, type, retryAfter } = error as { message?: string; type?: string; retryAfter?: number };
@@ -127,7 +125,7 @@ async function storedToken(path: string, first: string, logger: Logger): Promise
   return stored.success && stored.data.first === first ? stored.data.refreshToken : first;
 }
 
-/** Does what the topics `tracker.*` ask for. */
+/** Handles the topics `tracker.*`. */
 export function createTrackerActions(api: TrackerApi) {
   return async (attempt: DeliveryAttempt): Promise<void> => {
     const [, action, kind = '', id = ''] = attempt.message.topic.split('.');
@@ -140,7 +138,7 @@ export function createTrackerActions(api: TrackerApi) {
   };
 }
 
-/** The id follows from the message, so that a repeated attempt cannot make a second one. */
+/** The id derives from the message, so that a repeated attempt creates no second issue. */
 async function createIssue({ message, signal, arrived }: DeliveryAttempt, api: TrackerApi): Promise<void> {
   const fields = read(newIssue, message.payload);
   const made = await api.call(signal, (client) =>

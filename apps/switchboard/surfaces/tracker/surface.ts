@@ -47,7 +47,7 @@ const options = group('Tracker', {
 
 type TrackerOptions = SurfaceOptions<typeof options>;
 
-/** The tracker (Linear): agent sessions and new issues in; comments, issues and activities out. */
+/** Linear: agent sessions and new issues in; comments, issues and activities out. */
 export const trackerSurface = defineSurface({
   name: 'tracker',
   options,

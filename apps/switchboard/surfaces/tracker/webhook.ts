@@ -54,7 +54,7 @@ export function parseTrackerHook({ body, arrivedAt }: Webhook): TrackerHook {
 
 export type TrackerHook = z.output<typeof trackerHookSchema>;
 
-/** What a webhook means for agents: a message, or nothing. */
+/** The message for agents, if any. */
 export function readTrackerHook(hook: TrackerHook, deliveryId: string, arrivedAt: number): Draft | undefined {
   const draft = ofSession(hook) ?? ofIssue(hook);
   if (draft === undefined) return undefined;

@@ -9,9 +9,9 @@ export const ceremonySchema = z.strictObject({
   description: z.string().optional(),
   schedule: z.string().superRefine(passes(checkCron)),
   skill: z.string().min(1),
-  /** Agents that perform it; none: whoever the router finds. */
+  /** None: the router decides. */
   targets: z.array(z.string().min(1)).default([]),
-  /** The chat channel that gets the result; empty: none. */
+  /** Chat channel for the result. */
   notifyChannel: z.string().default(''),
   enabled: z.boolean().default(true),
 });
@@ -24,14 +24,14 @@ export const routeSchema = z.strictObject({
   description: z.string().optional(),
   when: z.strictObject({
     topic: trigger,
-    /** Fields of the payload by their path (`issue.state`) and the value each must have. */
+    /** Payload paths (`issue.state`) and the value each must have. */
     match: z.record(z.string(), scalar).default({}),
   }),
   // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
   then: z.strictObject({
     skill: z.string().min(1),
     agent: z.string().optional(),
-    /** Where the answer goes, when the message names no place itself. */
+    /** Reply topic of messages that name none. */
     topic: answerTopic.optional(),
   }),
   enabled: z.boolean().default(true),
@@ -48,7 +48,7 @@ const head = {
 
 const address = {
   url: z.url({ protocol: /^https?$/ }),
-  /** Sent with every request: where a key goes. */
+  /** For keys. */
   headers: z.record(z.string(), z.string()).default({}),
 };
 
@@ -77,7 +77,7 @@ const agentTools = [
 const skillSchema = z.strictObject({
   name: z.string().min(1),
   description: z.string().optional(),
-  /** Case-insensitive parts of a message that lead to this skill. */
+  /** Case-insensitive substrings that select this skill. */
   keywords: z.array(z.string().min(1)).default([]),
   systemPromptOverride: z.string().optional(),
 });
@@ -87,16 +87,16 @@ export const agentSchema = z
   .strictObject({
     name: entryName,
     role: z.enum(['orchestrator', 'qa', 'devops', 'content', 'research', 'general']),
-    /** The gateway's own model when not given. */
+    /** Default: the gateway's model. */
     model: z.string().min(1).optional(),
     systemPrompt: z.string(),
     tools: z.array(z.enum(agentTools)).default([]),
-    /** Topics that publish_event may publish to; none when not given. */
+    /** Topics for publish_event; none by default. */
     publishes: z.array(agentPattern).default([]),
-    /** Lets it ask to run commands (run_command); each waits for an approval. */
+    /** Enables run_command; each run needs an approval. */
     runCommand: z.boolean().default(false),
     canDelegate: z.array(entryName).default([]),
-    /** Calls of the model in one turn; -1 sets no limit. */
+    /** Model calls in one turn; -1: no limit. */
     maxTurns: z.union([z.literal(-1), z.int().min(1)]).default(20),
     chatBotTokenEnvKey: z.string().min(1).optional(),
     skills: z.array(skillSchema).default([]),

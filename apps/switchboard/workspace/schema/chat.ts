@@ -6,7 +6,7 @@ const skill = z.string().min(1).optional();
 /** `codehost.yaml`: whom a mention calls, and which skill each kind of event asks for. */
 export const codehostSchema = z
   .strictObject({
-    /** Compared without regard to case, with or without an @. */
+    /** Case-insensitive, with or without @. */
     mentionHandle: z.string().min(1).optional(),
     skillHints: z
       .strictObject({
@@ -42,7 +42,6 @@ export const cloudSchema = z
   })
   .prefault({});
 
-/** A blank entry of a file counts as none. */
 const channelId = z.string().default('');
 
 const commandOption = z.strictObject({

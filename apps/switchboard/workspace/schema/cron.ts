@@ -33,7 +33,7 @@ export const cronSchema = z
     topic,
     payload,
     enabled: z.boolean().default(true),
-    /** The scoped key that made it, which alone (beside the operator's) may change it. */
+    /** The scoped key that owns it; only it and the operator may change it. */
     owner: z.string().min(1).optional(),
     lastFired: z.iso.datetime({ offset: true }).optional(),
     overlap: z.enum(['skip', 'queue', 'allow']).default('skip'),

@@ -3,12 +3,11 @@ import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { guardedPart, isGuardedTopic } from '../../access/caller.ts';
 
-/** Names of agents, routes, servers and ceremonies: they name files and stand in topics. */
+/** They name files and appear in topics. */
 export const entryName = z
   .string()
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/, 'expected letters, digits, - and _, at most 64');
 
-/** Ids of schedules: kebab-case, with dots between parts. */
 export const scheduleId = z
   .string()
   .max(128, 'expected at most 128 characters')
@@ -19,7 +18,7 @@ export const scheduleId = z
 
 export const topic = z.string().superRefine(passes(checkTopic));
 
-/** A pattern of topics that leaves out what routes themselves publish: a route on that would never end. */
+/** A pattern without the topics that routes publish: such a route would never end. */
 export const trigger = z.string().superRefine((text, context) => {
   passes(checkPattern)(text, context);
   if (context.issues.length === 0 && matchesTopic(text, 'agent.skill.request')) {
@@ -28,14 +27,12 @@ export const trigger = z.string().superRefine((text, context) => {
   }
 });
 
-/** Where answers of agents may go. */
 export const answerTopic = topic.superRefine((text, context) => {
   if (!isGuardedTopic(text)) return;
   const message = `the answer of an agent never goes to ${text}; choose a topic such as message.outbound.cli`;
   context.addIssue({ code: 'custom', message });
 });
 
-/** A pattern of topics that an agent may publish to. */
 export const agentPattern = z.string().superRefine((text, context) => {
   passes(checkPattern)(text, context);
   const guarded = context.issues.length === 0 ? guardedPart(text) : undefined;
@@ -44,7 +41,6 @@ export const agentPattern = z.string().superRefine((text, context) => {
   context.addIssue({ code: 'custom', message });
 });
 
-/** A check of a text by a function that throws. */
 export function passes(check: (text: string) => unknown) {
   return (text: string, context: z.core.$RefinementCtx<string>) => {
     try {

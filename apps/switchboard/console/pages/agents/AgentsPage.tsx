@@ -29,7 +29,6 @@ skills:
     description: Sums up what it is given.
     keywords: [summary, summarise]
 `;
-/** Who can do what. */
 export default function AgentsPage() {
   const [, name] = useHashRoute();
   const list = useList<AgentView>('/api/agents', ['config.updated', 'flow.item.#']);
@@ -73,7 +72,6 @@ function AgentList({ list }: { list: ReturnType<typeof useList<AgentView>> }) {
   );
 }
 
-// Loaded when it is opened.
 const ConnectDialog = lazy(async () => ({ default: (await import('./ConnectDialog.tsx')).ConnectDialog }));
 
 const KINDS = { 'in-process': 'here', a2a: 'A2A', mcp: 'MCP' } as const;
@@ -105,14 +103,13 @@ function AgentLine({ agent }: { agent: AgentView }) {
   );
 }
 
-/** Whether an agent takes work. */
+/** Whether the agent accepts work. */
 function AgentLamp({ agent: { load, sighting } }: { agent: AgentView }) {
   if (load.circuit === 'open') return <Lamp state="failed" word="Rests" className="w-20" />;
   if (sighting && !sighting.reachable) return <Lamp state="failed" word="Not reached" className="w-20" />;
   return <Lamp state="live" word="Ready" className="w-20" />;
 }
 
-/** An agent of another service: whether it is reached, what it can do, and a way to try it. */
 function RemoteAgentPage({ agent }: { agent: AgentView }) {
   const { name, type, skills, sighting } = agent;
   return (

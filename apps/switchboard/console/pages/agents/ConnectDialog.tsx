@@ -15,7 +15,6 @@ const FORM = {
   },
 };
 
-/** Adds an agent of another service by its address. */
 export function ConnectDialog({ onClose }: { onClose(): void }) {
   const send = useSend();
   return (

@@ -6,7 +6,6 @@ export interface Answered {
   durationMs: number;
 }
 
-/** What an agent answered. */
 export function Said({ answer, name }: { answer: Answered; name: string }) {
   if (answer.error !== undefined)
     return (

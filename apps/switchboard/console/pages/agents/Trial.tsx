@@ -17,7 +17,6 @@ import type { Answered } from './Said.tsx';
 
 const MOST_ANSWERS = 50;
 
-/** Sends an agent a message and shows what it says. */
 export function Trial({ agent }: { agent: AgentView }) {
   const api = useApi();
   const attempt = useAttempt();
@@ -76,10 +75,9 @@ export function Trial({ agent }: { agent: AgentView }) {
   );
 }
 
-// Loaded when there is something to show.
 const Said = lazy(async () => ({ default: (await import('./Said.tsx')).Said }));
 
-// Answers by their correlation; one may come before the request for it is known to be taken.
+// By correlation; an answer may come before the request is confirmed.
 function useAnswers(): ReadonlyMap<string, Answered> {
   const [answers, setAnswers] = useState<ReadonlyMap<string, Answered>>(new Map());
   useBus(({ topic, correlationId, payload }) => {

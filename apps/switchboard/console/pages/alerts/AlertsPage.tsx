@@ -14,7 +14,6 @@ interface Alert {
 
 const TONES = { critical: 'failed', high: 'failed', medium: 'waiting', low: 'plain' } as const;
 
-/** What went wrong: alerts, messages that nobody could take, and errors of parts. */
 export default function AlertsPage() {
   const [, tab = 'alerts'] = useHashRoute();
   const tabs = [

@@ -9,7 +9,6 @@ import { useSend } from '../../shared/useList.ts';
 
 const AT_ONCE = 50;
 
-/** Who changed what in the workspace, with the difference of each and the way back. */
 export default function ChangesPage() {
   const send = useSend();
   const list = usePages<ChangeView, Answer<ChangeView[]>>({
@@ -51,7 +50,7 @@ export default function ChangesPage() {
   );
 }
 
-/** A change that takes another back stands above it, and may itself be taken back. */
+/** An undo may itself be undone. */
 function isTakenBack({ id }: ChangeView, changes: readonly ChangeView[]): boolean {
   return changes.some((other) => other.undoes === id && !isTakenBack(other, changes));
 }

@@ -7,7 +7,6 @@ import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 import { MessageRow } from '../feed/MessageRow.tsx';
 
-/** Deliveries that failed, and dead letters. */
 export default function DeliveriesPage() {
   const [, tab = 'outside'] = useHashRoute();
   return (

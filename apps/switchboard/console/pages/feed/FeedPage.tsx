@@ -4,7 +4,6 @@ import { useState } from 'react';
 import { Frame } from '../../shared/sections.tsx';
 import { MessageList, useFeed } from './MessageRow.tsx';
 
-/** Every message on the bus as it passes, and those of the last days that are journalled. */
 export default function FeedPage() {
   const [, topic = '', correlationId = ''] = useHashRoute();
   const { list, paused, held, pause } = useFeed({ topic, correlationId });
@@ -38,7 +37,7 @@ export default function FeedPage() {
   );
 }
 
-// The filters stand in the address, so that other pages can lead to a part of the feed.
+// Filters are in the address, so that other pages can link to them.
 function Filters(given: { topic: string; correlationId: string }) {
   const [topic, setTopic] = useState(given.topic);
   const [correlationId, setCorrelationId] = useState(given.correlationId);

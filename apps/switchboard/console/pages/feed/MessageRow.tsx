@@ -29,7 +29,6 @@ export function MessageList({ what = 'the messages', icon = Radio, ...props }: M
   );
 }
 
-/** One message: its topic and a glance at what it says; opened, all of it. */
 export function MessageRow({ message }: { message: BusMessage }) {
   const [open, setOpen] = useState(false);
   return (
@@ -78,7 +77,6 @@ function Whole({ message }: { message: BusMessage }) {
   );
 }
 
-/** The beginning of a message's text. */
 function glanceAt(payload: unknown): string {
   if (typeof payload !== 'object' || payload === null) return String(payload ?? '');
   const fields = payload as Record<string, unknown>;
@@ -97,19 +95,17 @@ interface FeedQuery {
 interface Feed {
   list: PagedList<BusMessage>;
   paused: boolean;
-  /** How many have come since the feed was paused. */
   held: number;
-  /** Holds back what comes, or lets it in. */
   pause(on: boolean): void;
 }
 
 interface History {
   messages: { message: BusMessage }[];
-  /** Where the page before this one ends; null when there is none. */
+  /** Cursor of the page before; null when there is none. */
   earlier: number | null;
 }
 
-/** The messages that fit, the newest first: those of the journal, and those that come. */
+/** Journalled and live messages that match, the newest first. */
 export function useFeed({ topic, correlationId }: FeedQuery): Feed {
   const query = new URLSearchParams({
     limit: String(PAGE),
@@ -137,7 +133,7 @@ export function useFeed({ topic, correlationId }: FeedQuery): Feed {
       next: data.earlier,
     }),
   });
-  // Only what was missed while the line was lost is loaded again; all else comes over it.
+  // Reloads only what was missed while disconnected.
   useReloadOn([], stored.reload);
   const items = useMemo(() => {
     const fits = (message: BusMessage) =>

@@ -23,7 +23,6 @@ import { Frame } from '../../shared/sections.tsx';
 import { MessageList, useFeed } from '../feed/MessageRow.tsx';
 import { Timeline } from './Timeline.tsx';
 
-/** One flow: why it went where it went, how long each part took, what it cost, and every step on the way. */
 export function FlowPage({ id }: { id: string }) {
   const path = `/api/flows/${encodeURIComponent(id)}`;
   const resource = useResource<Answer<FlowDetails>>(path);
@@ -88,7 +87,6 @@ function Whole({ flow }: { flow: FlowDetails }) {
   );
 }
 
-/** The messages that belong to a flow. */
 function FlowMessages({ correlationId }: { correlationId: string }) {
   const { list } = useFeed({ topic: '', correlationId });
   return (
@@ -107,7 +105,6 @@ interface Routing {
   topic?: string;
 }
 
-/** What decided where it went, and what it took. */
 function FlowFacts({ flow }: { flow: FlowDetails }) {
   return (
     <div className="flex min-w-0 flex-col gap-4">
@@ -160,7 +157,7 @@ function factsOf(flow: FlowDetails): [string, ReactNode][] {
   ];
 }
 
-// Waiting and working side by side, as long as they took.
+// Time in queue and at work, to scale.
 function TimeBar({ flow: { createdAt, startedAt, completedAt } }: { flow: FlowDetails }) {
   if (startedAt === null || completedAt === null || completedAt <= createdAt) return null;
   const waited = ((startedAt - createdAt) / (completedAt - createdAt)) * 100;
@@ -202,12 +199,11 @@ export function lampOf({ status, stage }: Flow): { lamp: LampState; word: string
   return stage === 'running' ? { lamp: 'live', word: 'Works' } : { lamp: 'waiting', word: 'Waits' };
 }
 
-/** Which skill it is of, and who does it. */
 export function workOf({ skill, targetAgent }: Flow): string {
   return `${skill || 'no skill'}${targetAgent === null ? '' : ` by ${targetAgent}`}`;
 }
 
-/** The request's text; its skill where it has none. */
+/** The request's text, else its skill. */
 export function titleOf(flow: Flow): string {
   return flow.requestPreview ?? workOf(flow);
 }

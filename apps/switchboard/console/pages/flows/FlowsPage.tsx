@@ -24,7 +24,6 @@ const FILTERS = [
   { value: 'complete', label: 'Over' },
 ];
 
-/** What was dispatched lately, and one flow as a whole. */
 export default function FlowsPage() {
   const [, opened] = useHashRoute();
   return opened === undefined ? <FlowList /> : <FlowPage key={opened} id={opened} />;

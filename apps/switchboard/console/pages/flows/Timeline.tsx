@@ -1,7 +1,6 @@
 import { Badge, CodeView, duration } from '@trunkline/ui';
 import type { FlowDetails, TraceEntry } from '../../../api-types.ts';
 
-/** Every step of a flow, with the time since it began. */
 export function Timeline({ flow }: { flow: FlowDetails }) {
   return (
     <ol aria-label="Steps" className="flex flex-col">
@@ -42,21 +41,18 @@ function StepRow({ step, since }: { step: Step; since: number }) {
   );
 }
 
-// The trace of a flow, made readable.
 
 interface Step {
   at: number;
   title: string;
   tone: 'plain' | 'live' | 'waiting' | 'failed';
-  /** A sentence beside the title. */
   words: string;
-  /** All of it, when there is more to see. */
   whole: { title: string; code: string }[];
-  /** How long it took, for what has an end. */
+  /** Only for steps with an end. */
   tookMs?: number;
 }
 
-/** One step for each entry; the call of a tool and its end are one. */
+/** One step per entry; a tool's call and end are one. */
 export function stepsOf(trace: readonly TraceEntry[]): Step[] {
   return trace.flatMap((entry) => (entry.event === 'tool-end' ? [] : [stepOf(entry, trace)]));
 }

@@ -23,7 +23,6 @@ const RESOLVE = {
 };
 const TONES = { critical: 'failed', high: 'failed', medium: 'waiting', low: 'plain' } as const;
 
-/** What is broken now, and what was. */
 export default function IncidentsPage() {
   const send = useSend();
   const [open, setOpen] = useState<'report' | Incident>();

@@ -15,7 +15,7 @@ interface BoardProps {
   lights: Lights;
 }
 
-/** Four columns of jacks with lines between them; on a phone the columns stand one below the other, without lines. */
+/** Four columns of nodes with lines between them; on a phone the columns stack, without lines. */
 export function Board({ map, lights }: BoardProps) {
   const place = useRef<HTMLDivElement>(null);
   return (
@@ -79,10 +79,9 @@ function Jack({ node, lit, count }: { node: MapNode; lit: boolean; count: number
 }
 
 interface LinesProps {
-  /** Holds the jacks, each with its id under data-node. */
+  /** Contains the nodes, each with its id in data-node. */
   board: RefObject<HTMLDivElement | null>;
   map: ExchangeMap;
-  /** Further lines that messages took. */
   taken: readonly MapEdge[];
   lit: ReadonlySet<string>;
 }
@@ -92,7 +91,7 @@ interface DrawnLine {
   path: string;
 }
 
-/** The lines between jacks, drawn behind them; only where the columns stand side by side. */
+/** Drawn behind the nodes, only where the columns stand side by side. */
 function Lines({ board, map, taken, lit }: LinesProps) {
   const sideBySide = useMediaQuery('(min-width: 64rem)');
   const [lines, setLines] = useState<readonly DrawnLine[]>([]);

@@ -10,7 +10,6 @@ import { useLights } from './useLights.ts';
 
 const SHOWN = 8;
 
-/** The exchange as it is wired now; lines light up as messages pass. */
 export default function MapPage() {
   const { map, error } = useMap();
   const lights = useLights(map);
@@ -55,7 +54,6 @@ function useMap() {
   return { map, error: all.find(({ error }) => error !== undefined)?.error };
 }
 
-/** The last messages that passed, under the map. */
 function Latest() {
   const { list } = useFeed({ topic: '', correlationId: '' });
   return (

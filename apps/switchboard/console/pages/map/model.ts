@@ -1,18 +1,17 @@
 import type { AgentView, McpServerView, PluginStatus, Route } from '../../../api-types.ts';
-// The exchange as a graph: surfaces, the topics their messages come on, the agents that take them, and their tools.
+// A graph of surfaces, their topics, the agents that handle them, and their tools.
 import { fitsPattern } from '../../shared/topics.ts';
 
 export type Column = 'surfaces' | 'topics' | 'agents' | 'tools';
 
 export interface MapNode {
-  /** The column and the name, which makes it unique. */
+  /** Column and name, which is unique. */
   id: string;
   column: Column;
   name: string;
   state: 'live' | 'idle' | 'failed' | 'waiting';
-  /** The section that manages it. */
   href: readonly string[];
-  /** For topics: what they take in. */
+  /** Topics only. */
   pattern?: string;
 }
 
@@ -68,7 +67,7 @@ function surfaceNodes({ plugins }: MapSources): MapNode[] {
     surface('cli', 'live', ['feed', 'message.inbound.cli']),
     surface('api', 'live', ['feed', 'agent.skill.request']),
     surface('schedules', scheduler ? LAMPS[scheduler.state] : 'idle', ['schedules']),
-    // What is off comes last.
+    // Surfaces that are off come last.
     ...plugged.sort((one, other) => Number(one.state === 'idle') - Number(other.state === 'idle')),
   ];
 }
@@ -78,7 +77,7 @@ function surface(name: string, state: MapNode['state'], href: readonly string[])
 }
 
 function topicNodes({ workspace }: MapSources, surfaces: readonly MapNode[]): MapNode[] {
-  // In the order of the surfaces, so that lines cross little.
+  // In the order of the surfaces, so that few lines cross.
   const inbound = surfaces.filter(({ state }) => state !== 'idle').map(({ name }) => topicOf(name));
   const routed = workspace.routes.filter(({ enabled }) => enabled).map(({ when }) => when.topic);
   const patterns = [...new Set([...inbound, ...routed])];
@@ -130,7 +129,6 @@ function comingIn(topics: readonly MapNode[]): MapEdge[] {
   });
 }
 
-/** The surface that a topic or pattern belongs to. */
 export function surfaceOf(topic: string): string | undefined {
   if (topic.startsWith('cron.')) return 'schedules';
   if (topic === 'agent.skill.request') return 'api';
@@ -181,12 +179,11 @@ export function edgeId({ from, to }: MapEdge): string {
   return `${from} ${to}`;
 }
 
-/** Each line once. */
 export function unique(edges: readonly MapEdge[]): MapEdge[] {
   return [...new Map(edges.map((edge) => [edgeId(edge), edge])).values()];
 }
 
-/** The topics of the map that take a message in. */
+/** The map's topics that match. */
 export function topicsOf(map: ExchangeMap, topic: string): MapNode[] {
   return map.nodes.filter(({ pattern }) => pattern !== undefined && fitsPattern(pattern, topic));
 }

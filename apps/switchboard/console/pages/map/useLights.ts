@@ -9,17 +9,17 @@ const MOST_ORIGINS = 500;
 const DARK: Lit = { nodes: [], edges: [] };
 
 export interface Lights {
-  /** The ids of nodes and edges that glow. */
+  /** Ids of lit nodes and edges. */
   lit: ReadonlySet<string>;
-  /** Lines that messages took, beside those that are wired: a keyword or a conversation led there. */
+  /** Edges that messages took beyond the configured ones, by keyword or conversation. */
   taken: readonly MapEdge[];
-  /** How many messages each node has seen since the page was opened. */
+  /** Messages per node since the page was opened. */
   counts: ReadonlyMap<string, number>;
 }
 
 const GLOW_MS = 2500;
 
-/** Lights nodes and lines as messages pass, and lets them go out again. */
+/** Lights nodes and edges for a moment as messages pass. */
 export function useLights(map: ExchangeMap | undefined): Lights {
   const [lit, setLit] = useState<ReadonlySet<string>>(new Set());
   const [counts, setCounts] = useState<ReadonlyMap<string, number>>(new Map());
@@ -63,7 +63,7 @@ function together(known: readonly MapEdge[], more: readonly MapEdge[]): readonly
   return added.length === 0 ? known : [...known, ...added];
 }
 
-// A flow is published three times: its end counts.
+// A flow is published three times; only its end counts.
 function isCounted({ topic }: BusMessage): boolean {
   return !topic.startsWith('flow.item.') || topic === 'flow.item.completed';
 }
@@ -74,7 +74,7 @@ function counted(before: ReadonlyMap<string, number>, ids: readonly string[]): R
   return after;
 }
 
-// The tools of a flow stand in its trace; while one is asked for, others are left out, so that a flood asks for little.
+// Tool calls are in the flow's trace. One request at a time, so that a flood asks for little.
 function useCalls() {
   const api = useApi();
   const asking = useRef(false);
@@ -87,7 +87,7 @@ function useCalls() {
       const calls = data.trace.filter(({ event }) => event === 'tool-start');
       return { agent: targetAgent, names: calls.map(({ details }) => String(details?.name)) };
     } catch {
-      // The lamps of tools stay dark; the pages that hold the flow tell of the failure.
+      // Tools stay dark; other pages report the failure.
       return { agent: '', names: [] };
     } finally {
       asking.current = false;
@@ -95,7 +95,7 @@ function useCalls() {
   };
 }
 
-/** Which topic a correlation came in on, so that the line to its agent can be lit. */
+/** Origin topic by correlation, to light the edge to its agent. */
 type Origins = Map<string, string>;
 
 interface Lit {
@@ -103,7 +103,6 @@ interface Lit {
   edges: readonly MapEdge[];
 }
 
-/** The nodes and edges that a message lights. */
 export function litBy(message: BusMessage, map: ExchangeMap, origins: Origins): Lit {
   const { topic, correlationId } = message;
   if (topic.startsWith('flow.item.')) return litByFlow(message, origins);
@@ -112,14 +111,14 @@ export function litBy(message: BusMessage, map: ExchangeMap, origins: Origins): 
   if (topic.startsWith('message.outbound.')) return isOn(from, map) ? { nodes: [from], edges: [] } : DARK;
   const topics = topicsOf(map, topic).map(({ id }) => id);
   const [first] = topics;
-  // A request that the router made came in on another topic, which stays the origin.
+  // A request of the router keeps the topic that it came from as origin.
   if (first && !origins.has(correlationId)) note(origins, correlationId, first);
   if (topic === 'agent.skill.request' && origins.get(correlationId) !== first) return DARK;
   if (from === undefined) return { nodes: topics, edges: [] };
   return { nodes: [from, ...topics], edges: topics.map((to) => ({ from, to })) };
 }
 
-// Nothing goes out by a surface that is off.
+// A surface that is off sends nothing.
 function isOn(surface: string | undefined, { nodes }: ExchangeMap): surface is string {
   return nodes.some(({ id, state }) => id === surface && state !== 'idle');
 }
@@ -133,7 +132,7 @@ function litByFlow({ payload, correlationId }: BusMessage, origins: Origins): Li
   return { nodes: [from, agent], edges: [{ from, to: agent }] };
 }
 
-/** The tools that an agent called; those of MCP servers bear the name of their server. */
+/** Tools of MCP servers are prefixed with the server's name. */
 export function litByCalls(names: readonly string[], agent: string, map: ExchangeMap): Lit {
   const isCalled = (tool: string) =>
     names.some((called) => called.startsWith(tool) && /^($|[._])/.test(called.slice(tool.length)));

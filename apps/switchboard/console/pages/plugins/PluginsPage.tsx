@@ -13,7 +13,6 @@ const LAMPS: Record<PluginStatus['state'], { lamp: LampState; word: string }> = 
   failed: { lamp: 'failed', word: 'Failed' },
 };
 
-/** The plugins of the switchboard, surfaces among them, and files of the workspace that cannot be used. */
 export default function PluginsPage() {
   const list = useList<PluginStatus>('/api/plugins', ['system.error', 'config.updated']);
   return (
@@ -40,7 +39,6 @@ interface Workspace {
   problems: { file: string; error: string }[];
 }
 
-/** Files of the workspace that cannot be used as they are. */
 function Problems() {
   const { body, reload } = useResource<Answer<Workspace>>('/api/workspace');
   useReloadOn(['config.updated', 'system.error'], reload);

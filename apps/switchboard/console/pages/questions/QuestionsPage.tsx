@@ -6,7 +6,6 @@ import { List } from '../../shared/blocks.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 
-/** What agents ask people, with a box for the answer. */
 export default function QuestionsPage() {
   const list = useList<Question>('/api/hitl/pending', ['agent.input.#']);
   return (

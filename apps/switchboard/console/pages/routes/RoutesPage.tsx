@@ -31,7 +31,6 @@ then:
   topic: message.outbound.cli
 `;
 
-/** Which messages become requests for which skill. */
 export default function RoutesPage() {
   const [, name] = useHashRoute();
   if (name === undefined) return <RouteList />;
@@ -93,7 +92,7 @@ interface Verdict {
   why: string;
 }
 
-/** Where a message would go, and why; nothing is sent. */
+/** Sends nothing. */
 function DryRun() {
   const api = useApi();
   const attempt = useAttempt();
@@ -169,7 +168,6 @@ function payloadOf(given: string): Record<string, unknown> {
     const value: unknown = JSON.parse(given);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // Not JSON, so it is what somebody says.
   }
   return { content: given };
 }

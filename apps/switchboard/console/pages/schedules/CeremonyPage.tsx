@@ -20,7 +20,7 @@ import { useList, useSend } from '../../shared/useList.ts';
 const TONES = { running: 'waiting', success: 'live', failure: 'failed', timeout: 'failed' } as const;
 
 interface Performed {
-  /** Null while its file is not read yet, or cannot be used. */
+  /** Null while its file is unread or invalid. */
   ceremony: CeremonyView | null;
   runs: readonly CeremonyRun[];
 }
@@ -37,7 +37,6 @@ skill: chat
 enabled: true
 `;
 
-/** One ceremony: its file, and how it went. */
 export function CeremonyPage({ id }: { id: string }) {
   return (
     <FilePage
@@ -99,7 +98,6 @@ function RunList({ runs }: Pick<Performed, 'runs'>) {
   );
 }
 
-/** How one performance of a ceremony went. */
 function RunWords({ run }: { run: CeremonyRun }) {
   return (
     <p className="flex flex-wrap items-center gap-2 text-12">
@@ -113,7 +111,6 @@ function RunWords({ run }: { run: CeremonyRun }) {
   );
 }
 
-/** What agents perform together, with the next and the last run. */
 export function CeremonyList() {
   const send = useSend();
   const list = useList<CeremonyView>('/api/ceremonies', ['ceremony.#', 'config.updated']);

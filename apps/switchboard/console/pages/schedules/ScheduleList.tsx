@@ -84,7 +84,6 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
   );
 }
 
-// The form by which a schedule is added or changed, and what it means to the service.
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -137,13 +136,12 @@ const EDIT_FORM: JsonSchema = {
   properties: FIELDS,
 };
 
-/** What stands in the form for a schedule that is there. */
 function valuesOf({ schedule, timezone, topic, overlap, payload }: ScheduleView): Values {
   const { content, skillHint, channel } = payload;
   return { schedule, timezone, content, topic, skillHint, channel, overlap };
 }
 
-/** The record that the service keeps; fields that the form does not show stay as they were. */
+/** Fields that the form does not show stay as they were. */
 function recordOf(id: string, values: Values, before?: ScheduleView): Record<string, unknown> {
   const { schedule, timezone, topic, overlap, content, skillHint, channel } = values;
   const payload = {
@@ -169,7 +167,6 @@ interface ScheduleRowProps {
   onEdit(): void;
 }
 
-/** A schedule with its next five times. */
 function ScheduleRow({ schedule, selected, onEdit }: ScheduleRowProps) {
   const { id, payload, state, next } = schedule;
   const act = useActions(id);

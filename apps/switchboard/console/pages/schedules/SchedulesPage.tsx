@@ -25,7 +25,6 @@ const TONES = {
   unknown: 'plain',
 } as const;
 
-/** What happens by the clock: messages, and what agents perform together. */
 export default function SchedulesPage() {
   const [, tab = '', opened] = useHashRoute();
   if (tab === 'ceremonies' && opened !== undefined) return <CeremonyPage key={opened} id={opened} />;

@@ -15,11 +15,10 @@ const TRIAL_MS = 60_000;
 
 interface AddServerProps {
   onClose(): void;
-  /** Gives whether it was accepted. */
+  /** Resolves to whether it was accepted. */
   onAdd(server: object): Promise<boolean>;
 }
 
-/** A form for a new server, with a test before it is saved. */
 export function AddServer({ onClose, onAdd }: AddServerProps) {
   const tryOut = useTrial();
   const testing = useRef(false);
@@ -55,7 +54,6 @@ export function AddServer({ onClose, onAdd }: AddServerProps) {
   );
 }
 
-// The form by which an MCP server is added, and what it means in its file.
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -99,7 +97,6 @@ const SERVER_FORM: JsonSchema = {
   },
 };
 
-/** A server as its file has it. */
 function serverOf({ name, trust, grants, url, ...way }: Values): Record<string, unknown> {
   const granted = linesOf(grants);
   return {
@@ -123,7 +120,7 @@ function linesOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String).filter((line) => line !== '') : [];
 }
 
-/** Connects to a server for a moment, and shows the result. */
+/** Connects briefly and shows the result. */
 export function useTrial() {
   const api = useApi();
   const attempt = useAttempt();

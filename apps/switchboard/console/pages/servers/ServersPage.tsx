@@ -9,7 +9,6 @@ import { AddServer, useTrial } from './AddServer.tsx';
 
 const MOST_SHOWN = 12;
 
-/** MCP servers, whose tools are skills for everybody. */
 export default function ServersPage() {
   const send = useSend();
   const [adding, setAdding] = useState(false);
@@ -58,7 +57,7 @@ export default function ServersPage() {
 
 const SOON_MS = 1500;
 
-// No message says that a server has connected: the list is loaded again while one has not.
+// No message announces a connection: the list is polled until all are connected.
 function useAgainWhile(connecting: boolean, reload: () => void): void {
   const latest = useRef(reload);
   useEffect(() => {
