@@ -11,7 +11,7 @@ import {
 } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
 import { openKeys } from './access/keys.ts';
-import { SealExchange } from './cluster/seal-exchange.ts';
+import { createSealExchange } from './cluster/seal-exchange.ts';
 import { createJournalDraft } from './control/commands.ts';
 import { Seal } from './control/seal.ts';
 import { openBus } from './core/open-bus.ts';
@@ -114,10 +114,8 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     (opened) => opened.close(),
   );
   const seal = component('seal', {}, () => Seal.open(home));
-  const sealExchange = component(
-    'seal exchange',
-    { bus, seal },
-    ({ bus, seal }) => new SealExchange({ bus, seal, logger }),
+  const sealExchange = component('seal exchange', { bus, seal }, ({ bus, seal }) =>
+    createSealExchange({ bus, seal, logger }),
   );
   const vectors = component('vectors', { models }, ({ models }) => new VectorPlugin(options, models.embed));
   const parts = component('plugin list', { seal, sealExchange }, ({ seal, sealExchange }) =>

@@ -4,7 +4,7 @@ import type { Bus } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts';
-import { SkillBroker } from './broker/skill-broker.ts';
+import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
 import { startCommands } from './control/commands.ts';
 import { ControlPlane } from './control/control-plane.ts';
@@ -12,17 +12,17 @@ import { createTurnMemory, startTurnLog } from './conversations/conversation-sto
 import { AgentLimiter } from './dispatch/agent-limiter.ts';
 import { Cooldowns } from './dispatch/agent-queues.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { LongTasks } from './dispatch/long-tasks.ts';
+import { createLongTasks, type LongTasks } from './dispatch/long-tasks.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
-import { AbTests } from './experiments/ab-tests.ts';
+import { type AbTests, createAbTests } from './experiments/ab-tests.ts';
 import { type ApprovalRules, HumanInput } from './human/human-input.ts';
-import { SurfaceQuestions } from './human/surface-questions.ts';
-import { IncidentRepository } from './incidents/incident-repository.ts';
-import { McpServers } from './mcp/mcp-servers.ts';
+import { createSurfaceQuestions } from './human/surface-questions.ts';
+import { createIncidentRepository, type IncidentRepository } from './incidents/incident-repository.ts';
+import { createMcpServers, type McpServers } from './mcp/mcp-servers.ts';
 import type { SwitchboardOptions } from './options.ts';
 import type { ProjectDirectory } from './projects/registry.ts';
 import { Conversations, type RoutingDeps } from './router/decide.ts';
-import { RouteRunner } from './router/route-runner.ts';
+import { createRouteRunner } from './router/route-runner.ts';
 import { startRouter } from './router/router.ts';
 import type { Stores } from './stores.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -71,10 +71,10 @@ export function createExchange(settings: ExchangeSettings): Exchange {
   const { options, env, bus, workspace, projects, sealExchange, stores, logger } = settings;
   const registry = new ExecutorRegistry();
   const humanInput = new HumanInput(stores.questions, bus, settings.approvals);
-  const questions = new SurfaceQuestions({ bus, humanInput, logger });
+  const questions = createSurfaceQuestions({ bus, humanInput, logger });
   const controlPlane = new ControlPlane({ directory: workspace.directory, changes: stores.changes, env });
-  const incidents = new IncidentRepository(workspace, controlPlane, bus);
-  const mcpServers = new McpServers({
+  const incidents = createIncidentRepository(workspace, controlPlane, bus);
+  const mcpServers = createMcpServers({
     servers: workspace.mcpServers,
     registry,
     store: stores.skills,
@@ -87,10 +87,10 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     delegationWaitMs: options.delegationWaitMs,
   });
   const broker = createBroker(settings, { registry, limiter });
-  const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
-  const abTests = new AbTests(stores.experiments, registry, bus);
+  const runner = createRouteRunner({ bus, routes: workspace.routes, logger });
+  const abTests = createAbTests(stores.experiments, registry, bus);
   const dispatcher = createDispatcher(settings, { registry, limiter, abTests });
-  const longTasks = new LongTasks({
+  const longTasks = createLongTasks({
     store: stores.tasks,
     registry,
     pollMs: options.taskPollMs,
@@ -177,7 +177,7 @@ function createBroker(
   { registry, limiter }: { registry: ExecutorRegistry; limiter: AgentLimiter },
 ): SkillBroker | undefined {
   if (options.disableSkillBroker) return undefined;
-  return new SkillBroker({
+  return createSkillBroker({
     agents: workspace.externalAgents,
     expected: workspace.expectedAgents,
     store: stores.skills,

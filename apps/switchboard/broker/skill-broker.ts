@@ -30,76 +30,71 @@ const firstRetryMs = 1000;
 const longestRetryMs = 5000;
 
 /** Registers the agents of `agents.yaml` and `agents.d/`, and fetches each card every minute. */
-export class SkillBroker {
-  readonly #settings: BrokerSettings;
-  readonly #client: A2aClient;
-  readonly #cards = new Map<string, RemoteCard>();
-  readonly #sightings = new Map<string, Sighting>();
-  readonly #closing = new AbortController();
-  readonly #retries = new Map<string, { timer: NodeJS.Timeout; count: number }>();
-  #timer: NodeJS.Timeout | undefined;
+export function createSkillBroker(settings: BrokerSettings) {
+  const { store, logger, agents, expected, registry, limiter, timeoutMs, memory, isApprover, heartbeatMs } =
+    settings;
+  const cards = new Map<string, RemoteCard>();
+  const sightings = new Map<string, Sighting>();
+  const closing = new AbortController();
+  const retries = new Map<string, { timer: NodeJS.Timeout; count: number }>();
+  let timer: NodeJS.Timeout | undefined;
+  const client = settings.client ?? createA2aClient();
 
-  constructor(settings: BrokerSettings) {
-    this.#settings = settings;
-    this.#client = settings.client ?? createA2aClient();
+  function start(): void {
+    refresh();
+    timer = setInterval(() => refresh(), heartbeatMs ?? heartbeatMs).unref();
   }
 
-  start(): void {
-    this.refresh();
-    this.#timer = setInterval(() => this.refresh(), this.#settings.heartbeatMs ?? heartbeatMs).unref();
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-    for (const { timer } of this.#retries.values()) clearTimeout(timer);
-    this.#closing.abort();
+  function close(): void {
+    clearInterval(timer);
+    for (const { timer } of retries.values()) clearTimeout(timer);
+    closing.abort();
   }
 
   /** Registers the agents that the files list now, and fetches their cards. */
-  refresh(): void {
-    if (this.#closing.signal.aborted) return;
-    this.#register();
-    for (const agent of this.#settings.agents()) void this.#sight(agent);
+  function refresh(): void {
+    if (closing.signal.aborted) return;
+    register();
+    for (const agent of agents()) void sight(agent);
   }
 
-  sighting(name: string): Sighting | undefined {
-    return this.#sightings.get(name);
+  function sighting(name: string): Sighting | undefined {
+    return sightings.get(name);
   }
 
-  async #sight({ name, agent }: ExternalAgent): Promise<void> {
-    const options = { signal: this.#closing.signal, timeoutMs: cardTimeoutMs };
+  async function sight({ name, agent }: ExternalAgent): Promise<void> {
+    const options = { signal: closing.signal, timeoutMs: cardTimeoutMs };
     try {
-      const card = await this.#client.card(agent, options);
-      this.#cards.set(name, card);
-      this.#keep(name, card);
-      clearTimeout(this.#retries.get(name)?.timer);
-      this.#retries.delete(name);
-      this.#sightings.set(name, { reachable: true, at: Date.now() });
+      const card = await client.card(agent, options);
+      cards.set(name, card);
+      keep(name, card);
+      clearTimeout(retries.get(name)?.timer);
+      retries.delete(name);
+      sightings.set(name, { reachable: true, at: Date.now() });
     } catch (error) {
-      if (this.#closing.signal.aborted) return;
+      if (closing.signal.aborted) return;
       const words = errorMessage(error);
-      this.#sightings.set(name, { reachable: false, at: Date.now(), error: words });
-      this.#settings.logger.warn({ agent: name }, words);
-      if (!this.#cards.has(name)) this.#sightAgain(name);
+      sightings.set(name, { reachable: false, at: Date.now(), error: words });
+      logger.warn({ agent: name }, words);
+      if (!cards.has(name)) sightAgain(name);
     }
-    this.#register();
+    register();
   }
 
   /** Work may be waiting for its card, so the next heartbeat is too late. */
-  #sightAgain(name: string): void {
-    const { timer: last, count = 0 } = this.#retries.get(name) ?? {};
+  function sightAgain(name: string): void {
+    const { timer: last, count = 0 } = retries.get(name) ?? {};
     clearTimeout(last);
     const pause = Math.min(firstRetryMs * 2 ** count, longestRetryMs);
     const retry = () => {
-      const entry = this.#settings.agents().find((agent) => agent.name === name);
-      if (entry === undefined) this.#retries.delete(name);
-      else void this.#sight(entry);
+      const entry = agents().find((agent) => agent.name === name);
+      if (entry === undefined) retries.delete(name);
+      else void sight(entry);
     };
-    this.#retries.set(name, { timer: setTimeout(retry, pause).unref(), count: count + 1 });
+    retries.set(name, { timer: setTimeout(retry, pause).unref(), count: count + 1 });
   }
 
-  #keep(name: string, { skills }: RemoteCard): void {
-    const { store, logger } = this.#settings;
+  function keep(name: string, { skills }: RemoteCard): void {
     try {
       store.keep(
         'a2a',
@@ -111,19 +106,18 @@ export class SkillBroker {
     }
   }
 
-  #register(): void {
-    const { agents, expected, registry } = this.#settings;
+  function register(): void {
     const listed = agents();
     const missing = expected().filter((name) => !listed.some((entry) => entry.name === name));
     registry.replace('broker', [
-      ...listed.map((entry) => this.#executorOf(entry)),
-      ...missing.flatMap((name) => this.#absent(name)),
+      ...listed.map((entry) => executorOf(entry)),
+      ...missing.flatMap((name) => absent(name)),
     ]);
   }
 
   /** A peer that had skills before the restart and has not started yet: work for it waits. */
-  #absent(name: string): SkillExecutor[] {
-    const skills = skillsOf([], this.#settings.store.recall<CardSkill>('a2a', name), true);
+  function absent(name: string): SkillExecutor[] {
+    const skills = skillsOf([], store.recall<CardSkill>('a2a', name), true);
     if (skills.length === 0) return [];
     const execute = async () => {
       throw new Error(`${name} has not started yet; try again later`);
@@ -131,12 +125,11 @@ export class SkillBroker {
     return [{ agent: name, type: 'a2a', skills, execute }];
   }
 
-  #executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
-    const card = this.#cards.get(name);
-    const { registry, limiter, timeoutMs, memory, store, isApprover } = this.#settings;
+  function executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
+    const card = cards.get(name);
     const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
-      client: this.#client,
+      client: client,
       // Without a card, the contract's protocol version applies.
       agent: card === undefined ? { ...agent, protocol: '0.3' } : agent,
       skills: skillsOf(skills, offered, card === undefined),
@@ -152,7 +145,11 @@ export class SkillBroker {
       isApprover,
     });
   }
+
+  return { start, close, refresh, sighting };
 }
+
+export type SkillBroker = ReturnType<typeof createSkillBroker>;
 
 type CardSkill = Pick<RemoteCard['skills'][number], 'id' | 'description'>;
 

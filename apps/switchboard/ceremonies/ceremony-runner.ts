@@ -27,42 +27,51 @@ const limitMs = 10 * 60_000;
  * agents, collects answers and ends what takes too long. Message ids derive from the run, so that a new leader repeats
  * nothing after a crash.
  */
-export class CeremonyRunner {
-  readonly #settings: CeremonyRunnerSettings;
-  readonly #timers = new Map<string, Timer>();
-  #subscription: Subscription | undefined;
+export function createCeremonyRunner({
+  bus,
+  durable,
+  store,
+  leader,
+  clock,
+  logger,
+  ceremonies,
+}: CeremonyRunnerSettings) {
+  const timers = new Map<string, Timer>();
+  let subscription: Subscription | undefined;
 
-  constructor(settings: CeremonyRunnerSettings) {
-    this.#settings = settings;
-  }
-
-  async start(): Promise<void> {
-    const { bus, durable } = this.#settings;
+  async function start(): Promise<void> {
     const options = { durable, plugin: 'ceremonies' };
-    this.#subscription = await bus.subscribe('ceremony.#', (message) => this.#read(message), options);
+    subscription = await bus.subscribe('ceremony.#', (message) => read(message), options);
   }
 
   /** Continues running ceremonies as leader, or leaves them to the new one. */
-  async lead(isLeader: boolean): Promise<void> {
-    for (const timer of this.#timers.values()) timer.cancel();
-    this.#timers.clear();
+  async function lead(isLeader: boolean): Promise<void> {
+    for (const timer of timers.values()) timer.cancel();
+    timers.clear();
     if (!isLeader) return;
-    for (const run of this.#settings.store.running()) await this.#drive(run);
+    for (const run of store.running()) await drive(run);
   }
 
-  async stop(): Promise<void> {
-    for (const timer of this.#timers.values()) timer.cancel();
-    await this.#subscription?.unsubscribe();
+  async function stop(): Promise<void> {
+    for (const timer of timers.values()) timer.cancel();
+    await subscription?.unsubscribe();
   }
 
-  async #read(message: Message): Promise<void> {
+  async function read(message: Message): Promise<void> {
     const event = message.topic.split('.').at(-1);
-    if (event === 'execute') await this.#execute(message);
-    else if (event === 'answered') await this.#answered(message);
-    else if (event === 'completed') this.#completed(message);
+    if (event === 'execute') await execute(message);
+    else if (event === 'answered') await answered(message);
+    else if (event === 'completed') completed(message);
   }
 
-  async #execute({ id, topic, payload, timestamp, source, principal = anonymous }: Message): Promise<void> {
+  async function execute({
+    id,
+    topic,
+    payload,
+    timestamp,
+    source,
+    principal = anonymous,
+  }: Message): Promise<void> {
     const fields = fieldsOf(payload);
     const run = {
       runId: text(fields.runId) ?? id,
@@ -71,76 +80,66 @@ export class CeremonyRunner {
       scheduledAt: typeof fields.scheduledAt === 'number' ? fields.scheduledAt : null,
       startedAt: timestamp,
     };
-    this.#settings.store.begin(run, principal);
-    const known = this.#settings.store.get(run.runId);
-    if (known?.status === 'running' && this.#settings.leader.isLeader()) await this.#drive(known);
+    store.begin(run, principal);
+    const known = store.get(run.runId);
+    if (known?.status === 'running' && leader.isLeader()) await drive(known);
   }
 
-  async #answered({ parentId, correlationId, payload }: Message): Promise<void> {
-    const { store, leader } = this.#settings;
+  async function answered({ parentId, correlationId, payload }: Message): Promise<void> {
     const fields = fieldsOf(payload);
     const content = text(fields.content) ?? '';
     store.answer(correlationId, { requestId: parentId ?? '', error: text(fields.error) ?? null, content });
     const run = store.get(correlationId);
-    if (run?.status === 'running' && leader.isLeader()) await this.#endIfDone(run);
+    if (run?.status === 'running' && leader.isLeader()) await endIfDone(run);
   }
 
-  #completed({ payload, timestamp }: Message): void {
+  function completed({ payload, timestamp }: Message): void {
     const outcome = fieldsOf(fieldsOf(payload).outcome);
     const runId = text(outcome.runId) ?? '';
-    this.#settings.store.end(
-      runId,
-      outcome.status as CeremonyRunStatus,
-      text(outcome.detail) ?? null,
-      timestamp,
-    );
-    this.#timers.get(runId)?.cancel();
-    this.#timers.delete(runId);
+    store.end(runId, outcome.status as CeremonyRunStatus, text(outcome.detail) ?? null, timestamp);
+    timers.get(runId)?.cancel();
+    timers.delete(runId);
   }
 
   /** Asks all targets (again: their message ids are stable) and starts the timeout. */
-  async #drive(run: CeremonyRun): Promise<void> {
-    const { bus, clock, store, logger } = this.#settings;
-    const ceremony = this.#find(run);
+  async function drive(run: CeremonyRun): Promise<void> {
+    const ceremony = find(run);
     if (ceremony === undefined)
-      return await this.#end(
+      return await end(
         run,
         'failure',
         `there is no ceremony ${run.ceremonyId}; write ceremonies/${run.ceremonyId}.yaml`,
       );
     const left = Math.max(0, run.startedAt + limitMs - clock.now());
-    this.#timers.get(run.runId)?.cancel();
+    timers.get(run.runId)?.cancel();
     const tooLate = () => {
-      this.#end(run, 'timeout', 'it took more than 10 minutes').catch((error: unknown) =>
+      end(run, 'timeout', 'it took more than 10 minutes').catch((error: unknown) =>
         logger.error({ err: error, runId: run.runId }, 'failed to publish end of ceremony'),
       );
     };
-    this.#timers.set(run.runId, clock.setTimer(left, tooLate));
+    timers.set(run.runId, clock.setTimer(left, tooLate));
     const principal = store.principalOf(run.runId);
     for (const request of requestsOf(run, ceremony)) await bus.publish({ ...request, principal });
-    await this.#endIfDone(run);
+    await endIfDone(run);
   }
 
-  async #endIfDone(run: CeremonyRun): Promise<void> {
-    const ceremony = this.#find(run);
+  async function endIfDone(run: CeremonyRun): Promise<void> {
+    const ceremony = find(run);
     if (ceremony === undefined) return;
-    const known = new Map(
-      this.#settings.store.answers(run.runId).map((answer) => [answer.requestId, answer]),
-    );
+    const known = new Map(store.answers(run.runId).map((answer) => [answer.requestId, answer]));
     const requests = requestsOf(run, ceremony);
     const answers = requests.flatMap(({ id }) => known.get(id ?? '') ?? []);
     if (answers.length < requests.length) return;
     const failure = answers.find(({ error }) => error !== null);
     if (failure === undefined)
-      return await this.#end(run, 'success', answers.map(({ content }) => content).join('\n\n'));
-    await this.#end(run, 'failure', failure.error ?? '');
+      return await end(run, 'success', answers.map(({ content }) => content).join('\n\n'));
+    await end(run, 'failure', failure.error ?? '');
   }
 
   /** Only the first end counts: a second one has the same id and is not delivered. */
-  async #end(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
-    const { bus, clock } = this.#settings;
+  async function end(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
     const { runId, ceremonyId } = run;
-    if (this.#settings.store.get(runId)?.status !== 'running') return;
+    if (store.get(runId)?.status !== 'running') return;
     const durationMs = clock.now() - run.startedAt;
     await bus.publish({
       topic: `ceremony.${escapeSegment(ceremonyId)}.completed`,
@@ -148,14 +147,14 @@ export class CeremonyRunner {
       correlationId: runId,
       payload: { outcome: { runId, status, durationMs, detail } },
     });
-    await this.#notify(run, status, detail);
+    await notify(run, status, detail);
   }
 
-  async #notify(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
-    const ceremony = this.#find(run);
+  async function notify(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
+    const ceremony = find(run);
     if (ceremony === undefined || ceremony.notifyChannel === '') return;
     const said = status === 'success' ? detail : `ended with ${status}: ${detail}`;
-    await this.#settings.bus.publish({
+    await bus.publish({
       topic: `message.outbound.chat.push.${escapeSegment(ceremony.notifyChannel)}`,
       id: derivedId(run.runId, 'notice'),
       correlationId: run.runId,
@@ -163,9 +162,11 @@ export class CeremonyRunner {
     });
   }
 
-  #find({ ceremonyId }: CeremonyRun): Ceremony | undefined {
-    return this.#settings.ceremonies().find(({ id }) => id === ceremonyId);
+  function find({ ceremonyId }: CeremonyRun): Ceremony | undefined {
+    return ceremonies().find(({ id }) => id === ceremonyId);
   }
+
+  return { start, lead, stop };
 }
 
 function requestsOf({ runId }: CeremonyRun, { id, name, description, skill, targets }: Ceremony): Draft[] {
@@ -197,45 +198,37 @@ interface TimetableSettings {
 }
 
 /** Starts ceremonies by their schedules, in UTC, while this switchboard leads. */
-export class Timetable {
-  readonly #settings: TimetableSettings;
-  #scheduler: Scheduler | undefined;
+export function createTimetable({ clock, logger, store, bus, leader, ceremonies }: TimetableSettings) {
+  let scheduler: Scheduler | undefined;
 
-  constructor(settings: TimetableSettings) {
-    this.#settings = settings;
-  }
-
-  async lead(isLeader: boolean): Promise<void> {
-    await this.stop();
+  async function lead(isLeader: boolean): Promise<void> {
+    await stop();
     if (!isLeader) return;
-    const { clock, logger } = this.#settings;
-    this.#scheduler = new Scheduler({
+    scheduler = new Scheduler({
       clock,
       timezone: 'UTC',
-      fire: (job, fire) => this.#begin(job, fire),
-      beforeFire: () => this.#settings.leader.confirm(),
+      fire: (job, fire) => begin(job, fire),
+      beforeFire: () => leader.confirm(),
       onError: (error, { id }) => logger.error({ err: error, ceremony: id }, 'failed to start ceremony'),
     });
-    this.refresh();
-    this.#scheduler.start();
+    refresh();
+    scheduler.start();
   }
 
-  refresh(): void {
-    const scheduler = this.#scheduler;
+  function refresh(): void {
     if (scheduler === undefined) return;
-    const wanted = new Map(this.#settings.ceremonies().map((ceremony) => [ceremony.id, ceremony]));
+    const wanted = new Map(ceremonies().map((ceremony) => [ceremony.id, ceremony]));
     for (const { job } of scheduler.list()) if (!wanted.has(job.id)) scheduler.remove(job.id);
-    for (const ceremony of wanted.values()) scheduler.replace(this.#jobOf(ceremony));
+    for (const ceremony of wanted.values()) scheduler.replace(jobOf(ceremony));
   }
 
-  async stop(): Promise<void> {
-    const scheduler = this.#scheduler;
-    this.#scheduler = undefined;
-    await scheduler?.stop(0);
+  async function stop(): Promise<void> {
+    const stopping = scheduler;
+    scheduler = undefined;
+    await stopping?.stop(0);
   }
 
-  #jobOf({ id, schedule, enabled }: Ceremony): Job {
-    const { store, clock } = this.#settings;
+  function jobOf({ id, schedule, enabled }: Ceremony): Job {
     const lastFired = store.lastScheduled(id);
     const rule = `${schedule} ${enabled}`;
     const createdAt = store.since(id, rule, clock.now());
@@ -249,8 +242,7 @@ export class Timetable {
     };
   }
 
-  async #begin({ id }: Job, { fireId, scheduledAt }: Fire): Promise<void> {
-    const { store, bus, clock, logger } = this.#settings;
+  async function begin({ id }: Job, { fireId, scheduledAt }: Fire): Promise<void> {
     if (store.running().some(({ ceremonyId }) => ceremonyId === id)) {
       logger.warn({ ceremony: id }, 'ceremony skipped: its last run has not ended');
       return;
@@ -264,4 +256,6 @@ export class Timetable {
       principal: { kind: 'service', id: `ceremony:${id}`, via: [] },
     });
   }
+
+  return { lead, refresh, stop };
 }

@@ -13,7 +13,7 @@ import { hourly } from '../core/timers.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Ceremony } from '../workspace/schema/agent.ts';
 import { entryName } from '../workspace/schema/names.ts';
-import { CeremonyRunner, Timetable } from './ceremony-runner.ts';
+import { createCeremonyRunner, createTimetable } from './ceremony-runner.ts';
 import { RunStore } from './run-store.ts';
 
 const errors = defineErrors({
@@ -47,9 +47,9 @@ export class CeremonyPlugin implements Plugin {
     closing.defer(() => store.close());
     const [leader, clock] = [this.#leader, this.#clock];
     const parts = { bus, clock, leader, store, ceremonies: workspace.ceremonies, logger };
-    const runner = new CeremonyRunner({ ...parts, durable: await durableName(context) });
+    const runner = createCeremonyRunner({ ...parts, durable: await durableName(context) });
     closing.defer(() => runner.stop());
-    const timetable = new Timetable(parts);
+    const timetable = createTimetable(parts);
     closing.defer(() => timetable.stop());
     closing.defer(
       workspace.onChange(

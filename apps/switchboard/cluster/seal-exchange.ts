@@ -30,22 +30,15 @@ export interface SealExchangeSettings {
  * Lets switchboards on one bus open what others sealed. A key travels encrypted for the requester, so that neither the
  * journal nor the live feed shows it.
  */
-export class SealExchange {
-  readonly #settings: SealExchangeSettings;
-
-  constructor(settings: SealExchangeSettings) {
-    this.#settings = settings;
-  }
-
+export function createSealExchange({ bus, seal, logger }: SealExchangeSettings) {
   /** Answers requests for keys, and announces its own key so that others have it while this switchboard is away. */
-  async start(): Promise<void> {
-    const { bus, seal, logger } = this.#settings;
+  async function start(): Promise<void> {
     if (bus.status().engine === 'embedded') return;
-    await bus.subscribe(requestTopic, (message) => this.#answer(message), { plugin: 'cluster' });
+    await bus.subscribe(requestTopic, (message) => answer(message), { plugin: 'cluster' });
     const meet = async ({ payload }: Message) => {
       const id = text(fieldsOf(payload).id);
       if (id === undefined || seal.has(id)) return;
-      await this.#fetch(id).catch((error: unknown) =>
+      await fetch(id).catch((error: unknown) =>
         logger.warn({ err: error, key: id }, 'failed to fetch the seal key of another switchboard'),
       );
     };
@@ -53,21 +46,19 @@ export class SealExchange {
     await bus.publish({ topic: helloTopic, payload: { id: seal.ownId } });
   }
 
-  async open(sealed: string, about: string): Promise<string> {
-    const { seal, bus } = this.#settings;
+  async function open(sealed: string, about: string): Promise<string> {
     const id = sealed.split('.')[0] ?? '';
-    if (!seal.has(id) && bus.status().engine !== 'embedded') await this.#fetch(id);
+    if (!seal.has(id) && bus.status().engine !== 'embedded') await fetch(id);
     return seal.open(sealed, about);
   }
 
-  async #fetch(id: string): Promise<void> {
-    const { bus, seal } = this.#settings;
+  async function fetch(id: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const { publicKey, privateKey } = generateKeyPairSync('x25519');
       try {
         const payload = { id, publicKey: exported(publicKey) };
-        const answer = await bus.request(requestTopic, payload, { timeoutMs: answerMs });
-        return await seal.add(id, unwrapped(fieldsOf(answer.payload), privateKey));
+        const { payload: given } = await bus.request(requestTopic, payload, { timeoutMs: answerMs });
+        return await seal.add(id, unwrapped(fieldsOf(given), privateKey));
       } catch (error) {
         if (!(error instanceof BusError)) throw error;
         if (attempt === mostAttempts) throw new SealKeyMissing(id);
@@ -77,15 +68,18 @@ export class SealExchange {
   }
 
   /** A switchboard without the key stays silent. */
-  async #answer({ payload, reply, correlationId }: Message): Promise<void> {
-    const { bus, seal } = this.#settings;
+  async function answer({ payload, reply, correlationId }: Message): Promise<void> {
     const fields = fieldsOf(payload);
     const [id, publicKey] = [text(fields.id), text(fields.publicKey)];
     const key = id === undefined ? undefined : seal.keyOf(id);
     if (key === undefined || publicKey === undefined || reply === undefined) return;
     await bus.publish({ topic: reply.topic, payload: wrapped(key, publicKey), correlationId });
   }
+
+  return { start, open };
 }
+
+export type SealExchange = ReturnType<typeof createSealExchange>;
 
 const cipher = 'aes-256-gcm';
 

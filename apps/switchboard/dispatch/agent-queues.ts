@@ -37,38 +37,30 @@ const requestTopic = 'agent.skill.request';
  * A durable queue for each agent: accepted work waits there as long as it takes, without holding up other agents. Every
  * switchboard on the bus reads all queues.
  */
-export class AgentQueues {
-  readonly #settings: AgentQueueSettings;
-  readonly #open = new Map<string, Promise<void>>();
-
-  constructor(settings: AgentQueueSettings) {
-    this.#settings = settings;
-  }
+export function createAgentQueues({ logger, bus, concurrency, handle, store }: AgentQueueSettings) {
+  const open = new Map<string, Promise<void>>();
 
   /** Also reads the queues that existed before the restart. */
-  async start(agents: readonly string[]): Promise<void> {
-    await Promise.all(
-      [...new Set([...agents, ...this.#settings.store.queues()])].map((one) => this.ensure(one)),
-    );
+  async function start(agents: readonly string[]): Promise<void> {
+    await Promise.all([...new Set([...agents, ...store.queues()])].map((one) => ensure(one)));
   }
 
   /** Subscribes to the queue of an agent; a new one starts empty. */
-  ensure(agent: string): Promise<void> {
-    const known = this.#open.get(agent);
+  function ensure(agent: string): Promise<void> {
+    const known = open.get(agent);
     if (known !== undefined) return known;
-    const opening = this.#subscribe(agent).catch((error: unknown) => {
-      this.#open.delete(agent);
+    const opening = subscribe(agent).catch((error: unknown) => {
+      open.delete(agent);
       throw error;
     });
-    this.#open.set(agent, opening);
+    open.set(agent, opening);
     return opening;
   }
 
   /** As `ensure`, without waiting. */
-  ensureAll(agents: readonly string[]): void {
-    const { logger } = this.#settings;
+  function ensureAll(agents: readonly string[]): void {
     for (const agent of agents) {
-      this.ensure(agent).catch((error: unknown) =>
+      ensure(agent).catch((error: unknown) =>
         logger.warn(
           { err: error, agent },
           'failed to open the queue of an agent; retrying when it is needed',
@@ -78,8 +70,8 @@ export class AgentQueues {
   }
 
   /** Appends a request; the same request is stored once. */
-  async add(agent: string, { id, correlationId, payload, source, reply }: Message): Promise<void> {
-    await this.ensure(agent);
+  async function add(agent: string, { id, correlationId, payload, source, reply }: Message): Promise<void> {
+    await ensure(agent);
     const draft: Draft = {
       topic: topicOf(agent),
       id: derivedId(id, 'queue'),
@@ -87,11 +79,10 @@ export class AgentQueues {
       parentId: id,
       payload,
     };
-    await this.#settings.bus.publish({ ...draft, source, reply });
+    await bus.publish({ ...draft, source, reply });
   }
 
-  async #subscribe(agent: string): Promise<void> {
-    const { bus, concurrency, handle, store } = this.#settings;
+  async function subscribe(agent: string): Promise<void> {
     const durable = durableOf(agent);
     store.keepQueue(agent);
     await bus.subscribe(
@@ -107,7 +98,11 @@ export class AgentQueues {
       },
     );
   }
+
+  return { start, ensure, ensureAll, add };
 }
+
+export type AgentQueues = ReturnType<typeof createAgentQueues>;
 
 /** Restores the request as it was published. */
 function requestOf({ parentId = '', ...message }: Message): Message {

@@ -11,16 +11,8 @@ export interface Times {
   endedAt: number;
 }
 
-export class Announcer {
-  readonly #bus: Bus;
-  readonly #logger: Logger;
-
-  constructor(bus: Bus, logger: Logger) {
-    this.#bus = bus;
-    this.#logger = logger;
-  }
-
-  async flow(
+export function createAnnouncer(bus: Bus, logger: Logger) {
+  async function flow(
     event: 'created' | 'updated' | 'completed',
     flow: Flow | undefined,
     dispatch: Dispatch,
@@ -28,18 +20,16 @@ export class Announcer {
     if (flow === undefined) return;
     // Readers of flows may not be allowed to read requests.
     const told = { ...flow, requestPreview: undefined };
-    await this.#bus.publish(about(dispatch, `flow.item.${event}`, told));
+    await bus.publish(about(dispatch, `flow.item.${event}`, told));
   }
 
-  async dropped(reason: DropReason, why: string, dispatch: Dispatch): Promise<void> {
+  async function dropped(reason: DropReason, why: string, dispatch: Dispatch): Promise<void> {
     const { skill, agent = null, correlationId } = dispatch;
-    await this.#bus.publish(
-      about(dispatch, `dispatch.dropped.${reason}`, { skill, agent, correlationId, why }),
-    );
+    await bus.publish(about(dispatch, `dispatch.dropped.${reason}`, { skill, agent, correlationId, why }));
   }
 
   /** Publishes the answer for the correlation and for the reply topic. */
-  async answer(
+  async function answer(
     dispatch: Dispatch,
     result: SkillResult,
     durationMs: number,
@@ -48,16 +38,16 @@ export class Announcer {
     const { correlationId, message } = dispatch;
     const { unavailable: _, usage, ...told } = result;
     const payload = { ...told, usage: usage && plain(usage), correlationId, durationMs };
-    await this.#bus.publish(about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload));
+    await bus.publish(about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload));
     if (message.reply === undefined) return;
     const said = result.error === undefined ? result.content : `Error: ${result.error}`;
     const draft = about(dispatch, message.reply.topic, { ...payload, content: said });
     // A stable id, so that the answer is delivered once.
-    await this.#bus.publish({ ...draft, id: derivedId(message.id, purpose) });
+    await bus.publish({ ...draft, id: derivedId(message.id, purpose) });
   }
 
   /** Publishes what is said to and by an agent; MCP servers do not talk. */
-  async chat(
+  async function chat(
     direction: 'inbound' | 'outbound',
     dispatch: Dispatch,
     { agent, type }: SkillExecutor,
@@ -67,10 +57,10 @@ export class Announcer {
     const { skill, correlationId, conversationId, message } = dispatch;
     const { userId, channelId } = message.source ?? {};
     const payload = { agent, skill, content, correlationId, conversationId, userId, channelId };
-    await this.#bus.publish(about(dispatch, `agent.chat.${direction}`, payload));
+    await bus.publish(about(dispatch, `agent.chat.${direction}`, payload));
   }
 
-  async outcome(
+  async function outcome(
     dispatch: Dispatch,
     agent: string,
     result: SkillResult,
@@ -80,11 +70,11 @@ export class Announcer {
     const success = result.error === undefined;
     const topic = `autonomous.outcome.${escapeSegment(actor)}.${escapeSegment(skill)}`;
     const { taskState } = result;
-    await this.#bus.publish(
+    await bus.publish(
       about(dispatch, topic, { skill, agent, success, taskState, durationMs: endedAt - startedAt }),
     );
     if (!success || arrivedAt === undefined) return;
-    await this.#bus.publish(
+    await bus.publish(
       about(dispatch, 'agent.skill.latency', {
         skill,
         totalMs: endedAt - arrivedAt,
@@ -102,15 +92,17 @@ export class Announcer {
   }
 
   /** Nobody waits for frames: a failure is only logged. */
-  frame(dispatch: Dispatch, frame: SkillFrame): void {
+  function frame(dispatch: Dispatch, frame: SkillFrame): void {
     const kind = frame.type === 'progress' ? 'progress' : 'toolframe';
     const topic = `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`;
     const draft = about(dispatch, topic, plain(frame));
-    this.#bus
-      .publish(draft)
-      .catch((error: unknown) => this.#logger.warn({ err: error }, 'failed to publish frame'));
+    bus.publish(draft).catch((error: unknown) => logger.warn({ err: error }, 'failed to publish frame'));
   }
+
+  return { flow, dropped, answer, chat, outcome, frame };
 }
+
+export type Announcer = ReturnType<typeof createAnnouncer>;
 
 /** What follows runs on behalf of whoever asked, never in person: it comes from what an agent said. */
 function about({ message, correlationId }: Dispatch, topic: string, payload: unknown): Draft {

@@ -6,14 +6,15 @@ import type { FlowStore } from '../flows/flow-store.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
 import {
   type AgentQueueSettings,
-  AgentQueues,
+  type AgentQueues,
   atOnce,
   type Cooldowns,
+  createAgentQueues,
   isAwaitedBySomebody,
   reasonToQueue,
   type Situation,
 } from './agent-queues.ts';
-import { Announcer } from './announcer.ts';
+import { type Announcer, createAnnouncer } from './announcer.ts';
 import {
   Ending,
   type SkillContext,
@@ -29,7 +30,13 @@ import {
   waitForExecutor,
 } from './registry.ts';
 import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
-import { type TaskStore, TaskTracker, type TrackedRun, type TrackedTask } from './task-store.ts';
+import {
+  createTaskTracker,
+  type TaskStore,
+  type TaskTracker,
+  type TrackedRun,
+  type TrackedTask,
+} from './task-store.ts';
 
 /** Chooses the arm of an A/B test. */
 export interface ArmChooser {
@@ -76,10 +83,10 @@ export class Dispatcher {
   constructor(settings: DispatcherSettings) {
     this.#settings = settings;
     const { bus, logger, skills: store, queueConcurrency: concurrency } = settings;
-    this.#announcer = new Announcer(bus, logger);
-    this.#tracker = new TaskTracker(settings);
+    this.#announcer = createAnnouncer(bus, logger);
+    this.#tracker = createTaskTracker(settings);
     const handle: AgentQueueSettings['handle'] = (...given) => this.#handleQueued(...given);
-    this.#queues = new AgentQueues({ bus, concurrency, handle, store, logger });
+    this.#queues = createAgentQueues({ bus, concurrency, handle, store, logger });
   }
 
   async start(): Promise<void> {

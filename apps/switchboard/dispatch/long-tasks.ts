@@ -33,85 +33,77 @@ const mostMs = 60 * 60 * 1000;
 const mostFailures = 10;
 
 /** Polls remote tasks until they end: at intervals, on callbacks, and after a restart. */
-export class LongTasks {
-  readonly #settings: LongTaskSettings;
-  readonly #closing = new AbortController();
-  readonly #polls = new Map<string, Promise<void>>();
-  readonly #failures = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
+export function createLongTasks({ store, finish, pollMs, logger, isLive, registry }: LongTaskSettings) {
+  const closing = new AbortController();
+  const polls = new Map<string, Promise<void>>();
+  const failures = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
 
-  constructor(settings: LongTaskSettings) {
-    this.#settings = settings;
+  function start(): void {
+    pollAll();
+    timer = setInterval(() => pollAll(), pollMs).unref();
   }
 
-  start(): void {
-    this.#pollAll();
-    this.#timer = setInterval(() => this.#pollAll(), this.#settings.pollMs).unref();
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#closing.abort();
-    await Promise.all(this.#polls.values());
+  async function close(): Promise<void> {
+    clearInterval(timer);
+    closing.abort();
+    await Promise.all(polls.values());
   }
 
   /** The callback is only a hint: the task's state is fetched, not believed. */
-  callBack(id: string, token: string): CallbackOutcome {
-    const task = this.#settings.store.get(id);
+  function callBack(id: string, token: string): CallbackOutcome {
+    const task = store.get(id);
     if (task === undefined) return 'unknown';
     if (!isSame(task.token, token)) return 'forbidden';
-    this.#poll(task);
+    poll(task);
     return 'accepted';
   }
 
-  #pollAll(): void {
+  function pollAll(): void {
     try {
-      for (const task of this.#settings.store.list()) this.#poll(task);
+      for (const task of store.list()) poll(task);
     } catch (error) {
-      this.#settings.logger.error({ err: error }, 'failed to read tasks.db; retrying');
+      logger.error({ err: error }, 'failed to read tasks.db; retrying');
     }
   }
 
-  #poll(task: TrackedTask): void {
-    if (this.#closing.signal.aborted || this.#polls.has(task.id) || this.#settings.isLive(task)) return;
-    const poll = this.#look(task)
-      .catch((error: unknown) =>
-        this.#settings.logger.error({ err: error, task: task.id }, 'failed to finish task'),
-      )
-      .finally(() => this.#polls.delete(task.id));
-    this.#polls.set(task.id, poll);
+  function poll(task: TrackedTask): void {
+    if (closing.signal.aborted || polls.has(task.id) || isLive(task)) return;
+    const polling = look(task)
+      .catch((error: unknown) => logger.error({ err: error, task: task.id }, 'failed to finish task'))
+      .finally(() => polls.delete(task.id));
+    polls.set(task.id, polling);
   }
 
-  async #look(task: TrackedTask): Promise<void> {
-    const { store, finish } = this.#settings;
+  async function look(task: TrackedTask): Promise<void> {
     const left = task.startedAt + mostMs - Date.now();
-    const result = left > 0 ? await this.#ask(task, left) : tooLate(task);
-    if (result === undefined || this.#closing.signal.aborted) return;
+    const result = left > 0 ? await ask(task, left) : tooLate(task);
+    if (result === undefined || closing.signal.aborted) return;
     await finish(task, result);
     store.remove(task.id);
-    this.#failures.delete(task.id);
+    failures.delete(task.id);
   }
 
   /** Undefined while it works, or its agent is out of reach for a while. */
-  async #ask(task: TrackedTask, left: number): Promise<SkillResult | undefined> {
+  async function ask(task: TrackedTask, left: number): Promise<SkillResult | undefined> {
     try {
-      const result = await this.#resume(task, left);
-      this.#failures.delete(task.id);
+      const result = await resume(task, left);
+      failures.delete(task.id);
       return result;
     } catch (error) {
-      if (this.#closing.signal.aborted) return undefined;
-      const failures = (this.#failures.get(task.id) ?? 0) + 1;
-      this.#failures.set(task.id, failures);
+      if (closing.signal.aborted) return undefined;
+      const count = (failures.get(task.id) ?? 0) + 1;
+      failures.set(task.id, count);
       const words = errorMessage(error);
-      this.#settings.logger.warn({ agent: task.agent, task: task.taskId, failures }, words);
-      return failures < mostFailures ? undefined : { content: '', error: words, taskState: 'failed' };
+      logger.warn({ agent: task.agent, task: task.taskId, failures: count }, words);
+      return count < mostFailures ? undefined : { content: '', error: words, taskState: 'failed' };
     }
   }
 
-  async #resume(task: TrackedTask, left: number): Promise<SkillResult | undefined> {
-    const executor = this.#settings.registry.agent(task.agent);
+  async function resume(task: TrackedTask, left: number): Promise<SkillResult | undefined> {
+    const executor = registry.agent(task.agent);
     if (executor?.resume === undefined) return undefined;
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(left)]);
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(left)]);
     const { taskId, contextId } = task;
     const place = { taskId, ...(contextId !== undefined && { contextId }) };
     const result = await executor.resume(readDispatch(task.message), place, {
@@ -120,7 +112,11 @@ export class LongTasks {
     });
     return result.taskState === 'working' ? undefined : result;
   }
+
+  return { start, close, callBack };
 }
+
+export type LongTasks = ReturnType<typeof createLongTasks>;
 
 function tooLate({ agent }: TrackedTask): SkillResult {
   return {

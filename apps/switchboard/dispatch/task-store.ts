@@ -95,15 +95,9 @@ interface TaskTrackerSettings {
 }
 
 /** Stores the remote tasks of runs, so that a restart does not lose them. */
-export class TaskTracker {
-  readonly #settings: TaskTrackerSettings;
-
-  constructor(settings: TaskTrackerSettings) {
-    this.#settings = settings;
-  }
-
-  callbackFor(run: TrackedRun): { url: string; token: string } | undefined {
-    const url = this.#settings.callbackUrl(trackId(run.dispatch));
+export function createTaskTracker({ callbackUrl, logger, tasks, flows }: TaskTrackerSettings) {
+  function callbackFor(run: TrackedRun): { url: string; token: string } | undefined {
+    const url = callbackUrl(trackId(run.dispatch));
     return url === undefined ? undefined : { url, token: tokenOf(run) };
   }
 
@@ -111,34 +105,35 @@ export class TaskTracker {
    * If the task cannot be stored (full disk), only its connection is followed, and the request repeated when that ends
    * early.
    */
-  tryTrack(run: TrackedRun, task: RemoteTask): void {
+  function tryTrack(run: TrackedRun, task: RemoteTask): void {
     try {
-      this.track(run, task);
+      track(run, task);
     } catch (error) {
       const { executor, dispatch } = run;
       const details = { err: error, agent: executor.agent, message: dispatch.message.id };
-      this.#settings.logger.warn(
-        details,
-        'failed to store the task of another service; it is followed on the line alone',
-      );
+      logger.warn(details, 'failed to store the task of another service; it is followed on the line alone');
     }
   }
 
-  track(run: TrackedRun, task: RemoteTask): void {
+  function track(run: TrackedRun, task: RemoteTask): void {
     if (run.task !== undefined) return;
     const { flowId, dispatch, executor, startedAt } = run;
     const { message } = dispatch;
     const place = { id: trackId(dispatch), messageId: message.id, flowId, message, agent: executor.agent };
     const { taskId, contextId } = task;
-    this.#settings.tasks.add({ ...place, taskId, contextId, token: tokenOf(run), startedAt });
+    tasks.add({ ...place, taskId, contextId, token: tokenOf(run), startedAt });
     run.task = task;
-    this.#settings.flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
+    flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
   }
 
-  end({ task, dispatch }: TrackedRun): void {
-    if (task !== undefined) this.#settings.tasks.remove(trackId(dispatch));
+  function end({ task, dispatch }: TrackedRun): void {
+    if (task !== undefined) tasks.remove(trackId(dispatch));
   }
+
+  return { callbackFor, tryTrack, track, end };
 }
+
+export type TaskTracker = ReturnType<typeof createTaskTracker>;
 
 function trackId({ message }: Dispatch): string {
   return derivedId(message.id, 'task');

@@ -4,7 +4,6 @@ import { describeRoute } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { Store } from '../core/store.ts';
-import type { ArmChooser } from '../dispatch/dispatcher.ts';
 import type { SkillExecutor } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import type { Dispatch } from '../dispatch/request.ts';
@@ -26,71 +25,65 @@ const registration = z.object({
 });
 
 /** A/B tests of two agents at a skill: half of the requests go to each until there were enough. */
-export class AbTests implements ArmChooser {
-  readonly #store: AbStore;
-  readonly #registry: ExecutorRegistry;
-  readonly #bus: Bus;
-
-  constructor(store: AbStore, registry: ExecutorRegistry, bus: Bus) {
-    this.#store = store;
-    this.#registry = registry;
-    this.#bus = bus;
-  }
-
-  start(): Promise<Subscription> {
+export function createAbTests(store: AbStore, registry: ExecutorRegistry, bus: Bus) {
+  function start(): Promise<Subscription> {
     const options = { group: 'ab-tests', plugin: 'ab-tests' };
-    return this.#bus.subscribe('skill.ab_test.register', (message) => this.#register(message), options);
+    return bus.subscribe('skill.ab_test.register', (message) => register(message), options);
   }
 
   /** Derived from the correlation, so that all of one task goes to one agent. */
-  choose({ skill, agent, correlationId }: Dispatch, executor: SkillExecutor): SkillExecutor {
-    const test = this.#store.get(skill);
+  function choose({ skill, agent, correlationId }: Dispatch, executor: SkillExecutor): SkillExecutor {
+    const test = store.get(skill);
     if (test === undefined || executor.agent !== test.control) return executor;
     if (agent !== undefined && agent !== test.control) return executor;
     if (armOf(correlationId) === 'control') return executor;
-    const found = this.#registry.resolve(skill, test.challenger);
+    const found = registry.resolve(skill, test.challenger);
     return 'executor' in found ? found.executor : executor;
   }
 
-  async note(
+  async function note(
     { skill, message }: Dispatch,
     agent: string,
     success: boolean,
     durationMs: number,
   ): Promise<void> {
-    const test = this.#store.get(skill);
+    const test = store.get(skill);
     if (test === undefined || (agent !== test.control && agent !== test.challenger)) return;
-    this.#store.note(skill, message.id, agent, success, durationMs);
-    const standing = this.#standing(test);
-    if (standing.control.runs + standing.challenger.runs < test.n) return;
-    this.#store.end(skill);
-    const payload = { skill, n: test.n, ...standing, winner: winnerOf(standing) };
-    await this.#bus.publish({ topic: 'skill.ab_test.resolved', payload });
+    store.note(skill, message.id, agent, success, durationMs);
+    const figures = standing(test);
+    if (figures.control.runs + figures.challenger.runs < test.n) return;
+    store.end(skill);
+    const payload = { skill, n: test.n, ...figures, winner: winnerOf(figures) };
+    await bus.publish({ topic: 'skill.ab_test.resolved', payload });
   }
 
-  list() {
-    return this.#store.list().map((test) => ({ skill: test.skill, n: test.n, ...this.#standing(test) }));
+  function list() {
+    return store.list().map((test) => ({ skill: test.skill, n: test.n, ...standing(test) }));
   }
 
-  #standing({ skill, control, challenger }: AbTest) {
+  function standing({ skill, control, challenger }: AbTest) {
     return {
-      control: this.#store.figures(skill, control),
-      challenger: this.#store.figures(skill, challenger),
+      control: store.figures(skill, control),
+      challenger: store.figures(skill, challenger),
     };
   }
 
-  #register({ payload, timestamp }: Message): void {
+  function register({ payload, timestamp }: Message): void {
     const { skill, n, controlAgentName, challengerAgentName: challenger } = registration.parse(payload);
-    const found = this.#registry.resolve(skill, controlAgentName);
+    const found = registry.resolve(skill, controlAgentName);
     if ('reason' in found) throw new Error(`The test of ${skill} is refused: ${found.why}.`);
-    const rival = this.#registry.resolve(skill, challenger);
+    const rival = registry.resolve(skill, challenger);
     if ('reason' in rival) throw new Error(`The test of ${skill} is refused: ${rival.why}.`);
     const control = found.executor.agent;
     if (control === challenger)
       throw new Error(`The test of ${skill} needs two agents, not ${control} twice.`);
-    this.#store.begin({ skill, n, control, challenger, startedAt: timestamp });
+    store.begin({ skill, n, control, challenger, startedAt: timestamp });
   }
+
+  return { start, choose, note, list };
 }
+
+export type AbTests = ReturnType<typeof createAbTests>;
 
 function armOf(correlationId: string): 'control' | 'challenger' {
   const [first = 0] = createHash('sha256').update(correlationId).digest();

@@ -11,7 +11,7 @@ import type { SwitchboardOptions } from '../options.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { RoutingDeps } from '../router/decide.ts';
 import { type Answer, admit, askSkill, listen, targetOf } from './ask-skill.ts';
-import { type Answers, type Parked, ParkedAnswers } from './parked-answers.ts';
+import { type Answers, createParkedAnswers, type Parked, type ParkedAnswers } from './parked-answers.ts';
 
 export interface GatewayParts {
   bus: Bus;
@@ -154,7 +154,7 @@ export function openA2aServer({ options, home, bus, exchange, logger, url }: A2a
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
   const parts = { bus, humanInput, routing, limiter };
-  const parked = new ParkedAnswers(logger);
+  const parked = createParkedAnswers(logger);
   const server = createA2aServer({
     directory: join(home, 'a2a'),
     executor: createGatewayExecutor(parts, parked),

@@ -34,75 +34,67 @@ const mostWaiting = 1000;
 const looksBack = 50;
 
 /** Asks agents' questions on the surface of the conversation, and reads the next reply there as the answer. */
-export class SurfaceQuestions {
-  readonly #settings: SurfaceQuestionSettings;
+export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuestionSettings) {
   /** By request id; the newest question is answered first. */
-  readonly #waiting = new BoundedMap<string, Put>(mostWaiting);
+  const waiting = new BoundedMap<string, Put>(mostWaiting);
 
-  constructor(settings: SurfaceQuestionSettings) {
-    this.#settings = settings;
-  }
-
-  async start(): Promise<void> {
-    const { bus, humanInput } = this.#settings;
-    for (const question of humanInput.pending()) await this.#find(question);
-    await bus.subscribe('agent.input.request.#', ({ payload }) => this.#put(payload), {
+  async function start(): Promise<void> {
+    for (const question of humanInput.pending()) await find(question);
+    await bus.subscribe('agent.input.request.#', ({ payload }) => put(payload), {
       plugin: 'questions',
     });
-    const forget = ({ payload }: Message) =>
-      void this.#waiting.delete(text(fieldsOf(payload).requestId) ?? '');
+    const forget = ({ payload }: Message) => void waiting.delete(text(fieldsOf(payload).requestId) ?? '');
     await bus.subscribe('agent.input.response.#', forget, { plugin: 'questions' });
   }
 
   /** Reads a message as the answer to a question asked there; false when there is none. */
-  async take(message: Message): Promise<boolean> {
+  async function take(message: Message): Promise<boolean> {
     const { source, payload } = message;
     const content = text(fieldsOf(payload).content);
     if (source === undefined || content === undefined) return false;
-    const found = [...this.#waiting].findLast(([, place]) => isFrom(place, source));
-    if (found === undefined || found[1].approval) return await this.#takeApproval(message, content);
+    const found = [...waiting].findLast(([, place]) => isFrom(place, source));
+    if (found === undefined || found[1].approval) return await takeApproval(message, content);
     const [requestId] = found;
-    this.#waiting.delete(requestId);
-    return (await this.#settings.humanInput.answer(requestId, content, principalOf(message))) === 'accepted';
+    waiting.delete(requestId);
+    return (await humanInput.answer(requestId, content, principalOf(message))) === 'accepted';
   }
 
   /**
    * Takes a plain yes or no where one approval waits. An approver may answer though somebody else was asked; others who
    * were asked are told who may. Anything else goes to the agent.
    */
-  async #takeApproval(message: Message, answer: string): Promise<boolean> {
-    const { humanInput } = this.#settings;
+  async function takeApproval(message: Message, answer: string): Promise<boolean> {
     const { source } = message;
     const principal = principalOf(message);
     if (source === undefined) return false;
-    const here = [...this.#waiting].filter(([, put]) => put.approval && isAt(put, source));
+    const here = [...waiting].filter(([, each]) => each.approval && isAt(each, source));
     const [first, ...more] = here;
     if (first === undefined) return false;
-    const [requestId, put] = first;
+    const [requestId, waits] = first;
     const isAllowed = humanInput.mayApprove(principal);
     const wasAsked = here.some(([, each]) => isFrom(each, source));
     if (readVerdict(answer) === 'unclear')
-      return isAllowed && wasAsked && (await this.#say(put, message, 'Please answer yes or no.'));
-    if (!isAllowed) return wasAsked && (await this.#say(put, message, humanInput.whereToApprove()));
+      return isAllowed && wasAsked && (await say(waits, message, 'Please answer yes or no.'));
+    if (!isAllowed) return wasAsked && (await say(waits, message, humanInput.whereToApprove()));
     const several = 'Several requests wait for approval here, so that a yes could mean any of them.';
-    if (more.length > 0) return await this.#say(put, message, `${several} ${humanInput.whereToApprove()}`);
+    if (more.length > 0) return await say(waits, message, `${several} ${humanInput.whereToApprove()}`);
     const outcome = await humanInput.answer(requestId, answer, principal);
-    this.#waiting.delete(requestId);
+    waiting.delete(requestId);
     return outcome === 'accepted';
   }
 
-  async #say({ topic, correlationId }: Put, { id }: Message, content: string): Promise<true> {
+  async function say({ topic, correlationId }: Put, { id }: Message, content: string): Promise<true> {
     const draft = { topic, payload: { content }, id: derivedId(id, 'approval'), correlationId };
-    await this.#settings.bus.publish(draft);
+    await bus.publish(draft);
     return true;
   }
 
-  async #put(payload: unknown): Promise<void> {
+  async function put(payload: unknown): Promise<void> {
     const { requestId, correlationId, question, approval = false } = fieldsOf(payload) as Partial<Question>;
     if (requestId === undefined || correlationId === undefined || question === undefined) return;
-    const place = await this.#find({ requestId, correlationId, approval });
+    const place = await find({ requestId, correlationId, approval });
     if (place === undefined) return;
-    await this.#settings.bus.publish({
+    await bus.publish({
       topic: place.topic,
       payload: { content: `Question: ${question}`, requestId },
       // Stable, so that a repeated question is posted once.
@@ -111,23 +103,26 @@ export class SurfaceQuestions {
     });
   }
 
-  async #find({
+  async function find({
     requestId,
     correlationId,
     approval,
   }: Pick<Question, 'requestId' | 'correlationId' | 'approval'>): Promise<Place | undefined> {
-    const { bus, logger } = this.#settings;
     try {
       const entries = await bus.history({ correlationId, limit: looksBack });
       const place = placeOf(entries.map(({ message }) => message));
-      if (place !== undefined) this.#waiting.set(requestId, { ...place, correlationId, approval });
+      if (place !== undefined) waiting.set(requestId, { ...place, correlationId, approval });
       return place;
     } catch (error) {
       logger.warn({ err: error, correlationId }, 'failed to find where to ask a question');
       return undefined;
     }
   }
+
+  return { start, take };
 }
+
+export type SurfaceQuestions = ReturnType<typeof createSurfaceQuestions>;
 
 function isFrom(place: Place, source: NonNullable<Message['source']>): boolean {
   return isAt(place, source) && (place.userId === undefined || place.userId === source.userId);

@@ -28,38 +28,29 @@ const resolution = z.object({ resolutionNote: z.string().max(20_000).optional() 
 export type NewIncident = Pick<Incident, 'title' | 'severity'> &
   Partial<Pick<Incident, 'description' | 'affectedProjects' | 'assignee'>>;
 
-export class IncidentRepository {
-  readonly #workspace: Workspace;
-  readonly #controlPlane: ControlPlane;
-  readonly #bus: Bus;
+export function createIncidentRepository(workspace: Workspace, controlPlane: ControlPlane, bus: Bus) {
   /** The last write, until the workspace has read it. */
-  #written: readonly Incident[] | undefined;
+  let written: readonly Incident[] | undefined;
   /** One change at a time: each is made from the list as the last one left it. */
-  readonly #changes = new Mutex();
+  const changes = new Mutex();
+  workspace.onChange((file) => {
+    const own = controlPlane.fileOf('incidents', 'incidents');
+    if (file === join(workspace.directory, own)) written = undefined;
+  });
 
-  constructor(workspace: Workspace, controlPlane: ControlPlane, bus: Bus) {
-    this.#workspace = workspace;
-    this.#controlPlane = controlPlane;
-    this.#bus = bus;
-    workspace.onChange((file) => {
-      const own = controlPlane.fileOf('incidents', 'incidents');
-      if (file === join(workspace.directory, own)) this.#written = undefined;
-    });
-  }
-
-  list(): readonly Incident[] {
-    return this.#written ?? this.#workspace.incidents();
+  function list(): readonly Incident[] {
+    return written ?? workspace.incidents();
   }
 
   /** Adds an incident under the next number and publishes it. */
-  report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
-    return this.#changes.run(async () => {
-      const known = this.list();
+  function report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
+    return changes.run(async () => {
+      const known = list();
       const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
       const id = `INC-${String(number).padStart(3, '0')}`;
       const incident: Incident = { id, ...given, status: 'open', reportedAt: new Date().toISOString() };
-      await this.#write([...known, incident], { actor, reason: `${id} was reported` });
-      await this.#bus.publish({
+      await write([...known, incident], { actor, reason: `${id} was reported` });
+      await bus.publish({
         topic: 'security.incident.reported',
         payload: JSON.parse(JSON.stringify(incident)),
         principal,
@@ -69,9 +60,9 @@ export class IncidentRepository {
   }
 
   /** Undefined when there is no such incident. */
-  resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
-    return this.#changes.run(async () => {
-      const found = this.list().find((incident) => incident.id === id);
+  function resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
+    return changes.run(async () => {
+      const found = list().find((incident) => incident.id === id);
       if (found === undefined || found.status === 'resolved') return found;
       const resolvedAt = new Date().toISOString();
       const resolved: Incident = {
@@ -80,17 +71,21 @@ export class IncidentRepository {
         resolvedAt,
         ...(note && { resolutionNote: note }),
       };
-      const all = this.list().map((incident) => (incident.id === id ? resolved : incident));
-      await this.#write(all, { actor, reason: `${id} was resolved` });
+      const all = list().map((incident) => (incident.id === id ? resolved : incident));
+      await write(all, { actor, reason: `${id} was resolved` });
       return resolved;
     });
   }
 
-  async #write(incidents: readonly Incident[], note: ChangeNote): Promise<void> {
-    await this.#controlPlane.write('incidents', 'incidents', { incidents }, note);
-    this.#written = incidents;
+  async function write(incidents: readonly Incident[], note: ChangeNote): Promise<void> {
+    await controlPlane.write('incidents', 'incidents', { incidents }, note);
+    written = incidents;
   }
+
+  return { list, report, resolve };
 }
+
+export type IncidentRepository = ReturnType<typeof createIncidentRepository>;
 
 export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRepository): void {
   app.get('/api/incidents', describeRoute({ summary: 'All incidents' }), (context) =>

@@ -20,57 +20,50 @@ const shared = {
 };
 
 /** Connects to every enabled server, registers its tools as skills `<server>.<tool>` and grants them to agents. */
-export class McpServers {
-  readonly #options: McpServersOptions;
-  readonly #clients: McpClients<McpServer>;
-
-  constructor(options: McpServersOptions) {
-    const { store, logger } = options;
-    this.#options = options;
-    this.#clients = new McpClients<McpServer>({
-      ...shared,
-      logger,
-      storedTools: ({ name }) => store.recall<McpTool>('mcp', name),
-      onChange: (client) => {
-        if (client !== undefined) this.#store(client);
-        this.#register();
-      },
-    });
-  }
+export function createMcpServers(options: McpServersOptions) {
+  const { store, logger } = options;
+  const clients = new McpClients<McpServer>({
+    ...shared,
+    logger,
+    storedTools: ({ name }) => store.recall<McpTool>('mcp', name),
+    onChange: (client) => {
+      if (client !== undefined) storeTools(client);
+      register();
+    },
+  });
 
   /** Registers tools known from before the restart; `refresh` connects. */
-  restore(): void {
-    this.#clients.add(this.#enabled());
+  function restore(): void {
+    clients.add(enabled());
   }
 
   /** Connects to the servers of the files. */
-  refresh(): Promise<void> {
-    return this.#clients.configure(this.#enabled());
+  function refresh(): Promise<void> {
+    return clients.configure(enabled());
   }
 
   /** Only the operator may see `stderr`. */
-  failureOf(name: string): Pick<McpClient, 'error' | 'stderr'> {
-    return this.#clients.get(name) ?? { error: undefined, stderr: undefined };
+  function failureOf(name: string): Pick<McpClient, 'error' | 'stderr'> {
+    return clients.get(name) ?? { error: undefined, stderr: undefined };
   }
 
   /** Tools granted to an in-process agent. */
-  toolsFor(agent: string): Tool[] {
-    return [...this.#clients].filter(({ server }) => isGranted(server, agent)).flatMap(toTools);
+  function toolsFor(agent: string): Tool[] {
+    return [...clients].filter(({ server }) => isGranted(server, agent)).flatMap(toTools);
   }
 
-  close(): Promise<void> {
-    return this.#clients.close();
+  function close(): Promise<void> {
+    return clients.close();
   }
 
-  #enabled(): McpServer[] {
-    return this.#options
+  function enabled(): McpServer[] {
+    return options
       .servers()
       .filter(isEnabled)
       .map((server) => ({ ...server, trusted: server.trust !== 'community' }));
   }
 
-  #store({ server: { name }, tools }: McpClient<McpServer>): void {
-    const { logger, store } = this.#options;
+  function storeTools({ server: { name }, tools }: McpClient<McpServer>): void {
     try {
       store.keep('mcp', name, tools);
     } catch (error) {
@@ -78,11 +71,15 @@ export class McpServers {
     }
   }
 
-  #register(): void {
-    const known = [...this.#clients].filter(({ tools }) => tools.length > 0);
-    this.#options.registry.replace('mcp', known.map(executorOf));
+  function register(): void {
+    const known = [...clients].filter(({ tools }) => tools.length > 0);
+    options.registry.replace('mcp', known.map(executorOf));
   }
+
+  return { restore, refresh, failureOf, toolsFor, close };
 }
+
+export type McpServers = ReturnType<typeof createMcpServers>;
 
 /** Connects once and lists the allowed tools. */
 export function probeServer(server: McpServer): Promise<McpTool[]> {

@@ -48,46 +48,44 @@ export interface PipelineSettings {
 const stepMs = 30_000;
 
 /** Brings a project online in five steps; repeating it is safe. */
-export class OnboardingPipeline {
-  readonly #settings: PipelineSettings;
-  readonly #inFlight = new Set<string>();
+export function createOnboardingPipeline({ webhook, folder, defaultAgents, logger, bus }: PipelineSettings) {
+  const running = new Set<string>();
 
-  constructor(settings: PipelineSettings) {
-    this.#settings = settings;
+  async function run(message: Message, stopping: AbortSignal): Promise<void> {
+    const result = await onboard(message, stopping);
+    await reply(message, result);
   }
 
-  async run(message: Message, stopping: AbortSignal): Promise<void> {
-    const result = await this.#onboard(message, stopping);
-    await this.#reply(message, result);
-  }
-
-  async #onboard(message: Message, stopping: AbortSignal): Promise<OnboardResult> {
+  async function onboard(message: Message, stopping: AbortSignal): Promise<OnboardResult> {
     const parsed = onboardSchema.safeParse(message.payload);
     if (!parsed.success) return invalid(message.payload, parsed.error);
-    const request = { ...parsed.data, agents: parsed.data.agents ?? this.#settings.defaultAgents() };
-    if (this.#inFlight.has(request.slug)) return inFlight(request);
-    this.#inFlight.add(request.slug);
+    const request = { ...parsed.data, agents: parsed.data.agents ?? defaultAgents() };
+    if (running.has(request.slug)) return inFlight(request);
+    running.add(request.slug);
     try {
-      return await this.#perform(request, message, stopping);
+      return await perform(request, message, stopping);
     } finally {
-      this.#inFlight.delete(request.slug);
+      running.delete(request.slug);
     }
   }
 
-  async #perform(request: OnboardRequest, message: Message, stopping: AbortSignal): Promise<OnboardResult> {
-    const { webhook, folder } = this.#settings;
+  async function perform(
+    request: OnboardRequest,
+    message: Message,
+    stopping: AbortSignal,
+  ): Promise<OnboardResult> {
     const steps: Steps = { validate: { status: 'ok' } };
     let folderId: string | undefined;
-    steps.github_webhook = await this.#attempt('github_webhook', stopping, (signal) =>
+    steps.github_webhook = await attempt('github_webhook', stopping, (signal) =>
       registerWebhook(request, webhook, signal),
     );
-    steps.drive_folder = await this.#attempt('drive_folder', stopping, async (signal) => {
+    steps.drive_folder = await attempt('drive_folder', stopping, async (signal) => {
       const outcome = await createFolder(request, folder(), signal);
       folderId = outcome.folderId;
       return outcome.result;
     });
     stopping.throwIfAborted();
-    await this.#notify(request, steps, folderId, message);
+    await notify(request, steps, folderId, message);
     steps.bus_notify = { status: 'ok' };
     steps.reply =
       message.reply === undefined ? { status: 'skip', reason: 'nobody asked for a reply' } : { status: 'ok' };
@@ -95,7 +93,7 @@ export class OnboardingPipeline {
   }
 
   /** Records a failure; the pipeline continues. */
-  async #attempt(
+  async function attempt(
     step: StepName,
     stopping: AbortSignal,
     work: (signal: AbortSignal) => Promise<StepResult>,
@@ -103,19 +101,19 @@ export class OnboardingPipeline {
     try {
       return await work(AbortSignal.any([stopping, AbortSignal.timeout(stepMs)]));
     } catch (error) {
-      this.#settings.logger.warn({ err: error, step }, 'onboarding step failed');
+      logger.warn({ err: error, step }, 'onboarding step failed');
       return { status: 'error', message: errorMessage(error) };
     }
   }
 
-  async #notify(
+  async function notify(
     { slug, title, github, defaultBranch, team, agents, discord }: OnboardRequest,
     steps: Steps,
     driveFolderId: string | undefined,
     { id, correlationId }: Message,
   ): Promise<void> {
     const project = { slug, title, github, defaultBranch, team, agents, discord };
-    await this.#settings.bus.publish({
+    await bus.publish({
       topic: 'message.inbound.onboard.complete',
       payload: JSON.parse(JSON.stringify({ ...project, driveFolderId: driveFolderId ?? null, steps })),
       id: derivedId(id, 'onboard-complete'),
@@ -124,10 +122,10 @@ export class OnboardingPipeline {
     });
   }
 
-  async #reply({ id, correlationId, reply }: Message, result: OnboardResult): Promise<void> {
+  async function reply({ id, correlationId, reply }: Message, result: OnboardResult): Promise<void> {
     if (reply === undefined) return;
     const payload = JSON.parse(JSON.stringify(result));
-    await this.#settings.bus.publish({
+    await bus.publish({
       topic: reply.topic,
       payload,
       id: derivedId(id, 'reply'),
@@ -135,6 +133,8 @@ export class OnboardingPipeline {
       parentId: id,
     });
   }
+
+  return { run };
 }
 
 function onboarded({ slug, github, title }: OnboardRequest, steps: Steps): OnboardResult {

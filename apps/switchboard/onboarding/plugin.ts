@@ -4,7 +4,7 @@ import type { Hono } from 'hono';
 import type { Plugin } from '../core/plugins.ts';
 import { throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { type Folders, OnboardingPipeline, type OnboardResult, type Repositories } from './pipeline.ts';
+import { createOnboardingPipeline, type Folders, type OnboardResult, type Repositories } from './pipeline.ts';
 
 const waitMs = 60_000;
 
@@ -30,7 +30,7 @@ export function createOnboarding({ repositories, folders }: OnboardingDeps): Plu
     mount: (app, { bus }) => mountOnboard(app, bus),
     async start({ bus, workspace, options, logger }) {
       const { publicUrl } = options;
-      const pipeline = new OnboardingPipeline({
+      const pipeline = createOnboardingPipeline({
         bus,
         webhook: { repositories, publicUrl },
         folder: () => ({ folders, parentId: workspace.cloud()?.drive.orgFolderId }),

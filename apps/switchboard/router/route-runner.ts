@@ -19,54 +19,47 @@ export interface RouteRunnerSettings {
 }
 
 /** Runs routes whose topics the router does not read; resubscribes when the files change. */
-export class RouteRunner {
-  readonly #settings: RouteRunnerSettings;
+export function createRouteRunner({ bus, routes, logger }: RouteRunnerSettings) {
   /** When each correlation was handed on lately, so that routes that feed each other come to an end. */
-  readonly #hops = new BoundedMap<string, number[]>(mostCorrelations);
-  readonly #subscriptions = new Map<string, Subscription>();
-  #turn: Promise<void> = Promise.resolve();
+  const hops = new BoundedMap<string, number[]>(mostCorrelations);
+  const subscriptions = new Map<string, Subscription>();
+  let turn: Promise<void> = Promise.resolve();
 
-  constructor(settings: RouteRunnerSettings) {
-    this.#settings = settings;
-  }
-
-  refresh(): Promise<void> {
-    this.#turn = this.#turn
-      .then(() => this.#subscribe())
-      .catch((error: unknown) => this.#settings.logger.error({ err: error }, 'failed to subscribe routes'));
-    return this.#turn;
+  function refresh(): Promise<void> {
+    turn = turn
+      .then(() => subscribe())
+      .catch((error: unknown) => logger.error({ err: error }, 'failed to subscribe routes'));
+    return turn;
   }
 
   /** The subscriptions end with the bus. */
-  async close(): Promise<void> {
-    await this.#turn;
+  async function close(): Promise<void> {
+    await turn;
   }
 
-  async #subscribe(): Promise<void> {
-    const { bus, routes } = this.#settings;
+  async function subscribe(): Promise<void> {
     const wanted = new Set(routes().flatMap(({ enabled, when }) => (enabled ? [when.topic] : [])));
-    for (const [pattern, subscription] of this.#subscriptions) {
+    for (const [pattern, subscription] of subscriptions) {
       if (wanted.delete(pattern)) continue;
-      this.#subscriptions.delete(pattern);
+      subscriptions.delete(pattern);
       await subscription.unsubscribe();
     }
     for (const pattern of wanted) {
-      const handle = (message: Message) => this.#handle(pattern, message);
-      this.#subscriptions.set(
+      const onMessage = (message: Message) => handle(pattern, message);
+      subscriptions.set(
         pattern,
-        await bus.subscribe(pattern, handle, { group: 'routes', plugin: 'routes' }),
+        await bus.subscribe(pattern, onMessage, { group: 'routes', plugin: 'routes' }),
       );
     }
   }
 
-  async #handle(pattern: string, message: Message): Promise<void> {
+  async function handle(pattern: string, message: Message): Promise<void> {
     if (isRouted(message.topic) || message.topic === 'agent.skill.request') return;
-    const { bus, routes } = this.#settings;
     const route = routes().find(
       (candidate) => candidate.when.topic === pattern && matchesRoute(candidate, message),
     );
     if (route === undefined) return;
-    if (!this.#takeHop(message.correlationId)) {
+    if (!takeHop(message.correlationId)) {
       throw new Error(
         `The route ${route.name} goes round in circles: more than 12 hops in 30 s; change its topics.`,
       );
@@ -77,11 +70,13 @@ export class RouteRunner {
   }
 
   /** Whether one more hop is allowed; counts it if so. */
-  #takeHop(correlationId: string): boolean {
+  function takeHop(correlationId: string): boolean {
     const now = Date.now();
-    const recent = (this.#hops.get(correlationId) ?? []).filter((at) => at > now - windowMs);
+    const recent = (hops.get(correlationId) ?? []).filter((at) => at > now - windowMs);
     const isAllowed = recent.length < mostHops;
-    this.#hops.set(correlationId, isAllowed ? [...recent, now] : recent);
+    hops.set(correlationId, isAllowed ? [...recent, now] : recent);
     return isAllowed;
   }
+
+  return { refresh, close };
 }

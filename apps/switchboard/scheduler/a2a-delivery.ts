@@ -31,31 +31,25 @@ interface Result {
 }
 
 /** Delivers what schedules publish for the channel `a2a`; an interrupted delivery is repeated. */
-export class A2aDelivery {
-  readonly #settings: A2aDeliverySettings;
-
-  constructor(settings: A2aDeliverySettings) {
-    this.#settings = settings;
-  }
-
-  async start(): Promise<void> {
+export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDeliverySettings) {
+  async function start(): Promise<void> {
     const options = {
       durable: 'a2a-courier',
       group: 'a2a-courier',
       concurrency: atOnce,
       plugin: 'scheduler',
     };
-    await this.#settings.bus.subscribe('cron.#', (...given) => this.#handle(...given), options);
+    await bus.subscribe('cron.#', (...given) => handle(...given), options);
   }
 
-  async #handle(message: Message, { signal }: Delivery): Promise<void> {
+  async function handle(message: Message, { signal }: Delivery): Promise<void> {
     if (fieldsOf(message.payload).channel !== 'a2a') return;
-    const startedAt = this.#settings.clock.now();
-    const result = await this.#deliver(message, signal);
-    if (result.error !== undefined) await this.#complain(message, result.error);
+    const startedAt = clock.now();
+    const result = await deliver(message, signal);
+    if (result.error !== undefined) await complain(message, result.error);
     const { correlationId, id: parentId } = message;
-    const durationMs = this.#settings.clock.now() - startedAt;
-    await this.#settings.bus.publish({
+    const durationMs = clock.now() - startedAt;
+    await bus.publish({
       topic: `agent.skill.response.${escapeSegment(correlationId)}`,
       payload: { ...result, correlationId, durationMs },
       correlationId,
@@ -63,35 +57,35 @@ export class A2aDelivery {
     });
   }
 
-  async #deliver(message: Message, signal: AbortSignal): Promise<Result> {
+  async function deliver(message: Message, signal: AbortSignal): Promise<Result> {
     const name = text(fieldsOf(message.payload).agent_name) ?? '';
-    const targets = this.#settings.targets();
-    const target = targets?.get(name);
-    if (target !== undefined) return await this.#send(target, message, signal);
+    const known = targets();
+    const target = known?.get(name);
+    if (target !== undefined) return await send(target, message, signal);
     const why =
-      targets === undefined
+      known === undefined
         ? `there is no a2a.yaml in the workspace; create it with targets: {${name || '<agent_name>'}: {url: ...}}`
-        : `a2a.yaml has no target ${JSON.stringify(name)}; it has ${[...targets.keys()].join(', ') || 'none'}`;
+        : `a2a.yaml has no target ${JSON.stringify(name)}; it has ${[...known.keys()].join(', ') || 'none'}`;
     return { content: '', error: `The firing was dropped: ${why}.`, taskState: 'failed', attempts: 0 };
   }
 
-  async #send(target: RemoteAgent, message: Message, signal: AbortSignal): Promise<Result> {
+  async function send(target: RemoteAgent, message: Message, signal: AbortSignal): Promise<Result> {
     for (let attempts = 1; ; attempts += 1) {
       try {
-        return { ...(await this.#sendOnce(target, message, signal)), attempts };
+        return { ...(await sendOnce(target, message, signal)), attempts };
       } catch (error) {
         signal.throwIfAborted();
         const wait = waits[attempts - 1];
         const words = errorMessage(error);
         if (wait === undefined || !mayPass(error))
           return { content: '', error: words, taskState: 'failed', attempts };
-        this.#settings.logger.warn({ target: target.name, attempts, waitMs: wait }, words);
-        await pause(wait, this.#settings.clock, signal);
+        logger.warn({ target: target.name, attempts, waitMs: wait }, words);
+        await pause(wait, clock, signal);
       }
     }
   }
 
-  async #sendOnce(
+  async function sendOnce(
     target: RemoteAgent,
     { id, payload, principal }: Message,
     signal: AbortSignal,
@@ -101,16 +95,17 @@ export class A2aDelivery {
     // Stable, so that the target can deduplicate attempts.
     const messageId = uuidOf(derivedId(id, 'a2a'), '8', 'a');
     const outgoing = { text: text(content) ?? '', messageId, metadata };
-    const reply = await this.#settings.client.send(target, outgoing, { timeoutMs, signal, principal });
+    const reply = await client.send(target, outgoing, { timeoutMs, signal, principal });
     return resultOf(target, reply);
   }
 
-  async #complain({ topic, correlationId, id: parentId }: Message, error: string): Promise<void> {
-    const { bus, logger } = this.#settings;
+  async function complain({ topic, correlationId, id: parentId }: Message, error: string): Promise<void> {
     logger.error({ topic, fireId: correlationId }, error);
     const payload = { source: 'scheduler', plugin: 'scheduler', error, topic };
     await announce(bus, logger, { topic: 'system.error', payload, correlationId, parentId });
   }
+
+  return { start };
 }
 
 function resultOf(

@@ -33,70 +33,74 @@ const queueLimit = 100_000;
 const fireIdForm = /^[a-z0-9][a-z0-9.-]*@\d{4}-\d\d-\d\dT[\d:.]+Z(#now)?$/;
 
 /** Collects the outcomes of fires; a fire's id is the correlation of all that follows. */
-export class FireResults {
-  readonly #settings: OutcomeSettings;
-  readonly #expected = new Map<string, Expectation>();
+export function createFireResults({ bus, limitMs, clock, onStray }: OutcomeSettings) {
+  const expected = new Map<string, Expectation>();
 
-  constructor(settings: OutcomeSettings) {
-    this.#settings = settings;
-  }
-
-  async start(): Promise<void> {
+  async function start(): Promise<void> {
     const options = { plugin: 'scheduler', queueLimit };
-    const handle = (message: Message) => this.#take(message);
-    await this.#settings.bus.subscribe('agent.skill.response.*', handle, options);
-    await this.#settings.bus.subscribe('dispatch.dropped.*', handle, options);
+    const handle = (message: Message) => take(message);
+    await bus.subscribe('agent.skill.response.*', handle, options);
+    await bus.subscribe('dispatch.dropped.*', handle, options);
     // The same answer on its way out, for those who subscribed between the two.
     const reply = (message: Message) => {
-      if (text(fieldsOf(message.payload).taskState) !== undefined) this.#take(message);
+      if (text(fieldsOf(message.payload).taskState) !== undefined) take(message);
     };
-    await this.#settings.bus.subscribe('message.outbound.#', reply, options);
+    await bus.subscribe('message.outbound.#', reply, options);
   }
 
   /** Undefined when no outcome came in time. */
-  expect(fireId: string, limitMs = this.#settings.limitMs): Promise<Outcome | undefined> {
+  function expect(fireId: string): Promise<Outcome | undefined> {
     const { promise, resolve } = Promise.withResolvers<Outcome | undefined>();
-    const timer = this.#settings.clock.setTimer(limitMs, () => settle(undefined));
+    const timer = clock.setTimer(limitMs, () => settle(undefined));
     const settle = (outcome: Outcome | undefined) => {
       timer.cancel();
-      this.#expected.delete(fireId);
+      expected.delete(fireId);
       resolve(outcome);
     };
-    this.#expected.set(fireId, { settle });
+    expected.set(fireId, { settle });
     return promise;
   }
 
   /** Searches the journal for an answer that came while nobody watched. */
-  async past(fireId: string): Promise<Outcome | undefined> {
+  async function past(fireId: string): Promise<Outcome | undefined> {
     const query = { correlationId: fireId, topic: 'message.outbound.#', limit: 10 };
-    const answers = await this.#settings.bus.history(query);
+    const answers = await bus.history(query);
     const answer = answers.find(({ message }) => text(fieldsOf(message.payload).taskState) !== undefined);
     return answer && outcomeOf(answer.message);
   }
 
-  resolve(fireId: string, outcome: Outcome): void {
-    this.#expected.get(fireId)?.settle(outcome);
+  function resolve(fireId: string, outcome: Outcome): void {
+    expected.get(fireId)?.settle(outcome);
   }
 
   /** Ends all waits. */
-  close(): void {
-    for (const { settle } of [...this.#expected.values()]) settle(undefined);
+  function close(): void {
+    for (const { settle } of [...expected.values()]) settle(undefined);
   }
 
-  #take(message: Message): void {
+  function take(message: Message): void {
     const { correlationId } = message;
     if (!fireIdForm.test(correlationId)) return;
     const outcome = outcomeOf(message);
-    const expected = this.#expected.get(correlationId);
-    if (expected === undefined) this.#settings.onStray(correlationId, outcome);
-    else expected.settle(outcome);
+    const expectation = expected.get(correlationId);
+    if (expectation === undefined) onStray(correlationId, outcome);
+    else expectation.settle(outcome);
   }
+
+  return { start, expect, past, resolve, close };
 }
+
+export type FireResults = ReturnType<typeof createFireResults>;
 
 function outcomeOf({ payload }: Message): Outcome {
   const fields = fieldsOf(payload);
   const problem = text(fields.error) ?? text(fields.why);
   return problem === undefined ? { status: 'done', detail: null } : { status: 'failed', detail: problem };
+}
+
+interface Writing {
+  id: string;
+  done: Promise<void>;
 }
 
 interface AfterFireSettings {
@@ -116,76 +120,71 @@ type Work = { firedAt: number } | { over: string };
  * Updates the files after fires, one at a time: writes `lastFired` and removes finished one-shots. The ledger is
  * written first, so a crash loses nothing, and the disk does not delay thousands of fires.
  */
-export class FireCompletion {
-  readonly #settings: AfterFireSettings;
-  readonly #waiting = new Map<string, Work>();
-  #running: Promise<void> | undefined;
-  #writing: { id: string; done: Promise<void> } | undefined;
-  #closed = false;
+export function createFireCompletion(settings: AfterFireSettings) {
+  const { folder, controlPlane, onRemoved, isBusy, logger } = settings;
+  const waiting = new Map<string, Work>();
+  let running: Promise<void> | undefined;
+  let writing: Writing | undefined;
+  let closed = false;
 
-  constructor(settings: AfterFireSettings) {
-    this.#settings = settings;
-  }
-
-  fired(id: string, scheduledAt: number): void {
-    this.#add(id, { firedAt: scheduledAt });
+  function fired(id: string, scheduledAt: number): void {
+    add(id, { firedAt: scheduledAt });
   }
 
   /** Removes the file of a finished one-shot, unless it has a new schedule by then. */
-  finished(id: string, schedule: string): void {
-    this.#add(id, { over: schedule });
+  function finished(id: string, schedule: string): void {
+    add(id, { over: schedule });
   }
 
   /** Resolves when nothing more will be written for this id: its file is about to change. */
-  async release(id: string): Promise<void> {
-    this.#waiting.delete(id);
-    if (this.#writing?.id === id) await this.#writing.done;
+  async function release(id: string): Promise<void> {
+    waiting.delete(id);
+    if (writing?.id === id) await writing.done;
   }
 
   /** Waits for the write under way. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#running;
+  async function close(): Promise<void> {
+    closed = true;
+    await running;
   }
 
-  async #run(): Promise<void> {
-    await this.#hold();
-    for (const [id, what] of this.#waiting) {
-      if (this.#closed) break;
-      this.#waiting.delete(id);
-      this.#writing = { id, done: this.#bring(id, what) };
-      await this.#writing.done;
-      if (this.#settings.isBusy()) await this.#hold();
+  async function run(): Promise<void> {
+    await hold();
+    for (const [id, what] of waiting) {
+      if (closed) break;
+      waiting.delete(id);
+      writing = { id, done: bring(id, what) };
+      await writing.done;
+      if (isBusy()) await hold();
     }
-    this.#running = undefined;
+    running = undefined;
   }
 
   /** Fires go first, but files do not wait forever. */
-  async #hold(): Promise<void> {
+  async function hold(): Promise<void> {
     const end = performance.now() + longestHold;
     do await delay(holdMs);
-    while (this.#settings.isBusy() && !this.#closed && performance.now() < end);
+    while (isBusy() && !closed && performance.now() < end);
   }
 
-  #add(id: string, what: Work): void {
-    this.#waiting.set(id, what);
-    this.#running ??= this.#run();
+  function add(id: string, what: Work): void {
+    waiting.set(id, what);
+    running ??= run();
   }
 
-  async #bring(id: string, what: Work): Promise<void> {
+  async function bring(id: string, what: Work): Promise<void> {
     try {
-      if ('over' in what) await this.#remove(id, what.over);
-      else await this.#write(id, what.firedAt);
+      if ('over' in what) await remove(id, what.over);
+      else await write(id, what.firedAt);
     } catch (error) {
-      this.#settings.logger.warn(
+      logger.warn(
         { err: error, schedule: id },
         'failed to update the schedule file; the ledger is up to date',
       );
     }
   }
 
-  async #remove(id: string, schedule: string): Promise<void> {
-    const { folder, controlPlane, onRemoved } = this.#settings;
+  async function remove(id: string, schedule: string): Promise<void> {
     folder.refresh(id);
     if ((folder.get(id)?.record.schedule ?? schedule) !== schedule) return;
     await controlPlane.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
@@ -193,9 +192,13 @@ export class FireCompletion {
     await onRemoved(id);
   }
 
-  async #write(id: string, scheduledAt: number): Promise<void> {
+  async function write(id: string, scheduledAt: number): Promise<void> {
     const note = { actor: 'scheduler', quiet: true };
     const lastFired = new Date(scheduledAt).toISOString();
-    await editRecord(this.#settings, id, (text) => withField(text, 'lastFired', lastFired), note);
+    await editRecord(settings, id, (text) => withField(text, 'lastFired', lastFired), note);
   }
+
+  return { fired, finished, release, close };
 }
+
+export type FireCompletion = ReturnType<typeof createFireCompletion>;

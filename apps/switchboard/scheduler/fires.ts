@@ -30,88 +30,81 @@ const longestMessageId = 128;
 const keptTopics = 1000;
 
 /** Publishes a fire once under its id, records it, and follows it to its result. */
-export class Fires {
-  readonly #settings: FireSettings;
-  #publishing = 0;
-  #lastBegun = 0;
+export function createFires({ outcomes, bus, clock, leader, logger, noteEnd, known, note }: FireSettings) {
+  let publishing = 0;
+  let lastBegun = 0;
   /** Runs of another leader or from before a restart, by schedule. */
-  readonly #inherited = new Map<string, Promise<unknown>>();
+  const inherited = new Map<string, Promise<unknown>>();
   /** Whether fires on a topic get an answer; schedules share few topics. */
-  readonly #followed = new Map<string, boolean>();
-
-  constructor(settings: FireSettings) {
-    this.#settings = settings;
-  }
+  const followed = new Map<string, boolean>();
 
   /** Whether a fire just began, or is being published. */
-  isBusy(): boolean {
-    return this.#publishing > 0 || performance.now() - this.#lastBegun < calmMs;
+  function isBusy(): boolean {
+    return publishing > 0 || performance.now() - lastBegun < calmMs;
   }
 
   /** Throws when another switchboard leads by now. */
-  async before(job: ScheduleJob, fire: Fire): Promise<boolean> {
-    this.#lastBegun = performance.now();
-    await this.#settings.leader.confirm();
-    if (this.#settings.known(fire.fireId) !== undefined) return false;
-    if ((fire.missed || fire.attempt > 1) && (await this.#wasPublished(job, fire))) {
-      const row = await this.#fired(job, fire);
-      await this.inherit([row]);
+  async function before(job: ScheduleJob, fire: Fire): Promise<boolean> {
+    lastBegun = performance.now();
+    await leader.confirm();
+    if (known(fire.fireId) !== undefined) return false;
+    if ((fire.missed || fire.attempt > 1) && (await wasPublished(job, fire))) {
+      const row = await fired(job, fire);
+      await inherit([row]);
       return false;
     }
-    const earlier = this.#inherited.get(job.id);
-    return earlier === undefined || (await this.#isClear(earlier, job, fire));
+    const earlier = inherited.get(job.id);
+    return earlier === undefined || (await isClear(earlier, job, fire));
   }
 
   /** Publishes, and waits for the outcome unless runs may overlap. */
-  async perform(job: ScheduleJob, fire: Fire): Promise<void> {
-    const { outcomes } = this.#settings;
-    const isFollowed = this.#isFollowed(job.record.topic);
-    const outcome = isFollowed ? outcomes.expect(fire.fireId) : undefined;
-    await this.#publish(job, fire);
-    await this.#settings.note(this.#row(job, fire, isFollowed ? 'fired' : 'done', null));
-    const ended = outcome && this.#end(this.#row(job, fire, 'fired', null), outcome);
+  async function perform(job: ScheduleJob, fire: Fire): Promise<void> {
+    const hasAnswer = isFollowed(job.record.topic);
+    const outcome = hasAnswer ? outcomes.expect(fire.fireId) : undefined;
+    await publish(job, fire);
+    await note(rowOf(job, fire, hasAnswer ? 'fired' : 'done', null));
+    const ended = outcome && end(rowOf(job, fire, 'fired', null), outcome);
     const waits = job.overlap !== 'allow' && job.type !== 'once';
     if (waits) await ended;
   }
 
-  #isFollowed(topic: string): boolean {
-    const known = this.#followed.get(topic);
+  function isFollowed(topic: string): boolean {
+    const known = followed.get(topic);
     if (known !== undefined) return known;
-    if (this.#followed.size >= keptTopics) this.#followed.clear();
+    if (followed.size >= keptTopics) followed.clear();
     const found = isRouted(topic);
-    this.#followed.set(topic, found);
+    followed.set(topic, found);
     return found;
   }
 
   /** Follows fires of another process: first in the journal, then live. */
-  async inherit(rows: readonly FireRow[]): Promise<void> {
-    const { outcomes } = this.#settings;
+  async function inherit(rows: readonly FireRow[]): Promise<void> {
     for (const row of rows) {
       const coming = outcomes.expect(row.fireId);
       const past = await outcomes.past(row.fireId);
       if (past !== undefined) outcomes.resolve(row.fireId, past);
-      const ended = this.#end(row, coming);
-      this.#inherited.set(row.scheduleId, ended);
-      void ended.finally(() => this.#inherited.delete(row.scheduleId));
+      const ended = end(row, coming);
+      inherited.set(row.scheduleId, ended);
+      void ended.finally(() => inherited.delete(row.scheduleId));
     }
   }
 
-  async skipped(job: ScheduleJob, fire: Fire): Promise<void> {
+  async function skipped(job: ScheduleJob, fire: Fire): Promise<void> {
     const detail = 'an earlier run still went on';
-    await this.#settings.note(this.#row(job, fire, 'skipped', detail));
+    await note(rowOf(job, fire, 'skipped', detail));
   }
 
   /** The new leader, or the next start, continues what failed for lack of the lease or at shutdown. */
-  async failed(job: ScheduleJob, fire: Fire, error: unknown): Promise<void> {
-    if (!this.#settings.leader.isLeader() || fire.signal.aborted) return;
+  async function failed(job: ScheduleJob, fire: Fire, error: unknown): Promise<void> {
+    if (!leader.isLeader() || fire.signal.aborted) return;
     const detail = errorMessage(error);
-    await this.#settings.note(this.#row(job, fire, 'failed', detail));
+    await note(rowOf(job, fire, 'failed', detail));
   }
 
-  async #isClear(earlier: Promise<unknown>, job: ScheduleJob, fire: Fire): Promise<boolean> {
+  async function isClear(earlier: Promise<unknown>, job: ScheduleJob, fire: Fire): Promise<boolean> {
     if (job.overlap === 'allow') return true;
     if (job.overlap === 'skip' && !fire.manual && job.type !== 'once') {
-      await this.skipped(job, fire);
+      await skipped(job, fire);
       return false;
     }
     await earlier;
@@ -119,24 +112,23 @@ export class Fires {
   }
 
   /** The journal keeps ids longer than a fire can be late. */
-  async #wasPublished({ record }: ScheduleJob, { fireId }: Fire): Promise<boolean> {
+  async function wasPublished({ record }: ScheduleJob, { fireId }: Fire): Promise<boolean> {
     if (!defaultDurableTopics.some((pattern) => matchesTopic(pattern, record.topic))) return false;
     const query = { topic: record.topic, correlationId: fireId, limit: 1 };
-    return (await this.#settings.bus.history(query)).length > 0;
+    return (await bus.history(query)).length > 0;
   }
 
   /** Retries until the bus accepts the message: a fire may be late, but is not lost. */
-  async #publish(job: ScheduleJob, fire: Fire): Promise<void> {
-    this.#publishing += 1;
+  async function publish(job: ScheduleJob, fire: Fire): Promise<void> {
+    publishing += 1;
     try {
-      await this.#publishUntilAccepted(job, fire);
+      await publishUntilAccepted(job, fire);
     } finally {
-      this.#publishing -= 1;
+      publishing -= 1;
     }
   }
 
-  async #publishUntilAccepted(job: ScheduleJob, fire: Fire): Promise<void> {
-    const { bus, clock, leader, logger } = this.#settings;
+  async function publishUntilAccepted(job: ScheduleJob, fire: Fire): Promise<void> {
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
       try {
         await bus.publish(messageOf(job, fire));
@@ -153,25 +145,28 @@ export class Fires {
     }
   }
 
-  async #fired(job: ScheduleJob, fire: Fire): Promise<FireRow> {
-    const row = this.#row(job, fire, 'fired', null);
-    await this.#settings.note(row);
+  async function fired(job: ScheduleJob, fire: Fire): Promise<FireRow> {
+    const row = rowOf(job, fire, 'fired', null);
+    await note(row);
     return row;
   }
 
-  async #end(row: FireRow, coming: Promise<Outcome | undefined>): Promise<void> {
-    const { noteEnd, clock } = this.#settings;
+  async function end(row: FireRow, coming: Promise<Outcome | undefined>): Promise<void> {
     const outcome = await coming;
     if (outcome !== undefined) await noteEnd({ ...row, ...outcome, endedAt: clock.now() });
   }
 
-  #row(job: ScheduleJob, fire: Fire, status: FireStatus, detail: string | null): FireRow {
-    const now = this.#settings.clock.now();
+  function rowOf(job: ScheduleJob, fire: Fire, status: FireStatus, detail: string | null): FireRow {
+    const now = clock.now();
     const { fireId, scheduledAt, manual, missed } = fire;
     const endedAt = status === 'fired' ? null : now;
     return { fireId, scheduleId: job.id, scheduledAt, firedAt: now, manual, missed, status, endedAt, detail };
   }
+
+  return { isBusy, before, perform, inherit, skipped, failed };
 }
+
+export type Fires = ReturnType<typeof createFires>;
 
 /** The bus will not accept refused content later. */
 function isForGood(error: unknown): boolean {

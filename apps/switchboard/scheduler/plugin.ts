@@ -10,10 +10,10 @@ import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { mountSchedules } from '../routes/schedules.ts';
 import { announce } from '../workspace/problems.ts';
-import { A2aDelivery } from './a2a-delivery.ts';
+import { createA2aDelivery } from './a2a-delivery.ts';
 import { type CommandParts, listenForCommands } from './commands.ts';
 import { CronFolder } from './cron-folder.ts';
-import { FireCompletion, FireResults } from './fire-results.ts';
+import { createFireCompletion, createFireResults } from './fire-results.ts';
 import { Ledger } from './ledger.ts';
 import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
 
@@ -57,7 +57,7 @@ export class SchedulerPlugin implements Plugin {
     const folder = this.#openFolder(context, ledger, closing);
     const outcomeLimitMs = options.skillTimeoutMs + marginMs;
     const [leader, clock] = [this.#leader, this.#clock];
-    const outcomes = new FireResults({
+    const outcomes = createFireResults({
       bus,
       clock,
       limitMs: outcomeLimitMs,
@@ -65,7 +65,7 @@ export class SchedulerPlugin implements Plugin {
     });
     await outcomes.start();
     const replica = await this.#openReplica(context, { ledger, folder }, closing);
-    const fireCompletion = new FireCompletion({
+    const fireCompletion = createFireCompletion({
       folder,
       controlPlane,
       isBusy: () => this.#schedules?.isBusy() ?? false,
@@ -79,7 +79,7 @@ export class SchedulerPlugin implements Plugin {
     this.#schedules = schedules;
     closing.defer(() => schedules.stop());
     const { targets } = workspace;
-    await new A2aDelivery({ bus, client: createA2aClient(clock), clock, targets, logger }).start();
+    await createA2aDelivery({ bus, client: createA2aClient(clock), clock, targets, logger }).start();
     const leading = this.#followLeader(
       { bus, schedules, folder, controlPlane, fireCompletion, logger },
       closing,

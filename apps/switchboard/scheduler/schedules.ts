@@ -8,7 +8,7 @@ import type { SharedLog } from '../cluster/workspace-replica.ts';
 import { hourly } from '../core/timers.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { FireCompletion, FireResults, Outcome } from './fire-results.ts';
-import { Fires } from './fires.ts';
+import { createFires, type Fires } from './fires.ts';
 import { LeaderTerm } from './leader-term.ts';
 import type { Ledger } from './ledger.ts';
 import { type Entry, ownerOf, viewOf } from './record.ts';
@@ -70,8 +70,8 @@ export class Schedules {
     const note = (row: FireRow) => this.#note(row);
     const known = (fireId: string) => settings.ledger.get(fireId);
     const noteEnd = (row: FireRow) => this.#noteEnd(row);
-    this.#fires = new Fires({ ...settings, note, noteEnd, known });
-    this.#deferredWrites = new DeferredWrites({ ...settings, note: (row) => this.#noteHere(row) });
+    this.#fires = createFires({ ...settings, note, noteEnd, known });
+    this.#deferredWrites = createDeferredWrites({ ...settings, note: (row) => this.#noteHere(row) });
     const { ledger, clock, outcomeLimitMs, logger } = settings;
     this.#stopSweeping = hourly(() => ledger.sweep(clock.now(), outcomeLimitMs), logger);
   }
@@ -229,50 +229,48 @@ interface LateNoteSettings {
 }
 
 /** Ends of fires that could not be recorded yet (full disk, bus away); retried until they are. */
-class DeferredWrites {
-  readonly #settings: LateNoteSettings;
-  readonly #waiting = new Map<string, FireRow>();
-  #timer: Timer | undefined;
-  #waitMs = firstWaitMs;
-  #closed = false;
-
-  constructor(settings: LateNoteSettings) {
-    this.#settings = settings;
-  }
+function createDeferredWrites({ logger, clock, note }: LateNoteSettings) {
+  const waiting = new Map<string, FireRow>();
+  let timer: Timer | undefined;
+  let waitMs = firstWaitMs;
+  let closed = false;
 
   /** What does not fit is read from the journal after a restart. */
-  keep(row: FireRow, error: unknown): void {
-    const { logger } = this.#settings;
-    const isKept = !this.#closed && this.#waiting.size < mostWaiting;
+  function keep(row: FireRow, error: unknown): void {
+    const isKept = !closed && waiting.size < mostWaiting;
     const retry = isKept ? 'retrying' : 'the next start looks it up';
     logger.error({ err: error, fireId: row.fireId, retry }, 'failed to record the end of a scheduled run');
     if (!isKept) return;
-    this.#waiting.set(row.fireId, row);
-    this.#arm();
+    waiting.set(row.fireId, row);
+    arm();
   }
 
-  close(): void {
-    this.#closed = true;
-    this.#timer?.cancel();
+  function close(): void {
+    closed = true;
+    timer?.cancel();
   }
 
-  #arm(): void {
-    this.#timer ??= this.#settings.clock.setTimer(this.#waitMs, () => void this.#tryAgain());
+  function arm(): void {
+    timer ??= clock.setTimer(waitMs, () => void tryAgain());
   }
 
-  async #tryAgain(): Promise<void> {
-    const outcomes = await Promise.allSettled([...this.#waiting.values()].map((row) => this.#try(row)));
-    this.#timer = undefined;
+  async function tryAgain(): Promise<void> {
+    const outcomes = await Promise.allSettled([...waiting.values()].map((row) => writeRow(row)));
+    timer = undefined;
     const failed = outcomes.some(({ status }) => status === 'rejected');
-    this.#waitMs = failed ? Math.min(2 * this.#waitMs, longestWaitMs) : firstWaitMs;
-    if (this.#waiting.size > 0 && !this.#closed) this.#arm();
+    waitMs = failed ? Math.min(2 * waitMs, longestWaitMs) : firstWaitMs;
+    if (waiting.size > 0 && !closed) arm();
   }
 
-  async #try(row: FireRow): Promise<void> {
-    await this.#settings.note(row);
-    if (this.#waiting.get(row.fireId) === row) this.#waiting.delete(row.fireId);
+  async function writeRow(row: FireRow): Promise<void> {
+    await note(row);
+    if (waiting.get(row.fireId) === row) waiting.delete(row.fireId);
   }
+
+  return { keep, close };
 }
+
+type DeferredWrites = ReturnType<typeof createDeferredWrites>;
 
 type RefusalCode = keyof typeof words;
 

@@ -6,7 +6,7 @@ import type { ProjectDirectory } from '../../projects/registry.ts';
 import type { ChatFile } from '../../workspace/schema/chat.ts';
 import { ChatBot, type HeardMessage, readMessage } from './bot.ts';
 import { commandBodies, suggest, takeCommand } from './interactions.ts';
-import { MissedChannels } from './missed-channels.ts';
+import { createMissedChannels, type MissedChannels } from './missed-channels.ts';
 import type { ChatOptions } from './options.ts';
 import type { ChatState, ProgressNotes } from './state.ts';
 
@@ -55,7 +55,7 @@ export class ChatListener {
   constructor(settings: ListenerSettings) {
     this.#settings = settings;
     this.#moderation = new Moderation(() => settings.context.workspace.chat().moderation);
-    this.#missed = new MissedChannels({
+    this.#missed = createMissedChannels({
       ...settings,
       take: async (bot, heard) => {
         await this.#take(bot, heard);

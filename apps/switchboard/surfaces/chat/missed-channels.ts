@@ -26,69 +26,62 @@ export interface MissedSettings {
 const longestPauseMs = 60_000;
 
 /** Reads channels for messages sent while nobody listened. */
-export class MissedChannels {
-  readonly #settings: MissedSettings;
+export function createMissedChannels({ options, rest, state, take, context, queue }: MissedSettings) {
   /** Failed attempts of each channel that is still to be read. */
-  readonly #failures = new Map<string, number>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
-
-  constructor(settings: MissedSettings) {
-    this.#settings = settings;
-  }
+  const failures = new Map<string, number>();
+  const timers = new Map<string, NodeJS.Timeout>();
 
   /** Reads every channel of channels.yaml; a failure does not hold up the others. */
-  readAll(bot: ChatBot): void {
-    for (const { platform, channelId } of this.#settings.context.workspace.channels()) {
+  function readAll(bot: ChatBot): void {
+    for (const { platform, channelId } of context.workspace.channels()) {
       if (platform !== 'chat') continue;
-      this.#failures.set(channelId, 0);
-      this.#settings.queue(() => this.#read(bot, channelId));
+      failures.set(channelId, 0);
+      queue(() => read(bot, channelId));
     }
   }
 
   /** New messages there must not be recorded as read, or missed ones would be skipped. */
-  has(channelId: string): boolean {
-    return this.#failures.has(channelId);
+  function has(channelId: string): boolean {
+    return failures.has(channelId);
   }
 
-  stop(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
-    this.#failures.clear();
+  function stop(): void {
+    for (const timer of timers.values()) clearTimeout(timer);
+    timers.clear();
+    failures.clear();
   }
 
-  async #read(bot: ChatBot, channelId: string): Promise<void> {
-    const { options, rest, state, take } = this.#settings;
+  async function read(bot: ChatBot, channelId: string): Promise<void> {
     const place = { channelId, botId: bot.id, guildId: options.chatGuildId ?? 'guild' };
     try {
       const parts = { rest, state, take: (heard: HeardMessage) => take(bot, heard) };
-      if (!(await catchUp(parts, place))) await this.#tellOfGap(channelId);
-      this.#failures.delete(channelId);
+      if (!(await catchUp(parts, place))) await tellOfGap(channelId);
+      failures.delete(channelId);
     } catch (error) {
-      this.#failed(bot, channelId, error);
+      failed(bot, channelId, error);
     }
   }
 
   /** A channel that is gone or forbidden is skipped; other failures are retried. */
-  #failed(bot: ChatBot, channelId: string, error: unknown): void {
-    const { context, options, queue } = this.#settings;
+  function failed(bot: ChatBot, channelId: string, error: unknown): void {
     const { status = 0 } = error as { status?: number };
     const isRefusal = status >= 400 && status < 500 && status !== 429;
     const advice = isRefusal ? 'check that the channel exists and the bot may read it' : 'retrying';
     context.logger.error({ err: error, channelId }, `failed to read missed messages; ${advice}`);
-    const failures = this.#failures.get(channelId);
-    if (isRefusal || failures === undefined) {
-      this.#failures.delete(channelId);
+    const count = failures.get(channelId);
+    if (isRefusal || count === undefined) {
+      failures.delete(channelId);
       return;
     }
-    this.#failures.set(channelId, failures + 1);
-    const pause = Math.min(longestPauseMs, options.deliveryRetryMs * 2 ** Math.min(failures, 10));
-    clearTimeout(this.#timers.get(channelId));
-    const again = () => queue(() => this.#read(bot, channelId));
-    this.#timers.set(channelId, setTimeout(again, pause).unref());
+    failures.set(channelId, count + 1);
+    const pause = Math.min(longestPauseMs, options.deliveryRetryMs * 2 ** Math.min(count, 10));
+    clearTimeout(timers.get(channelId));
+    const again = () => queue(() => read(bot, channelId));
+    timers.set(channelId, setTimeout(again, pause).unref());
   }
 
-  async #tellOfGap(channelId: string): Promise<void> {
-    const { bus, logger } = this.#settings.context;
+  async function tellOfGap(channelId: string): Promise<void> {
+    const { bus, logger } = context;
     const error = `More than ${mostMissed} messages were missed in the channel ${channelId}; those after the first ${mostMissed} were not read.`;
     logger.error({ channelId }, error);
     await announce(bus, logger, {
@@ -96,7 +89,11 @@ export class MissedChannels {
       payload: { source: 'surfaces', plugin: 'chat', error },
     });
   }
+
+  return { readAll, has, stop };
 }
+
+export type MissedChannels = ReturnType<typeof createMissedChannels>;
 
 interface ApiMessage {
   id: string;

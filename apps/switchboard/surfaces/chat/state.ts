@@ -107,61 +107,54 @@ interface Note {
 }
 
 /** Shows an agent's progress as one edited message, which the answer replaces. */
-export class ProgressNotes {
-  readonly #settings: ProgressSettings;
-  readonly #notes = new BoundedMap<string, Note>(mostNotes);
-  #subscription: Subscription | undefined;
+export function createProgressNotes({ restOf, logger, state, bus }: ProgressSettings) {
+  const notes = new BoundedMap<string, Note>(mostNotes);
+  let subscription: Subscription | undefined;
 
-  constructor(settings: ProgressSettings) {
-    this.#settings = settings;
-  }
-
-  async start(): Promise<void> {
-    const show = (message: Message) => this.#show(message);
-    this.#subscription = await this.#settings.bus.subscribe('agent.skill.toolframe.#', show, {
+  async function start(): Promise<void> {
+    subscription = await bus.subscribe('agent.skill.toolframe.#', show, {
       plugin: 'chat',
     });
   }
 
-  async stop(): Promise<void> {
-    await this.#subscription?.unsubscribe();
-    await Promise.all([...this.#notes.values()].map(({ turn }) => turn));
+  async function stop(): Promise<void> {
+    await subscription?.unsubscribe();
+    await Promise.all([...notes.values()].map(({ turn }) => turn));
   }
 
   /** Shows the progress of this correlation in the channel. */
-  watch(correlationId: string, channelId: string, agent: string | undefined): void {
-    this.#notes.set(correlationId, { channelId, agent, editedAt: 0, turn: Promise.resolve() });
+  function watch(correlationId: string, channelId: string, agent: string | undefined): void {
+    notes.set(correlationId, { channelId, agent, editedAt: 0, turn: Promise.resolve() });
   }
 
   /**
    * The note that the answer replaces; waits for a write under way. Another switchboard may have written it, or this
    * one before a restart.
    */
-  async find(correlationId: string, channelId: string): Promise<string | undefined> {
-    const note = this.#notes.get(correlationId);
+  async function find(correlationId: string, channelId: string): Promise<string | undefined> {
+    const note = notes.get(correlationId);
     if (note !== undefined) note.editedAt = Number.POSITIVE_INFINITY;
     await note?.turn;
-    const place = await this.#settings.state.note(correlationId);
+    const place = await state.note(correlationId);
     return place?.channelId === channelId ? place.messageId : undefined;
   }
 
-  async end(correlationId: string): Promise<void> {
-    this.#notes.delete(correlationId);
-    await this.#settings.state.takeNote(correlationId);
+  async function end(correlationId: string): Promise<void> {
+    notes.delete(correlationId);
+    await state.takeNote(correlationId);
   }
 
-  #show({ correlationId, payload }: Message): void {
-    const note = this.#notes.get(correlationId);
+  function show({ correlationId, payload }: Message): void {
+    const note = notes.get(correlationId);
     const name = text(fieldsOf(payload).name);
     if (note === undefined || name === undefined || fieldsOf(payload).type !== 'tool-start') return;
     if (Date.now() - note.editedAt < editEveryMs) return;
     note.editedAt = Date.now();
-    note.turn = note.turn.then(() => this.#write(note, correlationId, `*Working: ${name} …*`));
+    note.turn = note.turn.then(() => write(note, correlationId, `*Working: ${name} …*`));
   }
 
-  async #write(note: Note, correlationId: string, content: string): Promise<void> {
-    const { restOf, logger, state } = this.#settings;
-    if (this.#notes.get(correlationId) !== note) return;
+  async function write(note: Note, correlationId: string, content: string): Promise<void> {
+    if (notes.get(correlationId) !== note) return;
     const { channelId, messageId, agent } = note;
     const rest = restOf(agent);
     try {
@@ -175,4 +168,8 @@ export class ProgressNotes {
       logger.warn({ err: error }, 'failed to show progress');
     }
   }
+
+  return { start, stop, watch, find, end };
 }
+
+export type ProgressNotes = ReturnType<typeof createProgressNotes>;

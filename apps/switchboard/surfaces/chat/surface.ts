@@ -6,7 +6,7 @@ import { defineSurface } from '../surface.ts';
 import { type AgentBot, ChatListener } from './listener.ts';
 import { type ChatOptions, chatOptions } from './options.ts';
 import { createChatSender } from './outbound.ts';
-import { ChatState, ProgressNotes } from './state.ts';
+import { ChatState, createProgressNotes } from './state.ts';
 
 /** Discord: messages and slash commands in, posts out. */
 export const chatSurface = defineSurface({
@@ -28,7 +28,7 @@ export const chatSurface = defineSurface({
         const { bus, logger } = context;
         const state = await ChatState.open(bus);
         const restOf = await createRestClients(options, token, context);
-        const progress = new ProgressNotes({ bus, state, restOf, logger });
+        const progress = createProgressNotes({ bus, state, restOf, logger });
         await progress.start();
         const send = createChatSender({ restOf, state, progress, channels: channelsOf(options, context) });
         const close = await deliveries.open({ surface: 'chat', patterns: ['message.outbound.chat.#'], send });

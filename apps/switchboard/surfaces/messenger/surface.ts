@@ -72,7 +72,7 @@ export const messengerSurface = defineSurface({
           receiver =
             term === undefined
               ? undefined
-              : new MessengerReceiver({ url: messengerUrl, number, take, retryMs, logger });
+              : createMessengerReceiver({ url: messengerUrl, number, take, retryMs, logger });
           receiver?.start();
         });
       },
@@ -102,57 +102,53 @@ interface ReceiverSettings {
 }
 
 /** Listens on the bridge's web socket and reconnects. */
-class MessengerReceiver {
-  readonly #settings: ReceiverSettings;
-  #socket: WebSocket | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #failures = 0;
-  #stopped = false;
-  #turn: Promise<void> = Promise.resolve();
+function createMessengerReceiver({ url, number, logger, take, retryMs }: ReceiverSettings) {
+  let socket: WebSocket | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let failures = 0;
+  let stopped = false;
+  let turn: Promise<void> = Promise.resolve();
 
-  constructor(settings: ReceiverSettings) {
-    this.#settings = settings;
-  }
-
-  start(): void {
-    const { url, number, logger } = this.#settings;
+  function start(): void {
     const address = `${url.replace(/^http/, 'ws').replace(/\/+$/, '')}/v1/receive/${encodeURIComponent(number)}`;
-    const socket = new WebSocket(address);
-    this.#socket = socket;
+    socket = new WebSocket(address);
     socket.addEventListener('open', () => {
-      this.#failures = 0;
+      failures = 0;
       logger.info('messenger receiver started');
     });
-    socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
-    socket.addEventListener('close', () => this.#again());
+    socket.addEventListener('message', ({ data }) => receive(String(data)));
+    socket.addEventListener('close', () => again());
     // A close follows.
     socket.addEventListener('error', () =>
       logger.warn('failed to reach the messenger bridge; check MESSENGER_URL'),
     );
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    this.#socket?.close();
-    await this.#turn;
+  async function stop(): Promise<void> {
+    stopped = true;
+    clearTimeout(timer);
+    socket?.close();
+    await turn;
   }
 
   /** Handles messages one at a time, in order. */
-  #receive(data: string): void {
-    const { take, logger } = this.#settings;
-    this.#turn = this.#turn
+  function receive(data: string): void {
+    turn = turn
       .then(() => take(JSON.parse(data)))
       .catch((error: unknown) => logger.error({ err: error }, 'failed to handle messenger message'));
   }
 
-  #again(): void {
-    if (this.#stopped) return;
-    const pause = Math.min(longestPauseMs, this.#settings.retryMs * 2 ** Math.min(this.#failures, 10));
-    this.#failures += 1;
-    this.#timer = setTimeout(() => this.start(), pause);
+  function again(): void {
+    if (stopped) return;
+    const pause = Math.min(longestPauseMs, retryMs * 2 ** Math.min(failures, 10));
+    failures += 1;
+    timer = setTimeout(() => start(), pause);
   }
+
+  return { start, stop };
 }
+
+type MessengerReceiver = ReturnType<typeof createMessengerReceiver>;
 
 /** Undefined for envelopes without text, such as receipts. */
 function readEnvelope(received: unknown): Draft | undefined {
