@@ -86,10 +86,37 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     waiting: concurrency * waitingForEach,
     delegationWaitMs: options.delegationWaitMs,
   });
-  const broker = createBroker(settings, { registry, limiter });
+  const broker = options.disableSkillBroker
+    ? undefined
+    : createSkillBroker({
+        agents: workspace.externalAgents,
+        expected: workspace.expectedAgents,
+        store: stores.skills,
+        registry,
+        limiter,
+        timeoutMs: options.skillTimeoutMs,
+        memory: stores.conversations,
+        isApprover: settings.approvals.isApprover,
+        logger,
+      });
   const runner = createRouteRunner({ bus, routes: workspace.routes, logger });
   const abTests = createAbTests(stores.experiments, registry, bus);
-  const dispatcher = createDispatcher(settings, { registry, limiter, abTests });
+  const { publicUrl } = options;
+  const dispatcher = new Dispatcher({
+    bus,
+    registry,
+    flows: stores.flows,
+    tasks: stores.tasks,
+    cooldowns: new Cooldowns(env),
+    limiter,
+    arms: abTests,
+    skills: stores.skills,
+    queueConcurrency: concurrency * (1 + waitingForEach),
+    executorWaitMs: options.executorWaitMs,
+    timeoutMs: options.skillTimeoutMs,
+    callbackUrl: (id) => publicUrl && `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}`,
+    logger,
+  });
   const longTasks = createLongTasks({
     store: stores.tasks,
     registry,
@@ -100,8 +127,27 @@ export function createExchange(settings: ExchangeSettings): Exchange {
   });
   const conversations = new Conversations(stores.conversations);
   const routing = { registry, workspace, projects, conversations, defaultSkill: options.defaultSkill };
-  const deps = { registry, limiter, incidents, humanInput, stores, mcpServers };
-  const refreshAgents = () => registerAgents(settings, deps);
+  const directory = agentFiles(settings.home);
+  const agentParts: AgentParts = {
+    bus,
+    gateway: settings.gateway,
+    registry,
+    limiter,
+    incidents,
+    projects,
+    ceremonies: workspace.ceremonies,
+    humanInput,
+    memory: createTurnMemory(stores.conversations),
+    builtIn: { directory, shell: options.shell, path: readVariable('PATH', env) ?? programs },
+    moreTools: (agent) => [...settings.agentTools(), ...mcpServers.toolsFor(agent)],
+    turnTimeoutMs: options.skillTimeoutMs,
+  };
+  const refreshAgents = () => {
+    if (options.disableAgentRuntime) return;
+    mkdirSync(directory, { recursive: true });
+    const executors = workspace.agents().map((agent) => createAgentExecutor(agent, agentParts));
+    registry.replace('agents', executors);
+  };
   const refresh = () => {
     refreshAgents();
     broker?.refresh();
@@ -147,80 +193,4 @@ export function createExchange(settings: ExchangeSettings): Exchange {
 /** The one directory that the file tools of agents may touch. */
 export function agentFiles(home: string): string {
   return join(home, 'files');
-}
-
-function createDispatcher(
-  { options, env, bus, stores, logger }: ExchangeSettings,
-  deps: { registry: ExecutorRegistry; limiter: AgentLimiter; abTests: AbTests },
-): Dispatcher {
-  const { registry, limiter, abTests } = deps;
-  const { publicUrl } = options;
-  return new Dispatcher({
-    bus,
-    registry,
-    flows: stores.flows,
-    tasks: stores.tasks,
-    cooldowns: new Cooldowns(env),
-    limiter,
-    arms: abTests,
-    skills: stores.skills,
-    queueConcurrency: options.executorConcurrency * (1 + waitingForEach),
-    executorWaitMs: options.executorWaitMs,
-    timeoutMs: options.skillTimeoutMs,
-    callbackUrl: (id) => publicUrl && `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}`,
-    logger,
-  });
-}
-
-function createBroker(
-  { options, workspace, stores, approvals, logger }: ExchangeSettings,
-  { registry, limiter }: { registry: ExecutorRegistry; limiter: AgentLimiter },
-): SkillBroker | undefined {
-  if (options.disableSkillBroker) return undefined;
-  return createSkillBroker({
-    agents: workspace.externalAgents,
-    expected: workspace.expectedAgents,
-    store: stores.skills,
-    registry,
-    limiter,
-    timeoutMs: options.skillTimeoutMs,
-    memory: stores.conversations,
-    isApprover: approvals.isApprover,
-    logger,
-  });
-}
-
-interface AgentDeps {
-  registry: ExecutorRegistry;
-  limiter: AgentLimiter;
-  incidents: IncidentRepository;
-  humanInput: HumanInput;
-  stores: Stores;
-  mcpServers: McpServers;
-}
-
-function registerAgents(
-  { options, env, home, workspace, projects, agentTools, bus, gateway }: ExchangeSettings,
-  { registry, limiter, incidents, humanInput, stores, mcpServers }: AgentDeps,
-): void {
-  if (options.disableAgentRuntime) return;
-  const directory = agentFiles(home);
-  mkdirSync(directory, { recursive: true });
-  const path = readVariable('PATH', env) ?? programs;
-  const parts: AgentParts = {
-    bus,
-    gateway,
-    registry,
-    limiter,
-    incidents,
-    projects,
-    ceremonies: workspace.ceremonies,
-    humanInput,
-    memory: createTurnMemory(stores.conversations),
-    builtIn: { directory, shell: options.shell, path },
-    moreTools: (agent) => [...agentTools(), ...mcpServers.toolsFor(agent)],
-    turnTimeoutMs: options.skillTimeoutMs,
-  };
-  const executors = workspace.agents().map((agent) => createAgentExecutor(agent, parts));
-  registry.replace('agents', executors);
 }

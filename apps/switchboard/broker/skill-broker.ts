@@ -1,4 +1,4 @@
-import { type A2aClient, createA2aClient, type ExternalAgent, type RemoteCard } from '@trunkline/a2a';
+import { createA2aClient, type ExternalAgent, type RemoteCard } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
@@ -19,8 +19,6 @@ export interface BrokerSettings {
   memory: RemoteMemory;
   isApprover: (principal: Principal) => boolean;
   logger: Logger;
-  client?: A2aClient;
-  heartbeatMs?: number;
 }
 
 const cardTimeoutMs = 10_000;
@@ -31,18 +29,17 @@ const longestRetryMs = 5000;
 
 /** Registers the agents of `agents.yaml` and `agents.d/`, and fetches each card every minute. */
 export function createSkillBroker(settings: BrokerSettings) {
-  const { store, logger, agents, expected, registry, limiter, timeoutMs, memory, isApprover, heartbeatMs } =
-    settings;
+  const { store, logger, agents, expected, registry, limiter, timeoutMs, memory, isApprover } = settings;
   const cards = new Map<string, RemoteCard>();
   const sightings = new Map<string, Sighting>();
   const closing = new AbortController();
   const retries = new Map<string, { timer: NodeJS.Timeout; count: number }>();
   let timer: NodeJS.Timeout | undefined;
-  const client = settings.client ?? createA2aClient();
+  const client = createA2aClient();
 
   function start(): void {
     refresh();
-    timer = setInterval(() => refresh(), heartbeatMs ?? heartbeatMs).unref();
+    timer = setInterval(refresh, heartbeatMs).unref();
   }
 
   function close(): void {

@@ -32,14 +32,16 @@ export class RunStore extends Store {
     super(path, migrations);
   }
 
-  /** Returns whether the run was new. */
-  begin(run: Omit<CeremonyRun, 'endedAt' | 'status' | 'detail'>, principal: Principal): boolean {
+  begin(run: Omit<CeremonyRun, 'endedAt' | 'status' | 'detail'>, principal: Principal): void {
     const { runId, ceremonyId, trigger, scheduledAt, startedAt } = run;
-    const { changes } = this.write(
-      `INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, 'running', NULL, ?) ON CONFLICT DO NOTHING`,
-      [runId, ceremonyId, trigger, scheduledAt, startedAt, encodePrincipal(principal)],
-    );
-    return changes === 1;
+    this.write(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, 'running', NULL, ?) ON CONFLICT DO NOTHING`, [
+      runId,
+      ceremonyId,
+      trigger,
+      scheduledAt,
+      startedAt,
+      encodePrincipal(principal),
+    ]);
   }
 
   principalOf(runId: string): Principal {

@@ -5,7 +5,7 @@ import type { Hono } from 'hono';
 import type { PluginStatus } from '../api-types.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { announce } from '../workspace/problems.ts';
+import { reportError } from '../workspace/problems.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { CoreOptions } from './options.ts';
 
@@ -63,8 +63,7 @@ export class PluginHost {
       this.#report(plugin, { state: 'failed', words });
       const { bus, logger } = this.#context;
       logger.error({ err: error, plugin: name }, 'failed to start plugin');
-      const payload = { source: 'plugins', plugin: name, error: words };
-      await announce(bus, logger, { topic: 'system.error', payload });
+      await reportError(bus, logger, { source: 'plugins', plugin: name, error: words });
     }
   }
 

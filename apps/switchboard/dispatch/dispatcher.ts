@@ -12,7 +12,6 @@ import {
   createAgentQueues,
   isAwaitedBySomebody,
   reasonToQueue,
-  type Situation,
 } from './agent-queues.ts';
 import { type Announcer, createAnnouncer } from './announcer.ts';
 import {
@@ -93,7 +92,12 @@ export class Dispatcher {
     const { bus, registry } = this.#settings;
     const agents = () => registry.list().map(({ agent }) => agent);
     const options = { durable: 'dispatcher', group: 'dispatcher', concurrency: atOnce, plugin: 'dispatcher' };
-    const handle = (message: Message, delivery: Delivery) => this.#handle(message, delivery);
+    const handle = (message: Message, delivery: Delivery) => {
+      this.#taken += 1;
+      return this.#take(message, delivery).finally(() => {
+        this.#taken -= 1;
+      });
+    };
     await bus.subscribe('agent.skill.request', handle, { ...options, explicitBegin: true });
     await this.#queues.start(agents());
     registry.onChange(() => this.#queues.ensureAll(agents()));
@@ -110,17 +114,8 @@ export class Dispatcher {
     await this.#settle(flowId, readDispatch(message), agent, result, startedAt);
   }
 
-  async #handle(message: Message, delivery: Delivery): Promise<void> {
-    this.#taken += 1;
-    try {
-      await this.#take(message, delivery);
-    } finally {
-      this.#taken -= 1;
-    }
-  }
-
   async #take(message: Message, delivery: Delivery): Promise<void> {
-    const { registry, cooldowns, tasks, arms } = this.#settings;
+    const { registry, cooldowns, tasks, arms, limiter } = this.#settings;
     const dispatch = readDispatch(message);
     const flow = await this.#open(dispatch, delivery.attempt === 1);
     if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
@@ -131,7 +126,8 @@ export class Dispatcher {
     const cooling = delivery.attempt === 1 ? cooldowns.take(dispatch) : undefined;
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
     const executor = arms.choose(dispatch, found.executor);
-    const why = reasonToQueue(executor, dispatch, this.#situation);
+    const situation = { limiter, taken: this.#taken, startedAt: this.#startedAt };
+    const why = reasonToQueue(executor, dispatch, situation);
     if (why === undefined) return await this.#begin(flow.id, dispatch, executor, delivery);
     this.#settings.flows.trace(flow.id, 'queued', { agent: executor.agent, why });
     await this.#queues.add(executor.agent, message);
@@ -179,10 +175,6 @@ export class Dispatcher {
     } finally {
       this.#live.delete(id);
     }
-  }
-
-  get #situation(): Situation {
-    return { limiter: this.#settings.limiter, taken: this.#taken, startedAt: this.#startedAt };
   }
 
   #open(dispatch: Dispatch, isFirst: boolean): Promise<Flow> {

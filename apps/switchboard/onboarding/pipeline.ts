@@ -53,7 +53,7 @@ export function createOnboardingPipeline({ webhook, folder, defaultAgents, logge
 
   async function run(message: Message, stopping: AbortSignal): Promise<void> {
     const result = await onboard(message, stopping);
-    await reply(message, result);
+    if (message.reply !== undefined) await publish(message, message.reply.topic, 'reply', result);
   }
 
   async function onboard(message: Message, stopping: AbortSignal): Promise<OnboardResult> {
@@ -110,28 +110,17 @@ export function createOnboardingPipeline({ webhook, folder, defaultAgents, logge
     { slug, title, github, defaultBranch, team, agents, discord }: OnboardRequest,
     steps: Steps,
     driveFolderId: string | undefined,
-    { id, correlationId }: Message,
+    message: Message,
   ): Promise<void> {
     const project = { slug, title, github, defaultBranch, team, agents, discord };
-    await bus.publish({
-      topic: 'message.inbound.onboard.complete',
-      payload: JSON.parse(JSON.stringify({ ...project, driveFolderId: driveFolderId ?? null, steps })),
-      id: derivedId(id, 'onboard-complete'),
-      correlationId,
-      parentId: id,
-    });
+    const payload = { ...project, driveFolderId: driveFolderId ?? null, steps };
+    await publish(message, 'message.inbound.onboard.complete', 'onboard-complete', payload);
   }
 
-  async function reply({ id, correlationId, reply }: Message, result: OnboardResult): Promise<void> {
-    if (reply === undefined) return;
-    const payload = JSON.parse(JSON.stringify(result));
-    await bus.publish({
-      topic: reply.topic,
-      payload,
-      id: derivedId(id, 'reply'),
-      correlationId,
-      parentId: id,
-    });
+  async function publish(cause: Message, topic: string, purpose: string, payload: object): Promise<void> {
+    const { id: parentId, correlationId } = cause;
+    const id = derivedId(parentId, purpose);
+    await bus.publish({ topic, payload: JSON.parse(JSON.stringify(payload)), id, correlationId, parentId });
   }
 
   return { run };

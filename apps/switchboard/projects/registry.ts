@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { Poller } from '../core/timers.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { announce } from '../workspace/problems.ts';
+import { reportError } from '../workspace/problems.ts';
 
 export interface Project {
   id: string;
@@ -116,10 +116,7 @@ export class ProjectRegistry implements Plugin, ProjectDirectory {
     this.#state = { ...this.#state, error };
     if (!isNew) return;
     logger.warn({ projects: this.#state.projects.length }, `${error} The last good list stays.`);
-    await announce(bus, logger, {
-      topic: 'system.error',
-      payload: { source: 'projects', plugin: 'projects', error },
-    });
+    await reportError(bus, logger, { source: 'projects', plugin: 'projects', error });
   }
 
   async #restore(path: string, logger: Logger): Promise<void> {

@@ -9,7 +9,7 @@ import type { Leader } from '../cluster/leader.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { Poller } from '../core/timers.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { announce } from '../workspace/problems.ts';
+import { reportError } from '../workspace/problems.ts';
 
 export interface SyncSettings {
   organisation: string | undefined;
@@ -101,10 +101,7 @@ export class ProjectSync implements Plugin {
     logger.warn({ err: error }, 'failed to compile projects; the last list stays');
     if (!this.#leader.isLeader()) return;
     const words = errorMessage(error);
-    await announce(bus, logger, {
-      topic: 'system.error',
-      payload: { source: 'projects', plugin: 'project-sync', error: words },
-    });
+    await reportError(bus, logger, { source: 'projects', plugin: 'project-sync', error: words });
   }
 }
 

@@ -6,7 +6,7 @@ import { errorMessage } from '@trunkline/std';
 import { derivedId, uuidOf } from '../core/messages.ts';
 import { pause } from '../core/timers.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { announce } from '../workspace/problems.ts';
+import { reportError } from '../workspace/problems.ts';
 
 export interface A2aDeliverySettings {
   bus: Bus;
@@ -102,7 +102,7 @@ export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDe
   async function complain({ topic, correlationId, id: parentId }: Message, error: string): Promise<void> {
     logger.error({ topic, fireId: correlationId }, error);
     const payload = { source: 'scheduler', plugin: 'scheduler', error, topic };
-    await announce(bus, logger, { topic: 'system.error', payload, correlationId, parentId });
+    await reportError(bus, logger, payload, { correlationId, parentId });
   }
 
   return { start };

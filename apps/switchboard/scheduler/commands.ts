@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import type { ScheduleView } from '../api-types.ts';
 import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { announce } from '../workspace/problems.ts';
+import { reportError } from '../workspace/problems.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { FireCompletion } from './fire-results.ts';
 import { editRecord, ownerOf, readRecord, withField } from './record.ts';
@@ -47,7 +47,7 @@ async function answer(message: Message, parts: CommandParts): Promise<void> {
   if (!outcome.success) {
     logger.warn({ action: command.action, schedule: command.id }, outcome.error);
     const payload = { source: 'scheduler', plugin: 'scheduler', error: outcome.error, topic: message.topic };
-    await announce(bus, logger, { topic: 'system.error', payload, correlationId, parentId });
+    await reportError(bus, logger, payload, { correlationId, parentId });
   }
   const topic = topicOf(command.action);
   if (topic !== undefined && outcome.success)

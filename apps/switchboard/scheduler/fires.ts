@@ -49,7 +49,8 @@ export function createFires({ outcomes, bus, clock, leader, logger, noteEnd, kno
     await leader.confirm();
     if (known(fire.fireId) !== undefined) return false;
     if ((fire.missed || fire.attempt > 1) && (await wasPublished(job, fire))) {
-      const row = await fired(job, fire);
+      const row = rowOf(job, fire, 'fired', null);
+      await note(row);
       await inherit([row]);
       return false;
     }
@@ -122,33 +123,22 @@ export function createFires({ outcomes, bus, clock, leader, logger, noteEnd, kno
   async function publish(job: ScheduleJob, fire: Fire): Promise<void> {
     publishing += 1;
     try {
-      await publishUntilAccepted(job, fire);
-    } finally {
-      publishing -= 1;
-    }
-  }
-
-  async function publishUntilAccepted(job: ScheduleJob, fire: Fire): Promise<void> {
-    for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
-      try {
-        await bus.publish(messageOf(job, fire));
-        return;
-      } catch (error) {
-        if (!leader.isLeader() || fire.signal.aborted || isForGood(error)) throw error;
-        logger.error(
-          { err: error, fireId: fire.fireId, waitMs: wait },
-          'failed to publish scheduled run; retrying',
+      for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
+        const error = await bus.publish(messageOf(job, fire)).then(
+          () => undefined,
+          (cause: unknown) => ({ cause }),
         );
+        if (error === undefined) return;
+        const { cause } = error;
+        if (!leader.isLeader() || fire.signal.aborted || isForGood(cause)) throw cause;
+        const details = { err: cause, fireId: fire.fireId, waitMs: wait };
+        logger.error(details, 'failed to publish scheduled run; retrying');
         await new Promise<void>((resolve) => clock.setTimer(wait, resolve));
         await leader.confirm();
       }
+    } finally {
+      publishing -= 1;
     }
-  }
-
-  async function fired(job: ScheduleJob, fire: Fire): Promise<FireRow> {
-    const row = rowOf(job, fire, 'fired', null);
-    await note(row);
-    return row;
   }
 
   async function end(row: FireRow, coming: Promise<Outcome | undefined>): Promise<void> {

@@ -1,17 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bus } from '@trunkline/bus';
+import { type Bus, BusError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { type Clock, parseSchedule, type Timer } from '@trunkline/schedule';
+import { type Clock, type Fire, parseSchedule, Scheduler, type Timer } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import type { FireRow, ScheduleView } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import type { SharedLog } from '../cluster/workspace-replica.ts';
 import { hourly } from '../core/timers.ts';
+import { announce, reportError } from '../workspace/problems.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { FireCompletion, FireResults, Outcome } from './fire-results.ts';
 import { createFires, type Fires } from './fires.ts';
-import { LeaderTerm } from './leader-term.ts';
 import type { Ledger } from './ledger.ts';
-import { type Entry, ownerOf, viewOf } from './record.ts';
+import { type Entry, jobOf, ownerOf, type ScheduleJob, viewOf } from './record.ts';
 
 const words = {
   schedule_unknown: (id: string) => `There is no schedule ${JSON.stringify(id)}.`,
@@ -61,7 +62,8 @@ export class Schedules {
   readonly #fires: Fires;
   readonly #deferredWrites: DeferredWrites;
   readonly #stopSweeping: () => void;
-  #term: LeaderTerm | undefined;
+  /** Runs while this switchboard leads. */
+  #scheduler: Scheduler<ScheduleJob> | undefined;
   #stopped = false;
   #turn: Promise<void> = Promise.resolve();
 
@@ -83,7 +85,8 @@ export class Schedules {
   }
 
   changed(id: string, entry: Entry | undefined): void {
-    this.#term?.change(id, entry);
+    if (entry === undefined) this.#scheduler?.remove(id);
+    else this.#scheduler?.replace(jobOf(entry, this.#settings.ledger.lastFired(id)));
   }
 
   /** Records the end of another process's fire. */
@@ -145,8 +148,8 @@ export class Schedules {
   /** Fires at once and returns the id of the fire; only the leader can. */
   runNow(id: string): string {
     if (this.#settings.folder.get(id) === undefined) throw new ScheduleRefusal('schedule_unknown', id);
-    if (this.#term === undefined) throw new ScheduleRefusal('not_leading', id);
-    return this.#term.runNow(id);
+    if (this.#scheduler === undefined) throw new ScheduleRefusal('not_leading', id);
+    return this.#scheduler.runNow(id);
   }
 
   async stop(): Promise<void> {
@@ -177,22 +180,34 @@ export class Schedules {
     await replica?.catchUp();
     // Without other switchboards the folder was just read.
     if (replica !== undefined) folder.compare();
-    if (!leader.isLeader() || this.#term !== undefined) return;
+    if (!leader.isLeader() || this.#scheduler !== undefined) return;
     await this.#fires.inherit(ledger.open(clock.now() - outcomeLimitMs));
-    const term = new LeaderTerm({
-      ...this.#settings,
-      fires: this.#fires,
-      note: (row) => this.#note(row),
-      finished: ({ id, record }) => this.#settings.fireCompletion.finished(id, record.schedule),
+    const scheduler = this.#createScheduler();
+    const lastFires = ledger.lastFires();
+    for (const entry of folder.list()) scheduler.add(jobOf(entry, lastFires.get(entry.record.id)));
+    this.#scheduler = scheduler;
+    scheduler.start();
+  }
+
+  #createScheduler(): Scheduler<ScheduleJob> {
+    const { clock, fireCompletion } = this.#settings;
+    const fires = this.#fires;
+    return new Scheduler<ScheduleJob>({
+      clock,
+      fire: (job, fire) => fires.perform(job, fire),
+      beforeFire: (job, fire) => fires.before(job, fire),
+      afterFire: (job, fire, failure) => failure && fires.failed(job, fire, failure.error),
+      onSkipped: (job, fire) => fires.skipped(job, fire),
+      onMissed: (job, missed) => this.#missed(job, missed),
+      onFinished: ({ id, record }) => fireCompletion.finished(id, record.schedule),
+      onError: (error, job, fire) => this.#report(error, job, fire),
     });
-    this.#term = term;
-    term.start();
   }
 
   async #end(limitMs: number): Promise<void> {
-    const term = this.#term;
-    this.#term = undefined;
-    await term?.stop(limitMs);
+    const scheduler = this.#scheduler;
+    this.#scheduler = undefined;
+    await scheduler?.stop(limitMs);
   }
 
   async #note(row: FireRow): Promise<void> {
@@ -215,6 +230,36 @@ export class Schedules {
   async #noteHere(row: FireRow): Promise<void> {
     if (this.#settings.leader.isLeader()) await this.#note(row);
     else await this.#settings.ledger.put(row);
+  }
+
+  async #missed(job: ScheduleJob, missed: { scheduledAt: number; lateMs: number }): Promise<void> {
+    const { bus, clock, logger } = this.#settings;
+    const { scheduledAt, lateMs } = missed;
+    const fireId = `${job.id}@${new Date(scheduledAt).toISOString()}`;
+    const now = clock.now();
+    const detail = `it was ${Math.round(lateMs / 3_600_000)} hours late; after 24 it is left out`;
+    const row = { fireId, scheduleId: job.id, scheduledAt, firedAt: now, manual: false, missed: true };
+    await this.#note({ ...row, status: 'missed', endedAt: now, detail });
+    if (job.type === 'cron') return;
+    logger.warn({ schedule: job.id, scheduledAt }, 'one-shot schedule missed by more than 24 hours');
+    const payload = {
+      id: job.id,
+      topic: job.record.topic,
+      scheduledAt: new Date(scheduledAt).toISOString(),
+      lateMs,
+    };
+    await announce(bus, logger, { topic: 'schedule.missed', payload });
+  }
+
+  #report(error: unknown, job: ScheduleJob, fire: Fire | undefined): void {
+    const { bus, logger } = this.#settings;
+    if (error instanceof BusError && error.code === 'lease_lost') {
+      logger.info({ schedule: job.id }, 'schedule left to the new leader');
+      return;
+    }
+    logger.error({ err: error, schedule: job.id, fireId: fire?.fireId }, 'schedule failed');
+    const words = `${job.id}: ${errorMessage(error)}`;
+    void reportError(bus, logger, { source: 'scheduler', plugin: 'scheduler', error: words });
   }
 
   #view(entry: Entry, lastFired: number | undefined): ScheduleView {

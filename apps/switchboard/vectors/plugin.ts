@@ -17,8 +17,6 @@ import {
   type VectorMatch,
 } from './embedding-queue.ts';
 
-const longestLine = 1500;
-
 const longest = 1500;
 
 const document = z.object({
@@ -187,5 +185,5 @@ function createSearchKnowledge(
 
 function lineOf({ origin, at, text, score }: VectorMatch): string {
   const day = new Date(at).toISOString().slice(0, 16);
-  return `[${origin}, ${day}, ${score.toFixed(2)}] ${text.slice(0, longestLine)}`;
+  return `[${origin}, ${day}, ${score.toFixed(2)}] ${text.slice(0, longest)}`;
 }

@@ -39,10 +39,17 @@ export class Problems {
 /** Reports a problem in the log and on the bus. */
 export async function reportProblem(bus: Bus, logger: Logger, { file, error }: Problem): Promise<void> {
   logger.error({ file }, error);
-  await announce(bus, logger, {
-    topic: 'system.error',
-    payload: { source: 'workspace', plugin: 'workspace', error, file },
-  });
+  await reportError(bus, logger, { source: 'workspace', plugin: 'workspace', error, file });
+}
+
+/** Publishes `system.error`, which alerting reads; a failure to publish is only logged. */
+export function reportError(
+  bus: Bus,
+  logger: Logger,
+  payload: { source: string; plugin: string; error: string; topic?: string; file?: string },
+  cause: Pick<Draft, 'correlationId' | 'parentId'> = {},
+): Promise<void> {
+  return announce(bus, logger, { topic: 'system.error', payload, ...cause });
 }
 
 /** Publishes; a failure is only logged. */

@@ -1,6 +1,6 @@
 import type { REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugins.ts';
-import { announce } from '../../workspace/problems.ts';
+import { reportError } from '../../workspace/problems.ts';
 import type { ChatBot, HeardMessage } from './bot.ts';
 import type { ChatOptions } from './options.ts';
 import type { ChatState } from './state.ts';
@@ -52,14 +52,27 @@ export function createMissedChannels({ options, rest, state, take, context, queu
   }
 
   async function read(bot: ChatBot, channelId: string): Promise<void> {
-    const place = { channelId, botId: bot.id, guildId: options.chatGuildId ?? 'guild' };
     try {
-      const parts = { rest, state, take: (heard: HeardMessage) => take(bot, heard) };
-      if (!(await catchUp(parts, place))) await tellOfGap(channelId);
+      if (!(await catchUp(bot, channelId))) await tellOfGap(channelId);
       failures.delete(channelId);
     } catch (error) {
       failed(bot, channelId, error);
     }
+  }
+
+  /** Handles missed messages of a channel, the oldest first. Returns whether these were all. */
+  async function catchUp(bot: ChatBot, channelId: string): Promise<boolean> {
+    let after = await state.lastRead(channelId);
+    for (let page = 0; after !== undefined; page += 1) {
+      const query = new URLSearchParams({ after, limit: String(pageSize) });
+      const found = (await rest.get(`/channels/${channelId}/messages`, { query })) as ApiMessage[];
+      if (found.length > 0 && page === mostPages) return false;
+      const ordered = found.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+      for (const message of ordered)
+        await take(bot, heardOf(message, bot.id, options.chatGuildId ?? 'guild'));
+      after = found.length < pageSize ? undefined : ordered.at(-1)?.id;
+    }
+    return true;
   }
 
   /** A channel that is gone or forbidden is skipped; other failures are retried. */
@@ -84,10 +97,7 @@ export function createMissedChannels({ options, rest, state, take, context, queu
     const { bus, logger } = context;
     const error = `More than ${mostMissed} messages were missed in the channel ${channelId}; those after the first ${mostMissed} were not read.`;
     logger.error({ channelId }, error);
-    await announce(bus, logger, {
-      topic: 'system.error',
-      payload: { source: 'surfaces', plugin: 'chat', error },
-    });
+    await reportError(bus, logger, { source: 'surfaces', plugin: 'chat', error });
   }
 
   return { readAll, has, stop };
@@ -101,35 +111,6 @@ interface ApiMessage {
   content: string;
   author: { id: string; username: string; bot?: boolean };
   mentions: { id: string }[];
-}
-
-interface CatchUpSettings {
-  rest: REST;
-  state: ChatState;
-  take(heard: HeardMessage): Promise<void>;
-}
-
-interface MissedPlace {
-  channelId: string;
-  botId: string;
-  guildId: string;
-}
-
-/** Handles missed messages of a channel, the oldest first. Returns whether these were all. */
-async function catchUp(
-  { rest, state, take }: CatchUpSettings,
-  { channelId, botId, guildId }: MissedPlace,
-): Promise<boolean> {
-  let after = await state.lastRead(channelId);
-  for (let page = 0; after !== undefined; page += 1) {
-    const query = new URLSearchParams({ after, limit: String(pageSize) });
-    const found = (await rest.get(`/channels/${channelId}/messages`, { query })) as ApiMessage[];
-    if (found.length > 0 && page === mostPages) return false;
-    const ordered = found.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
-    for (const message of ordered) await take(heardOf(message, botId, guildId));
-    after = found.length < pageSize ? undefined : ordered.at(-1)?.id;
-  }
-  return true;
 }
 
 function heardOf(message: ApiMessage, botId: string, guildId: string): HeardMessage {

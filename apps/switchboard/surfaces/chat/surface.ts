@@ -60,10 +60,8 @@ export const chatSurface = defineSurface({
   diagnose({ chatBotToken: token, chatApiUrl }) {
     if (token === undefined) return undefined;
     return async (signal) => {
-      const { REST } = await import('discord.js');
-      const rest = new REST({ version: '10', api: chatApiUrl.replace(/\/+$/, ''), retries: 0 }).setToken(
-        token,
-      );
+      const createRest = await restFactory(chatApiUrl);
+      const rest = createRest(token);
       const { username } = (await rest.get('/users/@me', { signal })) as { username: string };
       return `signed in as ${username}`;
     };
@@ -85,18 +83,20 @@ async function createRestClients(
   token: string,
   context: PluginContext,
 ): Promise<(agent: string | undefined) => REST> {
-  const { REST } = await import('discord.js');
+  const createRest = await restFactory(chatApiUrl);
   const known = new Map<string, REST>();
   return (agent) => {
     const own = agentBots(context).find((bot) => bot.agent === agent)?.token ?? token;
-    const client =
-      known.get(own) ??
-      new REST({ version: '10', api: chatApiUrl.replace(/\/+$/, ''), timeout: 15_000, retries: 0 }).setToken(
-        own,
-      );
+    const client = known.get(own) ?? createRest(own);
     known.set(own, client);
     return client;
   };
+}
+
+async function restFactory(url: string): Promise<(token: string) => REST> {
+  const { REST } = await import('discord.js');
+  const settings = { version: '10', api: url.replace(/\/+$/, ''), timeout: 15_000, retries: 0 };
+  return (token) => new REST(settings).setToken(token);
 }
 
 function channelsOf(options: ChatOptions, { workspace }: PluginContext) {

@@ -4,7 +4,7 @@ import type { drive_v3 } from '@googleapis/drive';
 import type { gmail_v1 } from '@googleapis/gmail';
 import { z } from 'zod';
 import { type AccessTokenSettings, AccessTokens, statusOf } from '../access-tokens.ts';
-import { DeliveryError } from '../delivery/outbox.ts';
+import { DeliveryError, retryAfterMs } from '../delivery/outbox.ts';
 
 export interface AccountSettings extends Omit<AccessTokenSettings, 'product' | 'variable' | 'refreshToken'> {
   refreshToken: string;
@@ -73,12 +73,11 @@ function cloudFailure(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const status = statusOf(error);
   const { message, response } = error as { message?: string; response?: { headers?: Headers } };
-  const seconds = Number(response?.headers?.get?.('retry-after') ?? Number.NaN);
   const mayPass = status === 429 || status === 408 || isLimit(error);
   const permanent = status !== undefined && status >= 400 && status < 500 && !mayPass;
   return new CloudError(`The cloud suite answered: ${message ?? String(error)}`, status, {
     permanent,
-    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    retryAfterMs: retryAfterMs(response?.headers?.get?.('retry-after')),
     cause: error,
   });
 }

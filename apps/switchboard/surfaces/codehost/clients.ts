@@ -1,6 +1,6 @@
 import type { App, Octokit } from 'octokit';
 import type { Repositories } from '../../onboarding/pipeline.ts';
-import { DeliveryError } from '../delivery/outbox.ts';
+import { DeliveryError, retryAfterMs } from '../delivery/outbox.ts';
 import type { CodehostOptions } from './options.ts';
 
 export interface AppIdentity {
@@ -122,8 +122,8 @@ export function codehostFailure(error: unknown): DeliveryError {
 }
 
 function retryAfter(headers: Record<string, string | undefined>): number | undefined {
-  const seconds = Number(headers['retry-after'] ?? Number.NaN);
-  if (Number.isFinite(seconds)) return seconds * 1000;
+  const named = retryAfterMs(headers['retry-after']);
+  if (named !== undefined) return named;
   if (headers['x-ratelimit-remaining'] !== '0') return undefined;
   const reset = Number(headers['x-ratelimit-reset'] ?? Number.NaN);
   return Number.isFinite(reset) ? Math.max(0, reset * 1000 - Date.now()) : unnamedWaitMs;

@@ -215,3 +215,9 @@ export class DeliveryError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/** The wait that a Retry-After header names in seconds; undefined when it names none. */
+export function retryAfterMs(header: string | null | undefined): number | undefined {
+  const seconds = Number(header ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}

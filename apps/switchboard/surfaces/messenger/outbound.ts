@@ -2,7 +2,7 @@ import { unescapeSegment } from '@trunkline/bus';
 import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
+import { type DeliveryAttempt, DeliveryError, retryAfterMs } from '../delivery/outbox.ts';
 
 export interface BridgeSettings {
   url: string;
@@ -52,11 +52,10 @@ async function send(
   });
   const answer = await response.text();
   if (response.ok) return timestampIn(answer) ?? `taken at ${new Date().toISOString()}`;
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const permanent = response.status < 500 && response.status !== 429;
   throw new DeliveryError(`The bridge answered ${response.status}: ${answer.slice(0, 300)}`, {
     permanent,
-    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    retryAfterMs: retryAfterMs(response.headers.get('retry-after')),
   });
 }
 
