@@ -115,7 +115,11 @@ function entriesOf(
 ): { key: string; caller: Caller }[] {
   const scoped = (content?.keys ?? []).map(({ envKey, ...rights }) => {
     const key = readVariable(envKey, env);
-    if (key === undefined) logger.warn({ key: rights.name }, `keys.yaml: the variable ${envKey} is not set`);
+    if (key === undefined)
+      logger.warn(
+        { key: rights.name, variable: envKey },
+        'key of keys.yaml ignored: its variable is not set',
+      );
     else hide?.(key);
     const caller: Caller = rights.admin ? { ...operator, name: rights.name } : rights;
     return { key, caller };

@@ -10,6 +10,7 @@ import {
   toolCallMediaType,
 } from '@trunkline/a2a';
 import { anonymous, handedOn, type Principal } from '@trunkline/identity';
+import type { ConversationStore } from '../conversations/conversation-store.ts';
 import {
   type OfferedSkill,
   runToEnd,
@@ -22,12 +23,8 @@ import {
 } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
-/** Ids by which a remote agent knows a conversation. */
-export interface RemoteMemory {
-  /** The agent's context id, and the task that waits for an answer. */
-  recall(conversationId: string, agent: string): { contextId?: string; taskId?: string };
-  keep(conversationId: string, agent: string, place: { contextId?: string; taskId?: string }): void;
-}
+/** Stores the ids by which remote agents know conversations. */
+export type RemoteMemory = Pick<ConversationStore, 'recall' | 'keep'>;
 
 export interface RemoteParts {
   client: A2aClient;

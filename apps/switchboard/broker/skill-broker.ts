@@ -72,7 +72,7 @@ export function createSkillBroker(settings: BrokerSettings) {
       if (closing.signal.aborted) return;
       const words = errorMessage(error);
       sightings.set(name, { reachable: false, at: Date.now(), error: words });
-      logger.warn({ agent: name }, words);
+      logger.warn({ agent: name, error: words }, 'failed to fetch agent card');
       if (!cards.has(name)) sightAgain(name);
     }
     register();

@@ -188,17 +188,15 @@ function requestsOf({ runId }: CeremonyRun, { id, name, description, skill, targ
   }));
 }
 
-interface TimetableSettings {
-  bus: Bus;
-  clock: Clock;
-  leader: Leader;
-  store: RunStore;
-  ceremonies: () => readonly Ceremony[];
-  logger: Logger;
-}
-
 /** Starts ceremonies by their schedules, in UTC, while this switchboard leads. */
-export function createTimetable({ clock, logger, store, bus, leader, ceremonies }: TimetableSettings) {
+export function createTimetable({
+  clock,
+  logger,
+  store,
+  bus,
+  leader,
+  ceremonies,
+}: Omit<CeremonyRunnerSettings, 'durable'>) {
   let scheduler: Scheduler | undefined;
 
   async function lead(isLeader: boolean): Promise<void> {

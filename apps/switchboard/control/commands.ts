@@ -107,7 +107,7 @@ async function outcomeOf(work: () => Promise<number | null>): Promise<Outcome> {
 async function tell(message: Message, outcome: Outcome, bus: Bus, logger: Logger): Promise<void> {
   const { correlationId, id: parentId, topic, reply } = message;
   if (!outcome.success) {
-    logger.warn({ topic }, outcome.error);
+    logger.warn({ topic, error: outcome.error }, 'command refused');
     const payload = { source: 'registrar', plugin: 'registrar', error: outcome.error, topic };
     await bus.publish({ topic: 'system.error', payload, correlationId, parentId });
   }

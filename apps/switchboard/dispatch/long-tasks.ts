@@ -95,7 +95,10 @@ export function createLongTasks({ store, finish, pollMs, logger, isLive, registr
       const count = (failures.get(task.id) ?? 0) + 1;
       failures.set(task.id, count);
       const words = errorMessage(error);
-      logger.warn({ agent: task.agent, task: task.taskId, failures: count }, words);
+      logger.warn(
+        { agent: task.agent, task: task.taskId, failures: count, error: words },
+        'failed to poll remote task',
+      );
       return count < mostFailures ? undefined : { content: '', error: words, taskState: 'failed' };
     }
   }

@@ -89,7 +89,7 @@ export class OperatorPlugin implements Plugin {
 
 async function fail(message: Message, error: string, bus: Bus, logger: Logger): Promise<void> {
   const { correlationId, id: parentId } = message;
-  logger.error({ correlationId }, error);
+  logger.error({ correlationId, error }, 'failed to deliver message to the operator');
   await bus.publish({
     topic: `operator.message.failed.${escapeSegment(correlationId)}`,
     payload: { error, messageId: parentId, correlationId },

@@ -115,7 +115,10 @@ export class ProjectRegistry implements Plugin, ProjectDirectory {
     const isNew = this.#state.error !== error;
     this.#state = { ...this.#state, error };
     if (!isNew) return;
-    logger.warn({ projects: this.#state.projects.length }, `${error} The last good list stays.`);
+    logger.warn(
+      { projects: this.#state.projects.length, error },
+      'failed to read projects; the last list stays',
+    );
     await reportError(bus, logger, { source: 'projects', plugin: 'projects', error });
   }
 

@@ -79,7 +79,10 @@ export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDe
         const words = errorMessage(error);
         if (wait === undefined || !mayPass(error))
           return { content: '', error: words, taskState: 'failed', attempts };
-        logger.warn({ target: target.name, attempts, waitMs: wait }, words);
+        logger.warn(
+          { target: target.name, attempts, waitMs: wait, error: words },
+          'failed to deliver scheduled run; retrying',
+        );
         await pause(wait, clock, signal);
       }
     }
@@ -100,7 +103,7 @@ export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDe
   }
 
   async function complain({ topic, correlationId, id: parentId }: Message, error: string): Promise<void> {
-    logger.error({ topic, fireId: correlationId }, error);
+    logger.error({ topic, fireId: correlationId, error }, 'failed to deliver scheduled run');
     const payload = { source: 'scheduler', plugin: 'scheduler', error, topic };
     await reportError(bus, logger, payload, { correlationId, parentId });
   }

@@ -45,7 +45,10 @@ async function answer(message: Message, parts: CommandParts): Promise<void> {
   const command = readCommand(message);
   const outcome = await outcomeOf(() => carryOut(command, parts));
   if (!outcome.success) {
-    logger.warn({ action: command.action, schedule: command.id }, outcome.error);
+    logger.warn(
+      { action: command.action, schedule: command.id, error: outcome.error },
+      'schedule command refused',
+    );
     const payload = { source: 'scheduler', plugin: 'scheduler', error: outcome.error, topic: message.topic };
     await reportError(bus, logger, payload, { correlationId, parentId });
   }

@@ -38,7 +38,7 @@ export class Problems {
 
 /** Reports a problem in the log and on the bus. */
 export async function reportProblem(bus: Bus, logger: Logger, { file, error }: Problem): Promise<void> {
-  logger.error({ file }, error);
+  logger.error({ file, error }, 'workspace file cannot be used');
   await reportError(bus, logger, { source: 'workspace', plugin: 'workspace', error, file });
 }
 

@@ -80,7 +80,7 @@ export function createMissedChannels({ options, rest, state, take, context, queu
     const { status = 0 } = error as { status?: number };
     const isRefusal = status >= 400 && status < 500 && status !== 429;
     const advice = isRefusal ? 'check that the channel exists and the bot may read it' : 'retrying';
-    context.logger.error({ err: error, channelId }, `failed to read missed messages; ${advice}`);
+    context.logger.error({ err: error, channelId, advice }, 'failed to read missed messages');
     const count = failures.get(channelId);
     if (isRefusal || count === undefined) {
       failures.delete(channelId);
@@ -96,7 +96,7 @@ export function createMissedChannels({ options, rest, state, take, context, queu
   async function tellOfGap(channelId: string): Promise<void> {
     const { bus, logger } = context;
     const error = `More than ${mostMissed} messages were missed in the channel ${channelId}; those after the first ${mostMissed} were not read.`;
-    logger.error({ channelId }, error);
+    logger.error({ channelId, error }, 'too many missed messages');
     await reportError(bus, logger, { source: 'surfaces', plugin: 'chat', error });
   }
 

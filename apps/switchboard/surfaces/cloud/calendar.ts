@@ -75,7 +75,7 @@ function keyOf(name: string): string {
   return createHash('sha256').update(name).digest('hex');
 }
 
-interface CalendarPoll {
+export interface CloudPoll {
   account: CloudAccount;
   bus: Bus;
   state: PollState;
@@ -83,7 +83,7 @@ interface CalendarPoll {
 
 /** Publishes changes since the last poll; the first poll only stores the sync token. */
 export async function pollCalendar(
-  { account, bus, state }: CalendarPoll,
+  { account, bus, state }: CloudPoll,
   calendarId: string,
   signal: AbortSignal,
 ): Promise<void> {

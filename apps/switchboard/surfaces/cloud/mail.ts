@@ -1,19 +1,13 @@
 import type { gmail_v1 } from '@googleapis/gmail';
-import { type Bus, type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
+import { type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
 import { derivedId, fromSurface } from '../../core/messages.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import type { CloudFile } from '../../workspace/schema/chat.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 import type { CloudAccount } from './account.ts';
-import type { PollState } from './calendar.ts';
+import type { CloudPoll } from './calendar.ts';
 
 const longestMail = 50_000;
-
-export interface MailPoll {
-  account: CloudAccount;
-  bus: Bus;
-  state: PollState;
-}
 
 /** The most that the mailbox returns. */
 const pageSize = 500;
@@ -21,7 +15,7 @@ const mostPages = 20;
 
 /** Publishes new mail under the watched labels; mail from before the first poll is skipped. */
 export async function pollMail(
-  poll: MailPoll,
+  poll: CloudPoll,
   config: CloudFile['gmail'],
   signal: AbortSignal,
 ): Promise<void> {
@@ -42,7 +36,7 @@ interface WatchedLabel {
 }
 
 async function pollLabel(
-  poll: MailPoll,
+  poll: CloudPoll,
   gmail: gmail_v1.Gmail,
   watched: WatchedLabel,
   signal: AbortSignal,
@@ -64,7 +58,7 @@ async function pollLabel(
 
 /** The newest first, until a page holds mail that was seen before. */
 async function unseenMails(
-  { account, state }: MailPoll,
+  { account, state }: CloudPoll,
   gmail: gmail_v1.Gmail,
   labelId: string,
   signal: AbortSignal,

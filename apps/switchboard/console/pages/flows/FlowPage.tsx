@@ -77,7 +77,13 @@ function Whole({ flow }: { flow: FlowDetails }) {
         />
       )}
       <div className="grid items-start gap-4 lg:grid-cols-[2fr_3fr]">
-        <FlowFacts flow={flow} />
+        <div className="flex min-w-0 flex-col gap-4">
+          <Why flow={flow} />
+          <Panel title="What it took">
+            <TimeBar flow={flow} />
+            <Facts facts={factsOf(flow)} />
+          </Panel>
+        </div>
         <Panel title="Step by step" flush>
           <Timeline flow={flow} />
         </Panel>
@@ -103,18 +109,6 @@ interface Routing {
   rule?: string;
   why?: string;
   topic?: string;
-}
-
-function FlowFacts({ flow }: { flow: FlowDetails }) {
-  return (
-    <div className="flex min-w-0 flex-col gap-4">
-      <Why flow={flow} />
-      <Panel title="What it took">
-        <TimeBar flow={flow} />
-        <Facts facts={factsOf(flow)} />
-      </Panel>
-    </div>
-  );
 }
 
 function Why({ flow }: { flow: FlowDetails }) {
