@@ -20,23 +20,32 @@ export interface Selection {
 /** The tests for what differs from main, or for the last commit where nothing does. */
 export function selectChanged(vitest: string): Selection {
   const base = findBase();
-  return select(changedSince(base), relatedTests(vitest, base), git('ls-files', '*.browser.test.ts'));
+  const slowTests = git('ls-files', '*.isolated.test.ts', '*.browser.test.ts');
+  return select(changedSince(base), relatedTests(vitest, base), slowTests);
 }
 
 /**
- * Plain tests run whenever they import what changed. Slow ones run when they stand in a folder with a change; browser
- * tests also when a page of their app has changed, which they do not import.
+ * Plain tests run whenever they import what changed. Slow ones run when they import it and stand in its folder. Two kinds
+ * run without importing it: tests that bear the name of a changed file, which may start it as a process of its own, and
+ * browser tests of an app whose page has changed.
  */
-export function select(changed: string[], related: TestFile[], browserTests: string[]): Selection {
+export function select(changed: string[], related: TestFile[], slowTests: string[]): Selection {
   const folders = new Set(changed.map(dirname));
   const isNear = ({ file, project }: TestFile) => project === 'plain' || folders.has(dirname(file));
-  const ofPages = browserTests.filter((test) => changed.some((file) => isPageOf(file, test)));
-  const chosen = new Set([...related.filter(isNear).map(({ file }) => file), ...ofPages]);
+  const unimported = slowTests.filter((test) =>
+    changed.some((file) => isNamedAfter(file, test) || isPageOf(file, test)),
+  );
+  const chosen = new Set([...related.filter(isNear).map(({ file }) => file), ...unimported]);
   const leftOut = related.map(({ file }) => file).filter((file) => !chosen.has(file));
   return { chosen: [...chosen], leftOut };
 }
 
+function isNamedAfter(file: string, test: string): boolean {
+  return test.startsWith(`${file.replace(/\.[^./]+$/, '')}.`);
+}
+
 function isPageOf(file: string, test: string): boolean {
+  if (!test.endsWith('.browser.test.ts')) return false;
   const owner = /^(apps\/[^/]+)\/(client|console)\/|^(packages\/ui)\//.exec(file);
   return owner !== null && test.startsWith(`${owner[1] ?? owner[3]}/`);
 }
