@@ -38,7 +38,7 @@ import {
 } from './task-store.ts';
 
 /** Chooses the arm of an A/B test. */
-export interface ArmChooser {
+interface ArmChooser {
   choose(dispatch: Dispatch, executor: SkillExecutor): SkillExecutor;
   note(dispatch: Dispatch, agent: string, success: boolean, durationMs: number): Promise<void>;
 }
