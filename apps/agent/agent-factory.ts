@@ -1,6 +1,7 @@
 import type { AgentDescription, AgentSkill } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
 import { createModelGateway, type ModelCall, type ModelGateway } from '@trunkline/llm';
+import type { TurnPolicy } from '@trunkline/loop';
 import type { AgentOptions } from './options.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { AgentConfig } from './setup/config-schema.ts';
@@ -19,6 +20,7 @@ const talking: AgentSkill = {
 export interface AgentFactoryDeps {
   agentName: string;
   live: LiveConfig;
+  policy: TurnPolicy;
   model: LiveModel;
   toolset: Toolset;
   skills: SkillRepository;
@@ -37,12 +39,12 @@ export class AgentFactory {
   }
 
   async create(): Promise<void> {
-    const { agentName, live, model, toolset, skills, active } = this.#deps;
+    const { agentName, live, model, toolset, skills, active, policy } = this.#deps;
     const { config } = live;
     const list = await skills.list();
     const { tools, approvals } = await toolset.open(config, { list, find: (name) => skills.find(name) });
     const { gateway } = model;
-    const graph = compileGraph({ agentName, config, gateway, tools, approvals, skills: list });
+    const graph = compileGraph({ agentName, config, gateway, tools, approvals, skills: list, policy });
     active.set(graph, list);
   }
 

@@ -1,6 +1,6 @@
 import type { ExecutionEvent, ExecutionRequest } from '@trunkline/a2a';
 import type { OperatorAccess, Principal } from '@trunkline/identity';
-import { readVerdict } from '@trunkline/tools';
+import { readScope, readVerdict } from '@trunkline/tools';
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { ParkedTurn } from './turns/checkpoint-store.ts';
@@ -51,7 +51,7 @@ export function canAnswer(base: CallerRules, { checkpoints }: Pick<TurnState, 'c
     const parked = checkpoints.load(taskId);
     if (parked === undefined) return true;
     if (parked.approval === undefined) return isSameAsker(parked, principal, contextId, { access, ownerOf });
-    return mayApprove(principal, access) || readVerdict(text) !== 'unclear';
+    return mayApprove(principal, access) || readVerdict(readScope(text).answer) !== 'unclear';
   };
 }
 
@@ -123,6 +123,7 @@ function objection(
 ): string | undefined {
   if (!mayApprove(principal, access))
     return 'This still waits: it needs the approval of the operator, and your answer is not one.';
-  if (readVerdict(text) === 'unclear') return 'That was neither a yes nor a no. Answer yes or no.';
+  if (readVerdict(readScope(text).answer) === 'unclear')
+    return 'That was neither a yes nor a no. Answer yes or no.';
   return undefined;
 }

@@ -124,8 +124,9 @@ export function agentComponents(
   );
   const factory = component(
     'agent factory',
-    { live, model, toolset, skills, active },
-    (deps) => new AgentFactory({ agentName, logger, ...deps }),
+    { context, live, model, toolset, skills, active },
+    ({ context, ...deps }) =>
+      new AgentFactory({ agentName, logger, policy: context.policy.for(agentName), ...deps }),
     (factory) => factory.settled(),
   );
 
@@ -264,7 +265,7 @@ interface ExecutorDeps {
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
   const { context, address, active, state, stores, skills, observe } = deps;
-  const { live, places, env, operator, ui } = context;
+  const { live, places, env, operator, ui, policy } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
   const [scopeOf, ownerOf] = [scopesOf(context), ownersOf(context)];
@@ -277,6 +278,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     scopeOf,
     ownerOf,
     consoleUrl,
+    policy,
   });
   const verifiers = createGoalVerifiers({
     workspace: places.workspace,

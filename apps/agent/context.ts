@@ -3,6 +3,7 @@ import type { AuditLog } from '@trunkline/audit';
 import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
 import { isLoopbackHost } from '@trunkline/http';
 import type { OperatorAccess } from '@trunkline/identity';
+import { Policy } from '@trunkline/policy';
 import { auditOf, operatorOf, type Peers, type ServiceContext } from '@trunkline/service';
 import type { AgentOptions } from './options.ts';
 import type { Keys } from './routes/guards.ts';
@@ -26,6 +27,8 @@ export interface AgentContext {
   keys: Keys;
   ui: AgentOptions['ui'];
   places: Places;
+  /** Decides about the tool calls of every turn. */
+  policy: Policy;
   logger: Logger;
 }
 
@@ -54,6 +57,7 @@ export async function createContext(
     keys,
     ui,
     places: await findPlaces(options, live.config, logger),
+    policy: new Policy({ home: options.trunklineHome, logger }),
     logger,
   };
 }

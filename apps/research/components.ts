@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
 import { createGuardedFetch } from '@trunkline/http';
 import { createModelGateway } from '@trunkline/llm';
+import { Policy } from '@trunkline/policy';
 import {
   type ComponentValues,
   component,
@@ -130,7 +131,11 @@ export function researchComponents(
       }),
     (a2a) => a2a.stop(),
   );
-  const facts = component('settings', {}, () => ({ settings, turnTimeoutMs: modelTimeoutMs }));
+  const facts = component('settings', {}, () => ({
+    settings,
+    turnTimeoutMs: modelTimeoutMs,
+    policy: new Policy({ home: options.trunklineHome, logger }).for('research'),
+  }));
   return { address, stores, gateway, model, sources, aggregator, pool, engine, deepResearch, a2a, facts };
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { readVariables } from '@trunkline/config';
 import { createModelGateway } from '@trunkline/llm';
+import { Policy } from '@trunkline/policy';
 import {
   auditOf,
   type ComponentValues,
@@ -44,6 +45,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     logger,
     operator: operatorOf(options, service),
     audit: auditOf(options, service),
+    policy: new Policy({ home: options.trunklineHome, logger }),
     peers,
     address: new ServiceAddress(options.publicUrl),
   }));
@@ -124,7 +126,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const exchange = component(
     'exchange',
     { context, bus, workspace, stores, models, sealExchange, vectors, parts },
-    ({ context: { operator, address }, parts, models, vectors, workspace, ...running }) =>
+    ({ context: { operator, address, policy }, parts, models, vectors, workspace, ...running }) =>
       createExchange({
         ...running,
         options,
@@ -134,6 +136,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         projects: parts.projects,
         agentTools: () => vectors.tools(),
         gateway: models,
+        policy,
         approvals: createApprovalRules({
           access: operator,
           approvers: workspace.approvers,

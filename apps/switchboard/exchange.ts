@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { ModelGateway, Tool } from '@trunkline/llm';
+import type { Policy } from '@trunkline/policy';
 import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
@@ -39,6 +40,7 @@ export interface ExchangeSettings {
   agentTools: () => Tool[];
   gateway: ModelGateway;
   approvals: ApprovalRules;
+  policy: Policy;
   /** Opens sealed commands. */
   sealExchange: SealExchange;
   logger: Logger;
@@ -137,6 +139,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     projects,
     ceremonies: workspace.ceremonies,
     humanInput,
+    policy: settings.policy,
     memory: createTurnMemory(stores.conversations),
     builtIn: { directory, shell: options.shell, path: readVariable('PATH', env) ?? programs },
     moreTools: (agent) => [...settings.agentTools(), ...mcpServers.toolsFor(agent)],

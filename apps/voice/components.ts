@@ -5,6 +5,7 @@ import { type Environment, type Logger, readVariables } from '@trunkline/config'
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
+import { Policy } from '@trunkline/policy';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import {
   auditOf,
@@ -232,8 +233,9 @@ export function voiceComponents(
   });
   const persona = component('personas', { selection, preferences, modelFor, toolsFor }, (deps) => {
     const { verbosity } = options;
+    const policy = new Policy({ home: options.trunklineHome, logger }).for('voice');
     return (user: User, principal: Principal = anonymous) =>
-      snapshotPersona(user, principal, { ...deps, verbosity });
+      snapshotPersona(user, principal, { ...deps, verbosity, policy });
   });
   const conversations = component(
     'conversations',

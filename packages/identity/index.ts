@@ -7,6 +7,7 @@ export {
   operatorLink,
   readOperatorKey,
 } from './operator-access.ts';
+export { describeOrigins, joinOrigins, type Origin, parseOrigins } from './origin.ts';
 export {
   anonymous,
   decodePrincipal,
@@ -16,5 +17,6 @@ export {
   type Principal,
   type PrincipalKind,
   principalHeader,
+  withOrigins,
 } from './principal.ts';
 export { readOrCreateSecret } from './secret-file.ts';

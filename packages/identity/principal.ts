@@ -1,3 +1,5 @@
+import { joinOrigins, type Origin, parseOrigins } from './origin.ts';
+
 /**
  * - `operator`: showed the operator's key; may configure, execute and approve.
  * - `person`: somebody with a key of their own (a voice user), or an identity on a chat surface.
@@ -15,6 +17,11 @@ export interface Principal {
   readonly id: string;
   /** The services that handed the request on, the first one first. Empty: the principal itself is calling. */
   readonly via: readonly string[];
+  /**
+   * What the words of the request were drawn from beyond the operator's trust. Wherever the principal goes (tasks,
+   * delegations, bus messages, schedules), this goes too. Missing: they are the principal's own.
+   */
+  readonly origins?: readonly Origin[];
 }
 
 /** Carries the principal of a request between our own services. Counts only beside the service token. */
@@ -31,11 +38,17 @@ const KINDS: ReadonlySet<string> = new Set<PrincipalKind>([
   'anonymous',
 ]);
 const MAX_VIA = 16;
-const MAX_ENCODED = 2048;
+const MAX_ENCODED = 4096;
 
 /** The principal as the next service sees it when this one hands the request on. */
-export function handedOn({ kind, id, via }: Principal, by: string): Principal {
-  return { kind, id, via: [...via, by].slice(-MAX_VIA) };
+export function handedOn(principal: Principal, by: string): Principal {
+  return { ...principal, via: [...principal.via, by].slice(-MAX_VIA) };
+}
+
+/** The principal of words that were drawn from these origins as well. */
+export function withOrigins(principal: Principal, origins: readonly Origin[] | undefined): Principal {
+  if (origins === undefined || origins.length === 0) return principal;
+  return { ...principal, origins: joinOrigins(principal.origins, origins) };
 }
 
 /**
@@ -47,21 +60,24 @@ export function isDirectOperator({ kind, via }: Principal): boolean {
 }
 
 /** As a header value. */
-export function encodePrincipal({ kind, id, via }: Principal): string {
-  return Buffer.from(JSON.stringify({ kind, id, via })).toString('base64url');
+export function encodePrincipal({ kind, id, via, origins }: Principal): string {
+  return Buffer.from(JSON.stringify({ kind, id, via, origins })).toString('base64url');
 }
 
 /** Undefined for anything that `encodePrincipal` did not write. */
 export function decodePrincipal(text: string): Principal | undefined {
   if (text.length > MAX_ENCODED) return undefined;
   try {
-    const { kind, id, via } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const { kind, id, via, origins: stated } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const origins = stated === undefined ? undefined : parseOrigins(stated);
     const isValid =
       KINDS.has(kind) &&
       typeof id === 'string' &&
       Array.isArray(via) &&
-      via.every((by) => typeof by === 'string');
-    return isValid && via.length <= MAX_VIA ? { kind, id, via } : undefined;
+      via.every((by) => typeof by === 'string') &&
+      (stated === undefined || origins !== undefined);
+    if (!isValid || via.length > MAX_VIA) return undefined;
+    return { kind, id, via, ...(origins && origins.length > 0 && { origins }) };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
     throw error;

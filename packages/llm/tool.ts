@@ -1,4 +1,4 @@
-import type { Principal } from '@trunkline/identity';
+import type { Origin, Principal } from '@trunkline/identity';
 import type { z } from 'zod';
 
 /** What a running tool knows about the call it serves. */
@@ -6,10 +6,12 @@ export interface ToolContext {
   signal: AbortSignal;
   sessionId: string;
   toolCallId: string;
-  /** On whose behalf the turn runs; anonymous when not given. */
+  /** On whose behalf the turn runs, with what it has read from outside; anonymous when not given. */
   principal?: Principal | undefined;
   /** Whose memories the turn may read and write; see the agent's memory scopes. */
   scope?: string | undefined;
+  /** Says that this result holds text from outside the operator's trust, for tools of which only some results do. */
+  addOrigins?: ((origins: readonly Origin[]) => void) | undefined;
 }
 
 /**

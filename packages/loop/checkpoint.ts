@@ -1,7 +1,10 @@
+import type { Origin } from '@trunkline/identity';
 import { type ModelMessage, modelMessageSchema } from 'ai';
 import { z } from 'zod';
 
 const version = 1;
+
+const originSchema = z.object({ kind: z.string(), source: z.string() });
 
 const callSchema = z.object({
   toolCallId: z.string(),
@@ -9,6 +12,8 @@ const callSchema = z.object({
   input: z.json(),
   /** Missing while the answer is awaited. */
   result: z.string().optional(),
+  origins: z.array(originSchema).optional(),
+  ask: z.object({ rule: z.string(), why: z.string() }).optional(),
 });
 
 const usageSchema = z.object({
@@ -24,6 +29,7 @@ const checkpointSchema = z.object({
   calls: z.array(callSchema).min(1),
   usage: usageSchema,
   steps: z.int().nonnegative(),
+  grants: z.array(z.string()).optional(),
 });
 
 /** A call of the step at which the turn paused, with its result once there is one. */
@@ -32,6 +38,17 @@ export interface CheckpointCall {
   name: string;
   input: unknown;
   result?: string;
+  /** Where the result came from, when from outside the operator's trust. */
+  origins?: readonly Origin[];
+  /** Set where a person has to allow the call before it runs. */
+  ask?: AskReason;
+}
+
+/** Why a person is asked about a call. */
+export interface AskReason {
+  /** The rule of the policy that asks. */
+  rule: string;
+  why: string;
 }
 
 /** A paused turn as plain JSON. The calls without a result are the questions that wait. */
@@ -43,6 +60,8 @@ export interface Checkpoint {
   usage: { inputTokens: number; outputTokens: number; totalTokens: number; costUsd?: number };
   /** Calls of the model so far. */
   steps: number;
+  /** Calls that a person has allowed for the rest of the turn. */
+  grants?: readonly string[];
 }
 
 export class CheckpointError extends Error {

@@ -1,6 +1,7 @@
 import { Deadline } from '@trunkline/std';
 import { generateText, type LanguageModelUsage, type ModelMessage } from 'ai';
 import type { CompactionOptions } from './options.ts';
+import { markOf, originsIn } from './taint.ts';
 import { estimateTokens } from './usage.ts';
 
 const longestPart = 2000;
@@ -34,7 +35,9 @@ export async function compact(
   const call = await summarise(older, options, signal);
   const head =
     call === undefined ? droppedNote(older.length) : `Summary of the earlier conversation:\n${call.output}`;
-  const result: ModelMessage[] = [{ role: 'user', content: `[${head}]` }, ...kept];
+  // What is drawn from outside text stays marked as such.
+  const summary: ModelMessage = { role: 'user', content: `[${head}]`, ...markOf(originsIn(older)) };
+  const result = [summary, ...kept];
   return {
     messages: result,
     removedMessages: older.length,

@@ -1,8 +1,11 @@
-export type { Checkpoint, CheckpointCall } from './checkpoint.ts';
+export type { AskReason, Checkpoint, CheckpointCall } from './checkpoint.ts';
 export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
 export type { Compaction } from './compaction.ts';
 export { compact } from './compaction.ts';
 export type {
+  Approval,
+  AskAnswer,
+  AskedCall,
   CompactionOptions,
   EndEvent,
   ErrorEvent,
@@ -14,7 +17,9 @@ export type {
   TurnEvent,
   TurnLimits,
   TurnOptions,
+  TurnPolicy,
   Usage,
 } from './options.ts';
+export { markOf } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
 export { estimateTokens } from './usage.ts';

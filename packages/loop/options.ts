@@ -1,7 +1,8 @@
-import type { Principal } from '@trunkline/identity';
+import type { Origin, Principal } from '@trunkline/identity';
 import type { ModelErrorCode, ModelWait, TokenCounts, Tool } from '@trunkline/llm';
+import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import type { LanguageModel, ModelMessage } from 'ai';
-import type { Checkpoint } from './checkpoint.ts';
+import type { AskReason, Checkpoint } from './checkpoint.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -28,6 +29,31 @@ export interface CompactionOptions {
   keepMessages: number;
 }
 
+/** What decides about the tool calls of a turn. */
+export interface TurnPolicy {
+  /** The service, or the agent of the switchboard, whose turn it is. */
+  agent: string;
+  decide(request: PolicyRequest): PolicyDecision;
+  /** Books a call that is about to run; the words say which budget has no room for it. */
+  spend?(request: PolicyRequest): string | undefined;
+  /** Books what the model cost. */
+  pay?(principal: Principal, agent: string, usd: number): void;
+  /** Who is asked: `pause` ends the turn until the answer comes; a function waits for it. Nobody when left out. */
+  ask?: 'pause' | ((call: AskedCall, signal: AbortSignal) => Promise<AskAnswer>);
+}
+
+/** A call that a person has to allow. */
+export interface AskedCall extends AskReason {
+  toolCallId: string;
+  input: unknown;
+  request: PolicyRequest;
+}
+
+/** `once` and `task` let the call run, `task` those like it too for the rest of the turn; else why not. */
+export type AskAnswer = Approval | { refused: string };
+
+export type Approval = 'once' | 'task';
+
 export interface TurnOptions {
   model: Model;
   instructions: string;
@@ -38,6 +64,8 @@ export interface TurnOptions {
   principal?: Principal | undefined;
   /** Whose memories its tools may use. */
   scope?: string | undefined;
+  /** Without it the defaults decide, and a call that would have to be asked about is refused. */
+  policy?: TurnPolicy | undefined;
   signal?: AbortSignal;
   compaction?: CompactionOptions;
   /** Dollars for a call of the named model, undefined when not known. */
@@ -52,6 +80,8 @@ export interface ResumeTurnOptions extends TurnOptions {
   /** A checkpoint as it was stored. */
   checkpoint: unknown;
   answer: string;
+  /** Runs the call that waits for leave, instead of taking the answer as its result. */
+  approval?: Approval | undefined;
 }
 
 /** Tokens and money of all model calls of a turn so far. */
@@ -73,6 +103,8 @@ interface Outcome {
   /** All text of this run: its text deltas joined. */
   text: string;
   usage: Usage;
+  /** What the turn has read from outside the operator's trust; missing when nothing. */
+  origins?: readonly Origin[];
 }
 
 export interface TextDelta {
@@ -99,6 +131,8 @@ export interface ToolEnd {
   result: string;
   failed: boolean;
   durationMs: number;
+  /** Where the result came from, when from outside the operator's trust. */
+  origins?: readonly Origin[];
 }
 
 interface UsageEvent extends Usage {
@@ -126,6 +160,8 @@ export interface PauseEvent extends Outcome {
   name: string;
   input: unknown;
   question: string;
+  /** Set where a person has to allow the call. */
+  ask?: AskReason;
   checkpoint: Checkpoint;
 }
 

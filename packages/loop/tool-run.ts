@@ -1,10 +1,11 @@
-import type { Principal } from '@trunkline/identity';
-import type { RunningTool, Tool } from '@trunkline/llm';
+import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
+import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
+import type { PolicyRequest } from '@trunkline/policy';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
-import type { CheckpointCall } from './checkpoint.ts';
+import type { AskReason, CheckpointCall } from './checkpoint.ts';
 import type { RequestedCall } from './model-step.ts';
-import type { ToolEnd, ToolStart } from './options.ts';
+import type { Approval, ToolEnd, ToolStart, TurnPolicy } from './options.ts';
 
 /** More calls than this in one step are a model gone astray. */
 const mostCalls = 32;
@@ -19,6 +20,12 @@ export interface ToolDeps {
   signal: AbortSignal;
   /** Failed calls of this turn with what they said. */
   failures: Map<string, string[]>;
+  policy: TurnPolicy;
+  /** What the turn has read from outside before this step. */
+  origins(): readonly Origin[];
+  isKnownUrl(url: string): boolean;
+  /** Calls that a person has allowed for the rest of the turn. */
+  grants: Set<string>;
 }
 
 /** The same call may fail this often; after that it is not run again. */
@@ -28,12 +35,13 @@ const longestResult = 100_000;
 
 /** A call that can run, that waits for an answer from outside, or whose result is known without running it. */
 type Prepared =
-  | { kind: 'run'; tool: RunningTool; input: unknown }
-  | { kind: 'wait' }
+  | { kind: 'run'; tool: RunningTool; input: unknown; request: PolicyRequest; ask?: AskReason }
+  | { kind: 'wait'; ask?: AskReason }
   | { kind: 'refuse'; result: string };
 
 /** Checks a call before it is run; every refusal is a text the model can act on. */
-async function prepare(call: RequestedCall, { tools, failures }: ToolDeps): Promise<Prepared> {
+async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval): Promise<Prepared> {
+  const { tools, failures } = deps;
   const tool = tools.get(call.name);
   if (tool === undefined) return refuse(`there is no tool named "${call.name}". ${available(tools)}`);
   if (call.unreadable)
@@ -43,17 +51,108 @@ async function prepare(call: RequestedCall, { tools, failures }: ToolDeps): Prom
     return refuse(`the arguments for ${call.name} do not fit: ${z.prettifyError(parsed.error)}`);
   const before = failures.get(keyOf(call)) ?? [];
   if (before.length >= mostFailures) return refuse(repeated(call.name, before));
-  if (tool.pause || tool.pausesFor?.(parsed.data)) return { kind: 'wait' };
-  return { kind: 'run', tool, input: parsed.data };
+  return decide(tool, parsed.data, deps, approved);
+}
+
+/** The one place where policy meets a tool. A tool that asks a person itself is asked about once, in its own words. */
+function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval | undefined): Prepared {
+  const { policy, grants } = deps;
+  const request = requestOf(tool, input, deps);
+  const { decision, rule, why } = policy.decide(request);
+  if (decision === 'deny') return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`);
+  if (tool.pause || tool.pausesFor?.(input)) return { kind: 'wait' };
+  if (approved === 'task') grants.add(grantKey(request));
+  if (decision === 'allow' || approved !== undefined || grants.has(grantKey(request)))
+    return { kind: 'run', tool, input, request };
+  const ask = { rule, why };
+  if (policy.ask === 'pause') return { kind: 'wait', ask };
+  if (policy.ask !== undefined) return { kind: 'run', tool, input, request, ask };
+  return refuse(
+    `${tool.name} was not run: ${why}, so a person has to allow it, and nobody can be asked here. Say what you wanted to do; the operator can allow it in policy.yaml.`,
+  );
+}
+
+function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
+  const { policy, principal = anonymous, isKnownUrl } = deps;
+  const { name, effects = [], subject } = tool;
+  return {
+    principal,
+    agent: policy.agent,
+    tool: name,
+    effects,
+    subject: subject?.(input) ?? {},
+    origins: deps.origins(),
+    isKnownUrl,
+  };
+}
+
+/** "For this task" covers the tool for the same host, command and recipient; paths may differ. */
+function grantKey({ tool, subject: { host, command, recipient } }: PolicyRequest): string {
+  return JSON.stringify([tool, host, command, recipient]);
+}
+
+/** Asks where that is needed, books the call and runs it. */
+async function settle(
+  call: RequestedCall,
+  { tool, input, request, ask }: Extract<Prepared, { kind: 'run' }>,
+  deps: ToolDeps,
+): Promise<Ran> {
+  const { policy, grants, signal } = deps;
+  if (ask !== undefined && typeof policy.ask === 'function') {
+    const answer = await policy.ask(
+      { ...ask, toolCallId: call.toolCallId, input: call.input, request },
+      signal,
+    );
+    if (typeof answer === 'object') return { result: `Error: ${tool.name} was not run: ${answer.refused}` };
+    if (answer === 'task') grants.add(grantKey(request));
+  }
+  const spent = policy.spend?.(request);
+  if (spent !== undefined) return { result: `Error: ${tool.name} was not run: ${spent}.` };
+  return await run(call, tool, input, request, deps);
+}
+
+interface Ran {
+  result: string;
+  origins?: readonly Origin[];
+}
+
+/** Where the output of a tool comes from. */
+export function originsOfTool({ name, external, subject }: Tool, input: unknown): readonly Origin[] {
+  if (!external) return [];
+  const { url, recipient, path } = subject?.(input) ?? {};
+  return [{ kind: name, source: url ?? recipient ?? path ?? '' }];
 }
 
 /** Runs a tool within its time; whatever happens, the result is a text. */
-async function run(call: RequestedCall, tool: RunningTool, input: unknown, deps: ToolDeps): Promise<string> {
+async function run(
+  call: RequestedCall,
+  tool: RunningTool,
+  input: unknown,
+  request: PolicyRequest,
+  deps: ToolDeps,
+): Promise<Ran> {
+  let origins = originsOfTool(tool, input);
+  const addOrigins = (more: readonly Origin[]) => {
+    origins = joinOrigins(origins, more);
+  };
+  const principal =
+    request.origins.length === 0 ? deps.principal : withOrigins(request.principal, request.origins);
+  const result = await runWithin(call, tool, input, { ...deps, principal, addOrigins });
+  return { result, origins };
+}
+
+async function runWithin(
+  call: RequestedCall,
+  tool: RunningTool,
+  input: unknown,
+  deps: ToolDeps & Pick<ToolContext, 'addOrigins'>,
+): Promise<string> {
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope } = deps;
-  const context = { signal: deadline.signal, sessionId, toolCallId: call.toolCallId, principal, scope };
+  const { sessionId, principal, scope, addOrigins } = deps;
+  const { toolCallId } = call;
+  const context = { signal: deadline.signal, sessionId, toolCallId, principal, scope, addOrigins };
   const execution = async () => tool.execute(input, context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));
@@ -113,9 +212,8 @@ function errorText(error: unknown): string {
   return isFailure(message) ? message : `Error: ${message}`;
 }
 
-interface Finished {
+interface Finished extends Ran {
   index: number;
-  result: string;
   durationMs: number;
 }
 
@@ -123,48 +221,56 @@ interface Finished {
 export async function* runCalls(
   calls: RequestedCall[],
   deps: ToolDeps,
+  approved?: Approval,
 ): AsyncGenerator<ToolStart | ToolEnd, CheckpointCall[]> {
   const outcomes = calls.map(({ toolCallId, name, input }): CheckpointCall => ({ toolCallId, name, input }));
   const running = new Map<number, Promise<Finished>>();
   for (const [index, call] of calls.entries()) {
-    const work = await begin(call, index, deps);
-    if (work === undefined) continue;
+    const work = await begin(call, index, deps, approved);
+    if (typeof work !== 'function') {
+      Object.assign(outcomes[index] ?? {}, work.ask && { ask: work.ask });
+      continue;
+    }
     yield { type: 'tool-start', toolCallId: call.toolCallId, name: call.name, input: call.input };
     running.set(index, timed(index, work));
   }
   while (running.size > 0) {
-    const { index, result, durationMs } = await Promise.race(running.values());
-    running.delete(index);
-    yield* conclude(index, result, durationMs);
+    const finished = await Promise.race(running.values());
+    running.delete(finished.index);
+    yield* conclude(finished);
   }
   return outcomes;
 
-  function* conclude(index: number, result: string, durationMs: number): Generator<ToolEnd> {
+  function* conclude({ index, result, origins = [], durationMs }: Finished): Generator<ToolEnd> {
     const [call, outcome] = [calls[index], outcomes[index]];
     if (call === undefined || outcome === undefined) return;
     outcome.result = result;
+    if (origins.length > 0) outcome.origins = origins;
     const failed = isFailure(result);
     if (failed) noteFailure(call, result, deps);
-    yield { type: 'tool-end', toolCallId: call.toolCallId, name: call.name, result, failed, durationMs };
+    const { toolCallId, name } = call;
+    const marked = origins.length === 0 ? {} : { origins };
+    yield { type: 'tool-end', toolCallId, name, result, failed, durationMs, ...marked };
   }
 }
 
-/** The work of a call, or nothing when it waits for an answer. */
+/** The work of a call; where it waits for an answer, why a person is asked. */
 async function begin(
   call: RequestedCall,
   index: number,
   deps: ToolDeps,
-): Promise<(() => Promise<string>) | undefined> {
+  approved: Approval | undefined,
+): Promise<(() => Promise<Ran>) | { ask?: AskReason }> {
   if (index >= mostCalls)
-    return async () => `Error: too many calls in one step; the first ${mostCalls} were run.`;
-  const prepared = await prepare(call, deps);
-  if (prepared.kind === 'wait') return undefined;
-  if (prepared.kind === 'refuse') return async () => prepared.result;
-  return () => run(call, prepared.tool, prepared.input, deps);
+    return async () => ({ result: `Error: too many calls in one step; the first ${mostCalls} were run.` });
+  const prepared = await prepare(call, deps, approved);
+  if (prepared.kind === 'wait') return prepared;
+  if (prepared.kind === 'refuse') return async () => ({ result: prepared.result });
+  return () => settle(call, prepared, deps);
 }
 
-async function timed(index: number, work: () => Promise<string>): Promise<Finished> {
+async function timed(index: number, work: () => Promise<Ran>): Promise<Finished> {
   const start = performance.now();
-  const result = await work();
-  return { index, result, durationMs: Math.round(performance.now() - start) };
+  const ran = await work();
+  return { index, ...ran, durationMs: Math.round(performance.now() - start) };
 }

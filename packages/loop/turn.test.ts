@@ -94,7 +94,14 @@ describe('a turn', () => {
       execute: async (_: unknown, context: unknown) => JSON.stringify(seen.push(context)),
     };
     await play([calling(['add', { left: 1 }]), 'Done.'], { tools: [tool] });
-    expect(seen).toEqual([{ sessionId: 'session-1', toolCallId: 'call_1', signal: expect.any(AbortSignal) }]);
+    expect(seen).toEqual([
+      {
+        sessionId: 'session-1',
+        toolCallId: 'call_1',
+        signal: expect.any(AbortSignal),
+        addOrigins: expect.any(Function),
+      },
+    ]);
   });
 
   it('does not touch the messages it was given', async () => {

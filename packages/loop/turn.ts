@@ -1,4 +1,6 @@
+import { anonymous, joinOrigins, type Origin } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
+import { decideByDefault } from '@trunkline/policy';
 import { Deadline } from '@trunkline/std';
 import type { ModelMessage, ToolSet } from 'ai';
 import {
@@ -12,6 +14,7 @@ import {
 import { compact } from './compaction.ts';
 import { type ModelStep, offerTools, streamStep } from './model-step.ts';
 import type {
+  Approval,
   CompactionEvent,
   ErrorEvent,
   FinishReason,
@@ -20,9 +23,19 @@ import type {
   TextDelta,
   TurnEvent,
   TurnOptions,
+  TurnPolicy,
   Usage,
 } from './options.ts';
-import { runCalls, type ToolDeps } from './tool-run.ts';
+import {
+  createBorder,
+  fenceInstructions,
+  fenceMessages,
+  isKnownUrl,
+  markOf,
+  markRequest,
+  originsIn,
+} from './taint.ts';
+import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
 import { addUsage, estimateTokens, noUsage, spentBudget } from './usage.ts';
 
 /** What changes while a turn runs. */
@@ -36,6 +49,10 @@ interface TurnState {
   text: string;
   /** Text of the step that is under way. */
   stepText: string;
+  /** What the turn has read from outside the operator's trust. */
+  origins: readonly Origin[];
+  /** Calls that a person has allowed for the rest of the turn. */
+  grants: Set<string>;
 }
 
 interface Turn {
@@ -45,39 +62,76 @@ interface Turn {
   /** The tools as the model is told of them. */
   offered: ToolSet;
   deps: ToolDeps;
+  /** Marks text from outside for the model; another one each turn. */
+  border: string;
 }
 
 /** One turn of the agent. Failures are events too; the last event is `pause`, `end` or `error`, and there is one of them. */
 export function runTurn({ messages, ...options }: RunTurnOptions): AsyncGenerator<TurnEvent, void> {
-  return guarded(options, { ...emptyState, messages: [...messages] });
+  const marked = markRequest(messages, options.principal?.origins);
+  return guarded(options, { ...emptyState(), messages: marked, origins: originsIn(marked) });
 }
 
 /** Goes on with a paused turn, in this process or another, with the answer to its first open question. */
 export async function* resumeTurn({
   checkpoint,
   answer,
+  approval,
   ...options
 }: ResumeTurnOptions): AsyncGenerator<TurnEvent, void> {
   try {
-    const { messages, calls, usage, steps } = parseCheckpoint(checkpoint);
+    const { messages, calls, usage, steps, grants } = parseCheckpoint(checkpoint);
     const open = openCall(calls);
-    const answered = calls.map((call) => (call === open ? { ...call, result: answer } : call));
-    yield* guarded(options, { ...emptyState, messages, calls: answered, usage, steps });
+    const given =
+      open && (approval === undefined || open.ask === undefined) ? answered(open, answer, options) : open;
+    const state: TurnState = {
+      ...emptyState(),
+      messages,
+      calls: calls.map((call) => (call === open && given ? given : call)),
+      usage,
+      steps,
+      origins: originsIn(messages),
+      grants: new Set(grants),
+    };
+    yield* guarded(options, state, approval);
   } catch (error) {
     if (!(error instanceof CheckpointError)) throw error;
     yield { type: 'error', code: error.code, message: error.message, text: '', usage: noUsage, messages: [] };
   }
 }
 
-const emptyState: TurnState = { messages: [], calls: [], usage: noUsage, steps: 0, text: '', stepText: '' };
+/** The call with the answer as its result. What a tool got from outside is marked, whoever ran it. */
+function answered(call: CheckpointCall, result: string, { tools }: TurnOptions): CheckpointCall {
+  const tool = tools.find(({ name }) => name === call.name);
+  const origins = tool === undefined ? [] : originsOfTool(tool, call.input);
+  return { ...call, result, ...(origins.length > 0 && { origins }) };
+}
+
+const emptyState = (): TurnState => ({
+  messages: [],
+  calls: [],
+  usage: noUsage,
+  steps: 0,
+  text: '',
+  stepText: '',
+  origins: [],
+  grants: new Set(),
+});
 
 /** Sets the time limit and turns failures of the model into the last event. */
-async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<TurnEvent, void> {
+async function* guarded(
+  options: TurnOptions,
+  state: TurnState,
+  approval?: Approval,
+): AsyncGenerator<TurnEvent, void> {
   const deadline = new Deadline({ signal: options.signal, timeoutMs: options.limits.turnTimeoutMs });
   try {
     const { signal } = deadline;
     const offered = offerTools(options.tools);
-    yield* drive({ state, options, signal, offered, deps: toolDeps(options, signal) });
+    const deps = toolDeps(options, signal, state);
+    const turn = { state, options, signal, offered, deps, border: createBorder() };
+    if (approval !== undefined) yield* runApproved(turn, approval);
+    yield* drive(turn);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     yield failure(error, state, options, deadline);
@@ -88,8 +142,9 @@ async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<
 }
 
 function toolDeps(
-  { tools, limits, sessionId, principal, scope }: TurnOptions,
+  { tools, limits, sessionId, principal, scope, policy = defaultPolicy }: TurnOptions,
   signal: AbortSignal,
+  state: TurnState,
 ): ToolDeps {
   return {
     tools: new Map(tools.map((tool) => [tool.name, tool])),
@@ -99,7 +154,28 @@ function toolDeps(
     scope,
     signal,
     failures: new Map(),
+    policy,
+    origins: () => state.origins,
+    isKnownUrl: (url) => isKnownUrl(url, state.messages),
+    grants: state.grants,
   };
+}
+
+const defaultPolicy: TurnPolicy = { agent: '', decide: decideByDefault };
+
+/** Runs the call that a person has just allowed. */
+async function* runApproved({ state, deps }: Turn, approval: Approval): AsyncGenerator<TurnEvent> {
+  const open = openCall(state.calls);
+  if (open === undefined) return;
+  const { toolCallId, name, input } = open;
+  const [done = open] = yield* runCalls([{ toolCallId, name, input }], deps, approval);
+  state.calls = state.calls.map((call) => (call === open ? done : call));
+  if (approval !== 'task') return;
+  // The answer may be for others of the same step as well; those it is not for wait on.
+  for (const call of state.calls.filter(({ ask, result }) => ask !== undefined && result === undefined)) {
+    const [again = call] = yield* runCalls([call], deps);
+    state.calls = state.calls.map((each) => (each === call ? again : each));
+  }
 }
 
 async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
@@ -122,14 +198,16 @@ async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
 function settle(state: TurnState): void {
   if (state.calls.length === 0) return;
   const content = state.calls.map(
-    ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.' }) => ({
+    ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.', origins }) => ({
       type: 'tool-result' as const,
       toolCallId,
       toolName: name,
       output: { type: 'text' as const, value: result },
+      ...markOf(origins),
     }),
   );
   state.messages.push({ role: 'tool', content });
+  state.origins = joinOrigins(state.origins, ...state.calls.map(({ origins }) => origins));
   state.calls = [];
 }
 
@@ -183,23 +261,33 @@ async function* compactWhenDue({ state, options, signal }: Turn): AsyncGenerator
 }
 
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
-async function* think({ state, options, signal, offered }: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+async function* think(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+  const { state, options, signal, offered } = turn;
   state.stepText = '';
-  const { model, instructions, sessionId } = options;
-  const request = { model, instructions, sessionId, messages: state.messages, tools: offered, signal };
+  const { model, sessionId } = options;
+  const request = { model, sessionId, tools: offered, signal, ...promptOf(turn) };
   const step = yield* streamStep(request, (text) => speak(text, state));
   yield* record(step, state, options);
   return step;
 }
 
+/** What the model reads: text from outside stands in a fence, and the instructions say what that means. */
+function promptOf({ state: { messages, origins }, options: { instructions }, border }: Turn) {
+  if (origins.length === 0) return { messages, instructions };
+  const words = [instructions, fenceInstructions(border)].filter((text) => text !== '');
+  return { messages: fenceMessages(messages, border), instructions: words.join('\n\n') };
+}
+
 function* record(
   step: ModelStep,
   state: TurnState,
-  { model, cost, instructions }: TurnOptions,
+  { model, cost, instructions, policy, principal = anonymous }: TurnOptions,
 ): Generator<TurnEvent> {
   const models = [step.model, model.modelId].filter((name) => name !== undefined);
   const input: ModelMessage[] = [{ role: 'system', content: instructions }, ...state.messages];
+  const before = state.usage.costUsd ?? 0;
   state.usage = addUsage(state.usage, { models, reported: step.usage, input, output: step.messages }, cost);
+  policy?.pay?.(principal, policy.agent, (state.usage.costUsd ?? before) - before);
   state.messages.push(...step.messages);
   state.steps += 1;
   state.stepText = '';
@@ -215,15 +303,34 @@ function speak(text: string, state: TurnState): TextDelta {
   return { type: 'text-delta', text: spoken };
 }
 
-function end({ text, usage, messages }: TurnState, finishReason: FinishReason): TurnEvent {
-  return { type: 'end', finishReason, text, usage, messages };
+function end(state: TurnState, finishReason: FinishReason): TurnEvent {
+  const { text, usage, messages } = state;
+  return { type: 'end', finishReason, text, usage, messages, ...readBy(state) };
+}
+
+function readBy({ origins }: TurnState) {
+  return origins.length === 0 ? {} : { origins };
 }
 
 function pause(state: TurnState, open: CheckpointCall): TurnEvent {
-  const { messages, calls, usage, steps, text } = state;
-  const { toolCallId, name, input } = open;
-  const checkpoint = createCheckpoint({ messages, calls, usage, steps });
-  return { type: 'pause', toolCallId, name, input, question: questionOf(open), checkpoint, text, usage };
+  const { messages, calls, usage, steps, text, grants } = state;
+  const { toolCallId, name, input, ask } = open;
+  const allowed = grants.size === 0 ? {} : { grants: [...grants] };
+  const checkpoint = createCheckpoint({ messages, calls, usage, steps, ...allowed });
+  const question = questionOf(open);
+  const asked = ask === undefined ? {} : { ask };
+  return {
+    type: 'pause',
+    toolCallId,
+    name,
+    input,
+    question,
+    checkpoint,
+    text,
+    usage,
+    ...asked,
+    ...readBy(state),
+  };
 }
 
 /** The error as the last event, with whatever had been said and done. */
@@ -239,7 +346,7 @@ function failure(
   const { code, message } = deadline.isExpired ? outOfTime(limits.turnTimeoutMs) : error;
   const { retryAfterMs } = error;
   const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return { type: 'error', code, message, text, usage, messages, ...asked };
+  return { type: 'error', code, message, text, usage, messages, ...asked, ...readBy(state) };
 }
 
 function outOfTime(limitMs: number): Pick<ErrorEvent, 'code' | 'message'> {

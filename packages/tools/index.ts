@@ -1,4 +1,5 @@
 export {
+  type ApprovalScope,
   type ApprovalSubject,
   type ApprovedContext,
   type ApprovedResult,
@@ -7,6 +8,7 @@ export {
   approvalText,
   changedWords,
   notApproved,
+  readScope,
   readVerdict,
   runApproved,
   type Verdict,

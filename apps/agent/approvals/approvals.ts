@@ -1,6 +1,6 @@
 import { handedOn, isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
 import type { ToolContext } from '@trunkline/llm';
-import { parseCheckpoint } from '@trunkline/loop';
+import { type AskReason, parseCheckpoint } from '@trunkline/loop';
 import {
   type ApprovalSubject,
   type ApprovedContext,
@@ -17,6 +17,8 @@ export interface WaitingCall {
   toolCallId: string;
   name: string;
   input: unknown;
+  /** Set where policy asks for it. */
+  ask?: AskReason;
 }
 
 /** A request that waits for the operator. Its id is good for one answer. */
@@ -31,6 +33,12 @@ export interface Approvals {
   subject(call: WaitingCall): Promise<ApprovalSubject | undefined>;
   /** Does what was approved, unless it has changed since. */
   run(call: WaitingCall, subject: ApprovalSubject, context: ToolContext): Promise<ApprovedResult>;
+}
+
+/** What a person reads before a call that policy asks about. */
+export function policySubject({ name, input, ask }: WaitingCall & { ask: AskReason }): ApprovalSubject {
+  const text = JSON.stringify(input, null, 2) ?? '';
+  return { title: `May I use ${name}?`, noun: 'call', text, directory: '', reason: ask.why, files: [] };
 }
 
 export function approvalsOf(tools: readonly ApprovedTool[]): Approvals {
@@ -58,8 +66,7 @@ export function mayApprove({ kind, via }: Principal, { isOpen }: Pick<OperatorAc
 
 /** The principal for work that is done for them: an approver's own answers count, those of a model for them do not. */
 export function actingFor(principal: Principal, by?: string): Principal {
-  const { id, via } = principal;
-  const person: Principal = principal.kind === 'approver' ? { kind: 'person', id, via } : principal;
+  const person: Principal = principal.kind === 'approver' ? { ...principal, kind: 'person' } : principal;
   return by === undefined ? person : handedOn(person, by);
 }
 
@@ -76,7 +83,9 @@ export function approvalQuestion(
 ): string {
   const page = consoleUrl === undefined ? '' : ` in the console at ${consoleUrl}, or`;
   const where = `Only the operator can approve it:${page} with "trunkline approvals approve ${id}".`;
-  return [note, approvalText(subject), where].filter((words) => words !== '').join('\n');
+  // Policy can take an answer for more than once; a command is approved once.
+  const how = subject.noun === 'call' ? 'Answer yes, yes for this task, always, or no.' : '';
+  return [note, approvalText(subject), how, where].filter((words) => words !== '').join('\n');
 }
 
 /** The call of a stored turn that an answer goes to. */
@@ -97,7 +106,10 @@ export interface ApprovalView {
   shown: string;
   /** "3 lines, 120 characters". */
   size: string;
+  /** Empty where it has none. */
   directory: string;
+  /** Why it is asked. */
+  reason?: string;
   /** The scripts that it runs. */
   files: readonly { path: string; sha256: string }[];
   /** Why it is asked once more. */

@@ -81,6 +81,7 @@ async function* turn(
     limits: spending.limits,
     sessionId,
     principal,
+    policy: graph.policy,
     scope: scopeOf({ principal, sessionId, user: request.user ?? undefined }),
     signal,
     cost: graph.cost,

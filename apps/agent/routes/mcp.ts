@@ -1,7 +1,12 @@
 import type { AppEnv } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
-import { type McpServerState, type McpToolEvent, mountMcpEndpoint } from '@trunkline/mcp';
+import {
+  type McpEndpointOptions,
+  type McpServerState,
+  type McpToolEvent,
+  mountMcpEndpoint,
+} from '@trunkline/mcp';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { mcpServerSection } from '../setup/config-schema.ts';
@@ -19,6 +24,7 @@ export interface McpRoutes {
   isServing(): boolean;
   /** Those that wait for a person are left out. */
   tools(): readonly Tool[];
+  policy: McpEndpointOptions['policy'];
   /** Limit of a call, unless the tool has its own. */
   toolTimeoutMs(): number;
   /** Called with the events of each call, as with those of turns. */
@@ -51,6 +57,7 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
     },
     tools: () => withoutQuestions(routes.tools()),
     toolTimeoutMs: routes.toolTimeoutMs,
+    policy: routes.policy,
     // Only the operator gets here.
     scope: operatorScope,
     onToolEvent: (event) => routes.observe('mcp', event),

@@ -93,6 +93,7 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     delegates: () => toolset.delegates,
     plugins: () => toolset.pluginStates,
     tools: () => active.graph?.tools ?? [],
+    policy: context.policy.for(options.agentName),
     toolTimeoutMs: () => live.config.budget.tool_timeout_s * 1000,
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
     isServing: () => live.config.mcp.serve,

@@ -175,6 +175,7 @@ function peerDelegate(peers: Peers, name: 'research' | 'voice'): Delegate {
   return {
     name,
     description,
+    internal: true,
     ask(query, context) {
       const url = peers.find(name)?.url;
       if (url === undefined)

@@ -1,3 +1,4 @@
+import { joinOrigins } from '@trunkline/identity';
 import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
@@ -43,6 +44,7 @@ function memoryIngest(knowledge: KnowledgeStore): Tool {
         domain: domain.trim() || 'general',
         heading: heading?.trim(),
         scope: scopeOfCall(context),
+        origins: context.principal?.origins,
       });
       return `Stored chunk ${stored.id} in '${stored.domain}'.`;
     },
@@ -60,6 +62,7 @@ function memoryRecall(knowledge: KnowledgeStore): Tool {
     }),
     execute: async ({ query, k }, context) => {
       const chunks = await knowledge.recall(query, clamp(k, 1, maxRecalled), scopeOfCall(context));
+      context.addOrigins?.(knowledge.originsOf(chunks));
       return chunks.length === 0 ? 'No matches.' : chunks.map(chunkLine).join('\n');
     },
   });
@@ -77,6 +80,7 @@ function memoryList(knowledge: KnowledgeStore): Tool {
     execute: async ({ domain, limit }, context) => {
       const named = domain?.trim() || undefined;
       const chunks = knowledge.list(clamp(limit, 1, maxListed), named, scopeOfCall(context));
+      context.addOrigins?.(knowledge.originsOf(chunks));
       return chunks.length === 0 ? 'Nothing is stored.' : chunks.map(chunkLine).join('\n');
     },
   });
@@ -98,7 +102,7 @@ function memoryStats(knowledge: KnowledgeStore): Tool {
 
 /** A heading is stored once, so each entry is stored together with the earlier ones of the day. */
 export function createDailyLog(
-  knowledge: Pick<KnowledgeStore, 'ingest' | 'find'>,
+  knowledge: Pick<KnowledgeStore, 'ingest' | 'find' | 'originsOf'>,
   now: () => Date = () => new Date(),
 ): Tool {
   return defineTool({
@@ -110,9 +114,10 @@ export function createDailyLog(
       if (content.trim() === '') return 'Error: there is nothing to store.';
       const heading = now().toISOString().slice(0, 10);
       const scope = scopeOfCall(context);
-      const earlier = knowledge.find(dailyLogDomain, heading, scope)?.content;
-      const text = earlier === undefined ? content : `${earlier}\n${content}`;
-      const { id } = knowledge.ingest({ content: text, domain: dailyLogDomain, heading, scope });
+      const earlier = knowledge.find(dailyLogDomain, heading, scope);
+      const text = earlier === undefined ? content : `${earlier.content}\n${content}`;
+      const origins = joinOrigins(earlier && knowledge.originsOf([earlier]), context.principal?.origins);
+      const { id } = knowledge.ingest({ content: text, domain: dailyLogDomain, heading, scope, origins });
       return `Stored chunk ${id} in '${dailyLogDomain}'.`;
     },
   });

@@ -1,6 +1,7 @@
+import { joinOrigins } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
-import type { NotesStore } from '../stores/notes/notes-store.ts';
+import type { NotesStore, NotesTab } from '../stores/notes/notes-store.ts';
 import { defineToolModule } from './tool-module.ts';
 
 export const notesTools = defineToolModule({
@@ -34,14 +35,21 @@ function notesRead(notes: NotesStore): Tool {
     effects: ['reads'],
     description: 'Reads a tab of the notes, or every tab that is shared with you.',
     input: z.object({ tab: z.string().default('').describe('Name of the tab; empty for all of them.') }),
-    execute: async ({ tab }) => (tab.trim() === '' ? readAll(notes) : notes.read(tab) || '(empty)'),
+    execute: async ({ tab }, { addOrigins }) => {
+      const read = tab.trim() === '' ? readable(notes) : [notes.readTab(tab)];
+      addOrigins?.(joinOrigins(...read.map(({ metadata }) => metadata.origins)));
+      return tab.trim() === '' ? allText(read) : read[0]?.content || '(empty)';
+    },
   });
 }
 
-function readAll(notes: NotesStore): string {
-  const readable = notes.tabs().filter(({ permissions }) => permissions.agentRead);
-  if (readable.length === 0) return 'No tab is shared with you.';
-  return readable.map(({ name, content }) => `## ${name}\n${content || '(empty)'}`).join('\n\n');
+function readable(notes: NotesStore): NotesTab[] {
+  return notes.tabs().filter(({ permissions }) => permissions.agentRead);
+}
+
+function allText(tabs: readonly NotesTab[]): string {
+  if (tabs.length === 0) return 'No tab is shared with you.';
+  return tabs.map(({ name, content }) => `## ${name}\n${content || '(empty)'}`).join('\n\n');
 }
 
 function notesWrite(notes: NotesStore): Tool {
@@ -54,8 +62,8 @@ function notesWrite(notes: NotesStore): Tool {
       content: z.string(),
       mode: z.enum(['append', 'replace']).default('append'),
     }),
-    execute: async ({ tab, content, mode }) => {
-      const { name, metadata } = await notes.write(tab, content, mode);
+    execute: async ({ tab, content, mode }, { principal }) => {
+      const { name, metadata } = await notes.write(tab, content, mode, principal?.origins);
       const done = mode === 'append' ? 'Added to' : 'Replaced';
       return `${done} '${name}' (${metadata.wordCount} words, ${metadata.characterCount} characters).`;
     },

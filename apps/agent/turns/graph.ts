@@ -7,7 +7,7 @@ import {
   type TokenCounts,
   type Tool,
 } from '@trunkline/llm';
-import type { CompactionOptions, TurnLimits } from '@trunkline/loop';
+import type { CompactionOptions, TurnLimits, TurnPolicy } from '@trunkline/loop';
 import { z } from 'zod';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
@@ -32,6 +32,8 @@ export interface Graph {
   approvals: Approvals;
   subagents: readonly Subagent[];
   limits: TurnLimits;
+  /** Decides about tool calls; asks nobody. */
+  policy: TurnPolicy;
   /** Undefined where conversations are not compacted. */
   compaction(): CompactionOptions | undefined;
   cost(model: string, tokens: TokenCounts): number | undefined;
@@ -45,10 +47,11 @@ export interface GraphDeps {
   approvals: Approvals;
   /** Skills that can be read when they are needed. */
   skills: readonly SkillHead[];
+  policy: TurnPolicy;
 }
 
 export function compileGraph(deps: GraphDeps): Graph {
-  const { agentName, config, gateway, tools, approvals, skills } = deps;
+  const { agentName, config, gateway, tools, approvals, skills, policy } = deps;
   const isEnabled = ({ name }: Tool) => !config.tools.disabled.includes(name);
   const isDemo = gateway.describe().demo;
   return {
@@ -60,6 +63,7 @@ export function compileGraph(deps: GraphDeps): Graph {
     approvals,
     subagents: config.subagents,
     limits: limitsOf(config.budget),
+    policy,
     compaction: () => compactionOf(config.compaction, gateway),
     cost: (model, tokens) => (isDemo ? 0 : costOf(priceOf(model, config.model.prices), tokens)),
   };

@@ -58,8 +58,12 @@ export class SessionMemory {
   }
 
   /** Stores a session as it stands after a turn; writes the file in the background. */
-  keep(session: Omit<SessionRecord, 'summary' | 'timestamp'>): void {
-    const record = { ...session, summary: summaryOf(session), timestamp: new Date().toISOString() };
+  keep({
+    tainted = false,
+    ...session
+  }: Omit<SessionRecord, 'summary' | 'timestamp'> & { tainted?: boolean }): void {
+    const summary = summaryOf(session, tainted);
+    const record = { ...session, summary, timestamp: new Date().toISOString() };
     if (this.#options.write) this.#write(record);
     // No other conversation is ever shared of it.
     if (isOfOneConversation(record.scope)) return;
@@ -124,7 +128,13 @@ export class SessionMemory {
   }
 }
 
-function summaryOf({ messages, final_output }: Pick<SessionRecord, 'messages' | 'final_output'>): string {
+/** An answer that drew on outside text is left out: the instructions of later sessions would hold that text. */
+function summaryOf(
+  { messages, final_output }: Pick<SessionRecord, 'messages' | 'final_output'>,
+  tainted: boolean,
+): string {
   const asked = messages.find(({ role }) => role === 'user')?.content ?? '';
-  return `asked "${oneLine(asked, maxQuoteLength)}", answered "${oneLine(final_output, maxQuoteLength)}"`;
+  const question = oneLine(asked, maxQuoteLength);
+  if (tainted) return `asked "${question}", answered with text from outside`;
+  return `asked "${question}", answered "${oneLine(final_output, maxQuoteLength)}"`;
 }

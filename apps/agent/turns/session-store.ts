@@ -1,4 +1,4 @@
-import type { EndEvent, ErrorEvent } from '@trunkline/loop';
+import { type EndEvent, type ErrorEvent, markOf } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
 import { operatorScope } from './memory-scope.ts';
 
@@ -75,10 +75,10 @@ export class SessionStore {
 /** Other turns of the session ended while this one waited: only its question and its answer are added to theirs. */
 export function appended(
   { messages }: Session,
-  { text }: EndEvent | ErrorEvent,
+  { text, origins }: EndEvent | ErrorEvent,
   request: { text: string },
 ): Messages {
-  const answer = text === '' ? [] : [{ role: 'assistant' as const, content: text }];
+  const answer = text === '' ? [] : [{ role: 'assistant' as const, content: text, ...markOf(origins) }];
   return [...messages, { role: 'user', content: request.text }, ...answer];
 }
 

@@ -52,7 +52,7 @@ export function subagentTools(deps: SubagentDeps): RunningTool[] {
 export async function runSubagent(
   name: string,
   prompt: string,
-  { sessionId, signal, principal, scope }: Omit<ToolContext, 'toolCallId'>,
+  { sessionId, signal, principal, scope, addOrigins }: Omit<ToolContext, 'toolCallId'>,
   deps: SubagentDeps,
 ): Promise<string> {
   const { graph } = deps;
@@ -68,11 +68,13 @@ export async function runSubagent(
         sessionId: `${sessionId}/${name}`,
         principal,
         scope,
+        policy: graph.policy,
         signal,
         cost: graph.cost,
         messages: [{ role: 'user', content: prompt }],
       }),
       deps,
+      addOrigins,
     );
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -80,12 +82,17 @@ export async function runSubagent(
   }
 }
 
-async function finish(events: AsyncIterable<TurnEvent>, deps: SubagentDeps): Promise<string> {
+async function finish(
+  events: AsyncIterable<TurnEvent>,
+  deps: SubagentDeps,
+  addOrigins: ToolContext['addOrigins'],
+): Promise<string> {
   let result = 'Error: the helper ended without a result.';
   for await (const event of events) {
     deps.onEvent(event);
     if (event.type !== 'end' && event.type !== 'error') continue;
     deps.spending.addHelper(event.usage);
+    addOrigins?.(event.origins ?? []);
     result =
       event.type === 'error' ? `Error: ${event.message}` : event.text || 'Error: the helper said nothing.';
   }

@@ -12,12 +12,14 @@ import {
   type TurnEvent,
   type TurnOptions,
 } from '@trunkline/loop';
+import type { Policy } from '@trunkline/policy';
 import type { KeyedQueue } from '@trunkline/std';
-import { changedWords, notApproved, readVerdict } from '@trunkline/tools';
+import { changedWords, notApproved, readScope, readVerdict } from '@trunkline/tools';
 import {
   type Approvals,
   type ApprovalView,
   approvalQuestion,
+  policySubject,
   viewOf,
   type WaitingCall,
   waitingCall,
@@ -49,6 +51,7 @@ export interface TurnRunnerOptions {
   ownerOf(request: ScopeRequest): string;
   /** Where the console shows approvals that wait. */
   consoleUrl(): string | undefined;
+  policy: Pick<Policy, 'allowAlways'>;
 }
 
 export interface TurnRequest {
@@ -109,7 +112,7 @@ export class TurnRunner {
       throw new TurnRefusal('The question of this task is no longer stored. Send the task again.');
     }
     const { skill, principal, user } = parked;
-    const rest = { ...request, skill, principal, user };
+    const rest = { ...request, skill, principal, user, answeredBy: request.principal };
     yield* this.#exclusively(rest, (prepared) => {
       prepared.session.version = parked.sessionVersion;
       return this.#answered(parked, rest, prepared);
@@ -149,6 +152,7 @@ export class TurnRunner {
       limits: spending.limits,
       sessionId: request.sessionId,
       principal: request.principal,
+      policy: { ...graph.policy, ask: 'pause' as const },
       scope,
       signal: request.signal,
       cost: graph.cost,
@@ -190,7 +194,9 @@ export class TurnRunner {
 
   async #park(event: PauseEvent & { note?: string }, request: TurnRequest, prepared: Prepared) {
     const { taskId, skill, principal, user, signal } = request;
-    const subject = await prepared.approvals.subject(event);
+    const { ask } = event;
+    const subject =
+      ask === undefined ? await prepared.approvals.subject(event) : policySubject({ ...event, ask });
     if (signal.aborted) return event;
     const approval = subject === undefined ? undefined : { id: crypto.randomUUID(), subject };
     const { checkpoint, note } = event;
@@ -205,15 +211,17 @@ export class TurnRunner {
   /** The rest of a turn. A call that waited for an approval is carried out or refused first, and shows like any other. */
   async *#answered(
     { checkpoint, approval }: ParkedTurn,
-    { text, taskId }: TurnRequest,
+    request: TurnRequest & { answeredBy: Principal },
     { options, approvals }: Prepared,
   ): AsyncGenerator<NotedEvent, void> {
+    const { text, taskId } = request;
     const call = askedBy(checkpoint);
     if (call !== undefined && !options.tools.some(({ name }) => name === call.name)) {
       const answer = `Error: ${call.name} is no longer offered and was not run. The person had answered: ${text}`;
       return yield* resumeTurn({ ...options, checkpoint, answer });
     }
     if (call === undefined) return yield* resumeTurn({ ...options, checkpoint, answer: text });
+    if (call.ask !== undefined) return yield* this.#allowed(call, checkpoint, request, options);
     if (approval === undefined) {
       const isQuestion = (await approvals.subject(call)) === undefined;
       if (isQuestion) return yield* resumeTurn({ ...options, checkpoint, answer: text });
@@ -236,6 +244,32 @@ export class TurnRunner {
     else yield* resumeTurn({ ...options, checkpoint, answer: result });
   }
 
+  /** The rest of a turn whose call policy asked about. The loop runs it, as any other. */
+  async *#allowed(
+    { name, input, ask }: WaitingCall,
+    checkpoint: unknown,
+    { text, taskId, answeredBy }: TurnRequest & { answeredBy: Principal },
+    options: TurnOptions,
+  ): AsyncGenerator<NotedEvent, void> {
+    const { answer, scope } = readScope(text);
+    this.#options.checkpoints.take(taskId);
+    if (readVerdict(answer) !== 'yes')
+      return yield* resumeTurn({ ...options, checkpoint, answer: notApproved(text) });
+    const tool = options.tools.find((each) => each.name === name);
+    const { policy, principal } = options;
+    if (scope === 'always' && tool && ask && policy && principal) {
+      const { effects, subject } = tool;
+      const request = { principal, agent: policy.agent, tool: name, effects, origins: [] };
+      const reason = `approved by ${answeredBy.kind} ${answeredBy.id} on ${new Date().toISOString().slice(0, 10)}`;
+      await this.#options.policy.allowAlways(
+        { ...request, subject: subject?.(input) ?? {} },
+        { ...ask, decision: 'ask' },
+        reason,
+      );
+    }
+    yield* resumeTurn({ ...options, checkpoint, answer, approval: scope === 'once' ? 'once' : 'task' });
+  }
+
   #finish(event: EndEvent | ErrorEvent, request: TurnRequest, prepared: Prepared): void {
     const { session, options } = prepared;
     const { sessions, checkpoints } = this.#options;
@@ -250,7 +284,8 @@ export class TurnRunner {
     sessions.save(request.sessionId, { messages, version: version + 1, owner });
     // What the operator adds to a conversation of somebody else stays theirs.
     const scope = owner === prepared.owner ? options.scope : owner;
-    this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope });
+    const tainted = event.origins !== undefined;
+    this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope, tainted });
   }
 }
 

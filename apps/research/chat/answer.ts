@@ -1,5 +1,5 @@
 import type { ModelGateway } from '@trunkline/llm';
-import { resumeTurn, runTurn, type TurnEvent, type TurnOptions } from '@trunkline/loop';
+import { resumeTurn, runTurn, type TurnEvent, type TurnOptions, type TurnPolicy } from '@trunkline/loop';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { ChatRequest, ConversationStore } from './conversations.ts';
 import { createChatTools, TurnSources } from './tools.ts';
@@ -19,6 +19,7 @@ export interface ChatDeps {
   aggregator: SearchAggregator;
   conversations: ConversationStore;
   turnTimeoutMs: number;
+  policy?: TurnPolicy | undefined;
 }
 
 /** Tool-call steps of one turn; the answer comes after them. */
@@ -39,7 +40,7 @@ export interface ChatTurn {
 /** Starts a turn, or goes on with the one that waits for an answer under the id of the conversation. */
 export function startTurn(
   { messages, id, instructions = '' }: ChatRequest & { instructions?: string },
-  { gateway, aggregator, conversations, turnTimeoutMs }: ChatDeps,
+  { gateway, aggregator, conversations, turnTimeoutMs, policy }: ChatDeps,
   signal: AbortSignal,
 ): ChatTurn {
   const limited = limitToolSteps(gateway.languageModel(), TOOL_STEPS);
@@ -50,6 +51,7 @@ export function startTurn(
     tools: createChatTools({ aggregator, sources, isOver: limited.isOver }),
     limits: { steps: TOOL_STEPS + 1, toolTimeoutMs: 60_000, turnTimeoutMs },
     sessionId: id ?? 'chat',
+    policy,
     signal,
   };
   const waiting = id === undefined ? undefined : conversations.get(id)?.checkpoint;

@@ -1,7 +1,15 @@
 import { anonymous, handedOn } from '@trunkline/identity';
 import type { ModelGateway, Tool } from '@trunkline/llm';
-import { runTurn, type TurnEvent } from '@trunkline/loop';
-import { createDelegateTo, type Delegate, DelegateError } from '@trunkline/tools';
+import { runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
+import type { Policy } from '@trunkline/policy';
+import {
+  approvalText,
+  createDelegateTo,
+  type Delegate,
+  DelegateError,
+  readScope,
+  readVerdict,
+} from '@trunkline/tools';
 import type { TurnMemory } from '../conversations/conversation-store.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import {
@@ -12,7 +20,7 @@ import {
   type SkillResult,
 } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
-import { createAskHuman, type HumanInput } from '../human/human-input.ts';
+import { askLimitMs, createAskHuman, type HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
 
@@ -22,6 +30,7 @@ export interface AgentParts extends ToolParts {
   limiter: AgentLimiter;
   turnTimeoutMs: number;
   humanInput: HumanInput;
+  policy: Policy;
   memory: TurnMemory;
   builtIn: BuiltInSettings;
   /** Tools of MCP servers and plugins that this agent may use. */
@@ -66,6 +75,7 @@ async function runAgent(
     },
     sessionId: request.correlationId,
     principal: request.principal ?? anonymous,
+    policy: policyOf(agent, request, context, parts),
     signal: context.signal,
     messages: [...remembered(agent, request, parts), { role: 'user', content: request.content }],
   });
@@ -76,6 +86,42 @@ async function runAgent(
     return result;
   }
   throw new Error(`The turn of ${agent.name} ended without an end.`);
+}
+
+/** What policy asks about goes to the people who may approve, as any other approval of an agent. */
+function policyOf(
+  { name }: AgentDefinition,
+  { correlationId }: SkillRequest,
+  { tell }: SkillContext,
+  { humanInput, policy }: AgentParts,
+): TurnPolicy {
+  return {
+    ...policy.for(name),
+    async ask({ request, input, rule, why }, signal) {
+      const { tool } = request;
+      const text = JSON.stringify(input, null, 2) ?? '';
+      const subject = {
+        title: `May I use ${tool}?`,
+        noun: 'call',
+        text,
+        directory: '',
+        reason: why,
+        files: [],
+      };
+      const question = `${name}: ${approvalText(subject)}\nAnswer yes, yes for this task, always, or no.`;
+      tell({ type: 'input-start', question });
+      const answer = await humanInput.askApproval(correlationId, question, askLimitMs, signal);
+      tell({ type: 'input-end', answered: answer !== undefined });
+      if (answer === undefined)
+        return { refused: 'nobody has approved it yet. Say what is still open and end.' };
+      const { answer: said, scope } = readScope(answer);
+      if (readVerdict(said) !== 'yes')
+        return { refused: `the person did not approve it and said: ${answer}` };
+      if (scope === 'always')
+        await policy.allowAlways(request, { decision: 'ask', rule, why }, 'approved on the switchboard');
+      return scope === 'once' ? 'once' : 'task';
+    },
+  };
 }
 
 function remembered({ name }: AgentDefinition, { conversationId }: SkillRequest, { memory }: AgentParts) {
@@ -178,9 +224,19 @@ function delegatesOf(
     return {
       name,
       description,
-      ask: (query, { signal }) => {
+      internal: true,
+      ask: (query, { signal, principal = request.principal }) => {
         const wait = () =>
-          ask(limiter.limited(executor), skill.name, query, delegated(request, agent), { signal, tell });
+          ask(
+            limiter.limited(executor),
+            skill.name,
+            query,
+            delegated({ ...request, ...(principal && { principal }) }, agent),
+            {
+              signal,
+              tell,
+            },
+          );
         return slot === undefined ? wait() : slot.lend(wait, signal);
       },
     };

@@ -211,7 +211,6 @@ function runs({ subject, approve }: ApprovedTool): Tool {
   return defineTool({
     name: 'run_command',
     effects: ['executes'],
-    external: true,
     subject: ({ command }) => ({ command }),
     description: 'Runs a shell command in the directory of the file tools.',
     input,
@@ -235,7 +234,6 @@ function asksFirst(
   return defineTool({
     name: 'run_command',
     effects: ['executes'],
-    external: true,
     subject: ({ command }) => ({ command }),
     description:
       'Runs a shell command in the directory of the file tools, after the operator has approved it.',

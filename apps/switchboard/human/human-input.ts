@@ -2,7 +2,7 @@ import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus'
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
-import { readVerdict } from '@trunkline/tools';
+import { readScope, readVerdict } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Question } from '../api-types.ts';
@@ -151,7 +151,7 @@ export class HumanInput {
   refusalOf({ approval }: Question, answer: string, by: Principal): 'not-allowed' | 'unclear' | undefined {
     if (!approval) return undefined;
     if (!this.#rules.mayApprove(by)) return 'not-allowed';
-    return readVerdict(answer) === 'unclear' ? 'unclear' : undefined;
+    return readVerdict(readScope(answer).answer) === 'unclear' ? 'unclear' : undefined;
   }
 
   pending(): Question[] {

@@ -4,7 +4,7 @@ import { chatOptions } from './chat.ts';
 import { CommandError, defineCommand } from './command.ts';
 
 const LIMIT_MS = 15_000;
-const usage = 'trunkline approvals [approve ID | deny ID [REASON]]';
+const usage = 'trunkline approvals [approve ID [task | always] | deny ID [REASON]]';
 
 const approvalSchema = z.object({
   id: z.string(),
@@ -13,6 +13,7 @@ const approvalSchema = z.object({
   shown: z.string(),
   size: z.string(),
   directory: z.string(),
+  reason: z.string().optional(),
   files: z.array(z.object({ path: z.string(), sha256: z.string() })),
   asked_by: z.string(),
   asked_at: z.string(),
@@ -34,11 +35,13 @@ export const main = defineCommand({
     const [action = 'list', id = '', ...reason] = words;
     if (action === 'list') return await list(url, headers);
     if ((action === 'approve' || action === 'deny') && id !== '')
-      return await answer(url, headers, { id, approve: action === 'approve', note: reason.join(' ') });
+      return await answer(url, headers, { id, approve: action === 'approve', words: reason.join(' ') });
     console.error(`Usage: ${usage}`);
     return 2;
   },
 });
+
+const scopes = ['once', 'task', 'always'];
 
 async function list(url: string, headers: Record<string, string>): Promise<number> {
   const waiting = await load(url, headers);
@@ -51,13 +54,14 @@ async function list(url: string, headers: Record<string, string>): Promise<numbe
 interface Answer {
   id: string;
   approve: boolean;
-  note: string;
+  /** How far an approval goes, or why it is denied. */
+  words: string;
 }
 
 async function answer(
   url: string,
   headers: Record<string, string>,
-  { id, approve, note }: Answer,
+  { id, approve, words }: Answer,
 ): Promise<number> {
   const matching = (await load(url, headers)).filter((approval) => approval.id.startsWith(id));
   const [found] = matching;
@@ -65,7 +69,10 @@ async function answer(
     throw new CommandError(`Nothing waits under ${id}. Run "trunkline approvals" for what does.`);
   if (matching.length > 1)
     throw new CommandError(`${id} fits ${matching.length} approvals. Give more of it.`);
-  const body = JSON.stringify({ approve, ...(note !== '' && { note }) });
+  const scope = scopes.find((name) => name === words) ?? 'once';
+  const body = JSON.stringify(
+    approve ? { approve, scope } : { approve, ...(words !== '' && { note: words }) },
+  );
   await ask(`${url}/api/approvals/${found.id}`, { method: 'POST', headers, body });
   console.log(`${approve ? 'Approved' : 'Denied'}:\n${describe(found)}`);
   return 0;
@@ -95,12 +102,14 @@ async function ask(url: string, init: RequestInit & { headers: Record<string, st
 }
 
 /** The text of the agent is shown as it was made visible there, so that nothing in it moves the cursor. */
-function describe({ id, title, noun, shown, size, directory, files, asked_by, asked_at }: Approval): string {
+function describe(approval: Approval): string {
+  const { id, title, noun, shown, size, directory, reason, files, asked_by, asked_at } = approval;
   return [
     `${id}  asked by ${asked_by} at ${asked_at}`,
     `  ${title} The ${noun} (${size}):`,
     ...shown.split('\n').map((line) => `    ${line}`),
-    `  Directory: ${directory}`,
+    ...(reason === undefined ? [] : [`  Asked because ${reason}.`]),
+    ...(directory === '' ? [] : [`  Directory: ${directory}`]),
     ...files.map(({ path, sha256 }) => `  Runs ${path} (SHA-256 ${sha256.slice(0, 16)}…)`),
   ]
     .map(withoutControls)

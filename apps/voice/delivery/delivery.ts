@@ -1,3 +1,4 @@
+import type { Origin } from '@trunkline/identity';
 /** When a notification is spoken: at once, at the next pause, or when the user asks for it. */
 export type DeliveryPolicy = 'now' | 'next_silence' | 'when_asked';
 
@@ -6,6 +7,8 @@ export interface ToolOutcome {
   name: string;
   input: unknown;
   result: string;
+  /** Where the result came from, when from outside the operator's trust. */
+  origins?: readonly Origin[];
 }
 
 /** Something to tell a user that is no answer to what they just said. */

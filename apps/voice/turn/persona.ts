@@ -1,7 +1,7 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import { createModelGateway, type ModelGateway, type Tool } from '@trunkline/llm';
-import { type RunTurnOptions, runTurn, type TurnEvent } from '@trunkline/loop';
+import { type RunTurnOptions, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
 import type { SkillSelection } from '../skills/selection.ts';
 import { isVerbosity, type Skill, type Verbosity, verbosityInstructions } from '../skills/skill.ts';
 import type { Preferences, User } from '../users/user.ts';
@@ -21,6 +21,8 @@ export interface Persona {
   instructions: string;
   tools: readonly Tool[];
   model: Model;
+  /** Decides about its tool calls. Nobody who may allow one can be asked in a call. */
+  policy?: TurnPolicy | undefined;
 }
 
 export interface PersonaDeps {
@@ -30,6 +32,7 @@ export interface PersonaDeps {
   toolsFor(skill: Skill, user: User): readonly Tool[];
   /** The default. */
   verbosity: Verbosity;
+  policy?: TurnPolicy | undefined;
 }
 
 /** Later reloads and choices do not change a persona. */
@@ -45,6 +48,7 @@ export function snapshotPersona(user: User, principal: Principal, deps: PersonaD
     instructions: `${skill.systemPrompt}\n\n${verbosityInstructions(verbosity)}`,
     tools: deps.toolsFor(skill, user),
     model: deps.modelFor(skill),
+    policy: deps.policy,
   };
 }
 
@@ -62,10 +66,10 @@ interface PersonaTurn {
 
 /** One turn of a persona, written or spoken: the same model, instructions, tools and limits. */
 export function runPersona(
-  { model, instructions, tools, principal }: Persona,
+  { model, instructions, tools, principal, policy }: Persona,
   turn: PersonaTurn,
 ): AsyncGenerator<TurnEvent, void> {
-  return runTurn({ model, instructions, tools, limits, principal, ...turn });
+  return runTurn({ model, instructions, tools, limits, principal, policy, ...turn });
 }
 
 interface ModelsOptions {

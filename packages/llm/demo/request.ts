@@ -63,7 +63,14 @@ function offeredTools(options: LanguageModelV4CallOptions): Map<string, OfferedT
 function textOf(message: LanguageModelV4Message | undefined): string {
   if (message === undefined) return '';
   if (message.role === 'system') return tidy(message.content);
-  return tidy(message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'));
+  return tidy(
+    message.content.flatMap((part) => (part.type === 'text' ? [withoutFence(part.text)] : [])).join('\n'),
+  );
+}
+
+/** The loop puts text from outside into a fence. */
+function withoutFence(text: string): string {
+  return text.replace(/^<(outside-[0-9a-f]{24})[^>]*>\n([\s\S]*)\n<\/\1>$/, '$2');
 }
 
 /** Long runs of blanks mean nothing, and patterns would crawl over them. */
@@ -78,7 +85,7 @@ function outcomesOf(messages: LanguageModelV4Prompt): Outcome[][] {
       .flatMap((message) =>
         message.role === 'tool' ? message.content.filter((part) => part.type === 'tool-result') : [],
       )
-      .map((part) => [part.toolCallId, resultText(part.output)]),
+      .map((part) => [part.toolCallId, withoutFence(resultText(part.output))]),
   );
   return messages
     .flatMap((message) =>

@@ -13,7 +13,8 @@ import {
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Principal } from '@trunkline/identity';
-import { type Effect, isReadOnly, type ToolContext } from '@trunkline/llm';
+import { type CallSubject, type Effect, isReadOnly, type ToolContext } from '@trunkline/llm';
+import type { Decide, PolicyRequest } from '@trunkline/policy';
 import { errorMessage, untilAborted } from '@trunkline/std';
 import { z } from 'zod';
 
@@ -34,6 +35,7 @@ export interface ServedTool<Input = unknown> {
   description: string;
   input: z.ZodType<Input>;
   effects: readonly Effect[];
+  subject?(input: Input): CallSubject;
   /** Its output comes from outside the operator's trust, such as the web. */
   external?: boolean;
   timeoutMs?: number;
@@ -64,6 +66,8 @@ export interface McpEndpointOptions {
   /** Whose memories tools read and write. */
   scope?: string;
   onToolEvent?: (event: McpToolEvent) => void;
+  /** Decides about each call; nobody can be asked, so that what would have to be asked about is refused. */
+  policy?: { agent: string; decide: Decide; spend(request: PolicyRequest): string | undefined } | undefined;
 }
 
 interface Session {
@@ -235,6 +239,8 @@ async function run(
   const parsed = await tool.input.safeParseAsync(input);
   if (!parsed.success) return failure(`the arguments do not fit: ${z.prettifyError(parsed.error)}`);
   const { principal, left } = callerOf(extra.authInfo);
+  const refusal = refusalOf(tool, parsed.data, principal, options);
+  if (refusal !== undefined) return failure(refusal);
   const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
   const limit = AbortSignal.timeout(limitMs);
   const signal = AbortSignal.any([extra.signal, limit, ...(tool.survivesDisconnect ? [] : [left])]);
@@ -255,6 +261,22 @@ async function run(
     if (limit.aborted) return failure(`${tool.name} took longer than ${limitMs / 1000} s and was stopped.`);
     return failure(errorMessage(error));
   }
+}
+
+function refusalOf(
+  { name, effects, subject }: ServedTool,
+  input: unknown,
+  principal: Principal,
+  { policy }: McpEndpointOptions,
+): string | undefined {
+  if (policy === undefined) return undefined;
+  const { agent } = policy;
+  const origins = principal.origins ?? [];
+  const request = { principal, agent, tool: name, effects, subject: subject?.(input) ?? {}, origins };
+  const { decision, why } = policy.decide(request);
+  if (decision !== 'allow') return `${name} was not run, because policy does not allow it here: ${why}.`;
+  const spent = policy.spend(request);
+  return spent === undefined ? undefined : `${name} was not run: ${spent}.`;
 }
 
 async function sendProgress(

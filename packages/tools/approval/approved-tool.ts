@@ -28,7 +28,10 @@ export interface ApprovalSubject {
   /** What the text is: "command" or "task". */
   noun: string;
   text: string;
+  /** Empty where it has none. */
   directory: string;
+  /** Why it is asked, where that is not plain from the question. */
+  reason?: string;
   /** The scripts that it runs. */
   files: readonly ScriptFile[];
   /** Of everything in the directory, where no file in it may change before the work is done. */
@@ -71,7 +74,7 @@ export async function answerApproval(
   answer: string,
   context: ApprovedContext,
 ): Promise<string> {
-  const verdict = readVerdict(answer);
+  const verdict = readVerdict(readScope(answer).answer);
   if (verdict === 'no') return notApproved(answer);
   if (verdict === 'unclear') return `Error: it was not approved: "${answer}" is neither a yes nor a no.`;
   const outcome = await runApproved(tool, input, context);
@@ -93,7 +96,7 @@ export function changedWords(now: ApprovalSubject, approved: ApprovalSubject): s
 
 /** What somebody reads before they approve, whole and with nothing hidden. */
 export function approvalText(subject: ApprovalSubject): string {
-  const { title, noun, text, directory, files, directoryState } = subject;
+  const { title, noun, text, directory, reason, files, directoryState } = subject;
   const scripts = files.map(
     ({ path, sha256 }) => `Runs ${visibleLine(path)} (SHA-256 ${sha256.slice(0, 16)}…)`,
   );
@@ -101,12 +104,23 @@ export function approvalText(subject: ApprovalSubject): string {
     title,
     `The ${noun} (${textSize(text)}):`,
     visibleText(text),
-    `Directory: ${visibleLine(directory)}`,
+    ...(reason === undefined ? [] : [`Asked because ${visibleLine(reason)}.`]),
+    ...(directory === '' ? [] : [`Directory: ${visibleLine(directory)}`]),
     ...scripts,
     ...(directoryState === undefined
       ? []
       : ['It is asked again if a file in the directory changes before it runs.']),
   ].join('\n');
+}
+
+/** How far a yes goes: for this call, for calls like it in this task, or for all like it from now on. */
+export type ApprovalScope = 'once' | 'task' | 'always';
+
+/** Reads "yes, for this task" and "always" as a yes with its scope; any other answer is for once. */
+export function readScope(answer: string): { answer: string; scope: ApprovalScope } {
+  const found = /[\s,]*\b(?:(?:for|in) this (task)|(always)(?: for this pattern)?)[\s.!]*$/i.exec(answer);
+  if (found === null) return { answer, scope: 'once' };
+  return { answer: answer.slice(0, found.index).trim() || 'yes', scope: found[1] ? 'task' : 'always' };
 }
 
 export type Verdict = 'yes' | 'no' | 'unclear';

@@ -35,6 +35,7 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
     name,
     description,
     timeoutMs,
+    internal: options.peer !== undefined,
     async ask(query, { signal, sessionId, principal }) {
       const message = { text: query, ...skillOf(options), ...given(parked.get(sessionId)) };
       parked.delete(sessionId);

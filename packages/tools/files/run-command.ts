@@ -45,7 +45,6 @@ export function createRunCommand({
   const tool: Tool = defineTool({
     name: 'run_command',
     effects: ['executes'],
-    external: true,
     subject: ({ command }) => ({ command }),
     description: 'Runs a shell command in the workspace, after the operator has approved it.',
     input,

@@ -12,7 +12,7 @@ export function approvalOf(schema: unknown): ApprovalView | undefined {
 /** What the agent wants to run, whole and with nothing hidden, for the operator to approve or deny. */
 export function ApprovalCard({ approval }: { approval: ApprovalView }) {
   const titleId = useId();
-  const { title, noun, note, shown, size, directory, files, text } = approval;
+  const { title, noun, note, shown, size, directory, reason, files, text } = approval;
   return (
     <section
       aria-labelledby={titleId}
@@ -37,12 +37,13 @@ export function ApprovalCard({ approval }: { approval: ApprovalView }) {
         </pre>
       </figure>
       <dl className="flex flex-col gap-1 text-12">
-        <Fact name="Directory">{directory}</Fact>
+        {reason && <Fact name="Asked because">{reason}</Fact>}
+        {directory && <Fact name="Directory">{directory}</Fact>}
         {files.map(({ path, sha256 }) => (
           <Fact key={path} name="Runs">{`${path} (SHA-256 ${sha256.slice(0, 16)}…)`}</Fact>
         ))}
       </dl>
-      <Answer id={approval.id} />
+      <Answer id={approval.id} hasScope={noun === 'call'} />
     </section>
   );
 }
@@ -56,7 +57,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Answer({ id }: { id: string }) {
+function Answer({ id, hasScope }: { id: string; hasScope: boolean }) {
   const send = useSend();
   const [sending, setSending] = useState(false);
   const [note, setNote] = useState('');
@@ -71,9 +72,13 @@ function Answer({ id }: { id: string }) {
         <Button onClick={() => void ask()}>Sign in as operator</Button>
       </div>
     );
-  const answer = async (approve: boolean) => {
+  const answer = async (approve: boolean, scope = 'once') => {
     setSending(true);
-    const body = { approve, ...(!approve && note.trim() !== '' && { note: note.trim() }) };
+    const body = {
+      approve,
+      ...(approve && hasScope && { scope }),
+      ...(!approve && note.trim() !== '' && { note: note.trim() }),
+    };
     await send(`/api/approvals/${id}`, { body });
     setSending(false);
   };
@@ -89,6 +94,16 @@ function Answer({ id }: { id: string }) {
         <Button disabled={sending} onClick={() => void answer(false)}>
           Deny
         </Button>
+        {hasScope && (
+          <>
+            <Button disabled={sending} onClick={() => void answer(true, 'always')}>
+              Always allow
+            </Button>
+            <Button disabled={sending} onClick={() => void answer(true, 'task')}>
+              Approve for this task
+            </Button>
+          </>
+        )}
         <Button variant="primary" busy={sending} onClick={() => void answer(true)}>
           Approve once
         </Button>

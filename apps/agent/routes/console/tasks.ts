@@ -20,7 +20,11 @@ const approvalAnswer = z.object({
   approve: z.boolean(),
   /** The reason of a denial; passed on to the agent. */
   note: z.string().trim().max(2000).optional(),
+  /** How far the approval of a call goes; a command is approved once. */
+  scope: z.enum(['once', 'task', 'always']).default('once'),
 });
+
+const yes = { once: 'yes', task: 'yes, for this task', always: 'yes, always' };
 
 export type { Part, PushDelivery } from '@trunkline/a2a';
 
@@ -137,10 +141,10 @@ export function mountApprovals(app: Hono<AppEnv>, routes: ApprovalRoutes): void 
     guard,
     json: approvalAnswer,
   };
-  post('/api/approvals/:id', decision, ({ param: { id }, json: { approve, note }, principal }) => {
+  post('/api/approvals/:id', decision, ({ param: { id }, json: { approve, note, scope }, principal }) => {
     const taskId = waiting(routes).find(({ approval }) => approval.id === id)?.taskId;
     if (taskId === undefined) throw consoleErrors.approval_gone({ id });
-    const text = approve ? 'yes' : ['no', note].filter(Boolean).join(': ');
+    const text = approve ? yes[scope] : ['no', note].filter(Boolean).join(': ');
     engine.start(answerTo({ taskId }, text, principal));
     return { ok: true, id, approved: approve, task_id: taskId };
   });

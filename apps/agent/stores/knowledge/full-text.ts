@@ -61,6 +61,8 @@ export const knowledgeMigrations: readonly Migration[] = [
    DROP INDEX chunks_by_heading;
    CREATE UNIQUE INDEX chunks_by_heading ON chunks (scope, domain, heading) WHERE heading <> '';
    CREATE INDEX chunks_by_scope ON chunks (scope, updated_at, id);`,
+  // A JSON list: what the turn had read from outside that stored the chunk.
+  `ALTER TABLE chunks ADD COLUMN origins TEXT NOT NULL DEFAULT '';`,
 ];
 
 interface RankedList<Item> {

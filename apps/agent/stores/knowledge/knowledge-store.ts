@@ -1,3 +1,4 @@
+import { joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
 import { type Database, openDatabase } from '@trunkline/storage';
 import { operatorScope } from '../../turns/memory-scope.ts';
 import { type Embedder, EmbeddingQueue } from './embedder.ts';
@@ -24,6 +25,8 @@ export interface NewChunk {
   heading?: string | undefined;
   /** The operator's when left out. */
   scope?: string | undefined;
+  /** What it was drawn from beyond the operator's trust. */
+  origins?: readonly Origin[] | undefined;
 }
 
 /** Which chunks a page shows; all when nothing is named. */
@@ -145,6 +148,13 @@ export class KnowledgeStore {
     return this.#database.prepare<Chunk>(`SELECT ${columns} FROM chunks WHERE id = ?`).get(id);
   }
 
+  /** What these chunks were drawn from beyond the operator's trust. */
+  originsOf(chunks: readonly Pick<Chunk, 'id'>[]): readonly Origin[] {
+    const select = this.#database.prepare<{ origins: string }>('SELECT origins FROM chunks WHERE id = ?');
+    const stored = chunks.map(({ id }) => select.get(id)?.origins).filter((text) => text);
+    return joinOrigins(...stored.map((text) => parseOrigins(JSON.parse(text ?? '[]'))));
+  }
+
   /** Replaces the content of a chunk; undefined when there is no such chunk. */
   edit(id: number, content: string): Chunk | undefined {
     const edited = this.#database.transaction(() => {
@@ -187,12 +197,15 @@ export class KnowledgeStore {
     this.#database.close();
   }
 
-  #store({ content, domain, heading = '', scope = operatorScope }: NewChunk): Chunk {
+  #store({ content, domain, heading = '', scope = operatorScope, origins = [] }: NewChunk): Chunk {
     const updated_at = this.#now().toISOString();
     const chunk = { domain, heading, content, scope, updated_at };
     const known = heading === '' ? undefined : this.#byHeading(scope, domain, heading);
     const id = known === undefined ? this.#insert(chunk) : this.#change(known, content, updated_at);
     this.#index(id, heading, content);
+    this.#database
+      .prepare('UPDATE chunks SET origins = ? WHERE id = ?')
+      .run(origins.length === 0 ? '' : JSON.stringify(origins), id);
     return { id, ...chunk };
   }
 

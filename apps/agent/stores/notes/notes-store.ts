@@ -1,3 +1,4 @@
+import { joinOrigins, type Origin } from '@trunkline/identity';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { StoreError } from '../store-error.ts';
@@ -16,6 +17,8 @@ const tabSchema = z.object({
     characterCount: z.number(),
     /** Earlier contents, oldest first. */
     history: z.array(versionSchema),
+    /** What it was drawn from beyond the operator's trust. */
+    origins: z.array(z.object({ kind: z.string(), source: z.string() })).optional(),
   }),
 });
 
@@ -77,13 +80,22 @@ export class NotesStore {
 
   /** The content of a tab that is shared with the agent. */
   read(name: string): string {
+    return this.readTab(name).content;
+  }
+
+  readTab(name: string): NotesTab {
     const tab = this.#find(name);
     if (!tab.permissions.agentRead)
       throw new StoreError('not_shared', `the tab '${tab.name}' is not shared with the agent.`);
-    return tab.content;
+    return tab;
   }
 
-  async write(name: string, content: string, mode: 'append' | 'replace'): Promise<NotesTab> {
+  async write(
+    name: string,
+    content: string,
+    mode: 'append' | 'replace',
+    written: readonly Origin[] = [],
+  ): Promise<NotesTab> {
     const tab = this.#findWritable(name);
     const next = mode === 'replace' ? content : appended(tab.content, content);
     if (next.length > MAX_TAB_LENGTH)
@@ -93,7 +105,10 @@ export class NotesStore {
       );
     const version = { content: tab.content, at: tab.metadata.updatedAt };
     const history = [...tab.metadata.history, version].slice(-KEPT_VERSIONS);
-    return await this.#put(tab, next, history);
+    const origins = joinOrigins(mode === 'append' ? tab.metadata.origins : [], written);
+    const { origins: _before, ...metadata } = tab.metadata;
+    const marked = { ...metadata, ...(origins.length > 0 && { origins: [...origins] }) };
+    return await this.#put({ ...tab, metadata: marked }, next, history);
   }
 
   /** Goes back by that many versions; the ones after it are gone. */

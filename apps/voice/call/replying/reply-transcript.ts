@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { Origin } from '@trunkline/identity';
+import { markOf } from '@trunkline/loop';
 import type { ToolOutcome } from '../../delivery/delivery.ts';
 import type { ModelMessage } from '../../turn/persona.ts';
 import { stillRunning } from './tool-runs.ts';
@@ -15,6 +17,8 @@ interface TranscriptCall {
   result: string | undefined;
   /** It goes on when the reply is stopped. */
   goesOn: boolean;
+  /** Where the result came from, when from outside the operator's trust. */
+  origins?: readonly Origin[] | undefined;
 }
 
 const longestResult = 4000;
@@ -49,9 +53,9 @@ export class ReplyTranscript {
     if (call !== undefined) call.goesOn = true;
   }
 
-  addResult(toolCallId: string, result: string): void {
+  addResult(toolCallId: string, result: string, origins?: readonly Origin[]): void {
     const call = this.#calls.find((known) => known.toolCallId === toolCallId);
-    if (call !== undefined) call.result = result.slice(0, longestResult);
+    if (call !== undefined) Object.assign(call, { result: result.slice(0, longestResult), origins });
   }
 
   /** Whether a tool gave a result. */
@@ -93,11 +97,12 @@ function stepMessages({ calls }: Step, text: string): ModelMessage[] {
     toolName: name,
     input,
   }));
-  const results = calls.map(({ toolCallId, name, result, goesOn }) => ({
+  const results = calls.map(({ toolCallId, name, result, goesOn, origins }) => ({
     type: 'tool-result' as const,
     toolCallId,
     toolName: name,
     output: { type: 'text' as const, value: result ?? (goesOn ? stillRunning : stopped) },
+    ...markOf(origins),
   }));
   const spoken = text === '' ? [] : [{ type: 'text' as const, text }];
   return [
@@ -107,7 +112,7 @@ function stepMessages({ calls }: Step, text: string): ModelMessage[] {
 }
 
 /** A late result, as a call that was made just now. */
-export function outcomeMessages({ name, input, result }: ToolOutcome): ModelMessage[] {
-  const call = { toolCallId: `call_${randomUUID()}`, name, input, goesOn: false };
+export function outcomeMessages({ name, input, result, origins }: ToolOutcome): ModelMessage[] {
+  const call = { toolCallId: `call_${randomUUID()}`, name, input, goesOn: false, origins };
   return stepMessages({ text: '', calls: [{ ...call, result: result.slice(0, longestResult) }] }, '');
 }

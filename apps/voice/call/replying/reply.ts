@@ -201,7 +201,7 @@ export class Reply {
       case 'tool-end':
         this.#runningTools -= 1;
         this.#watch();
-        this.#transcript.addResult(event.toolCallId, event.result);
+        this.#transcript.addResult(event.toolCallId, event.result, event.origins);
         fillers.onToolEnded(event.toolCallId);
         send({
           type: 'llm-function-call-stopped',

@@ -121,7 +121,12 @@ export class ToolRuns {
         from: tool.answeredBy?.(input) ?? tool.name.replaceAll('_', ' '),
         text: failure.test(result) ? `Sorry, that did not work: ${result.replace(failure, '')}` : result,
         policy: 'next_silence',
-        outcome: { name: tool.name, input, result },
+        outcome: {
+          name: tool.name,
+          input,
+          result,
+          ...(tool.external && { origins: [{ kind: tool.name, source: '' }] }),
+        },
         withdrawn: collected.signal,
         heard: () => this.#runs.delete(run.key),
       });

@@ -1,0 +1,92 @@
+import type { Principal } from '@trunkline/identity';
+import { anyText, compilePrincipal } from './decide.ts';
+import type { Budget } from './schema.ts';
+
+const HOUR_MS = 3_600_000;
+const MAX_ACCOUNTS = 10_000;
+
+/** What somebody spends. */
+interface Expense {
+  calls: number;
+  messages: number;
+}
+
+type Spender = { principal: Principal; agent: string };
+
+interface Account {
+  since: number;
+  calls: number;
+  messages: number;
+  usd: number;
+}
+
+const kinds = ['calls', 'messages', 'usd'] as const;
+const names = { calls: 'tool calls', messages: 'messages', usd: 'dollars' };
+
+/** Counts by hour, for each budget, principal and agent. Starts anew with the process. */
+export class Budgets {
+  readonly #now: () => number;
+  readonly #accounts = new Map<string, Account>();
+  #budgets: readonly { budget: Budget; fits(spender: Spender): boolean }[] = [];
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  configure(budgets: readonly Budget[]): void {
+    this.#budgets = budgets.map((budget) => {
+      const isPrincipal = compilePrincipal(budget.principal ?? ['*']);
+      const isAgent = anyText(budget.agent ?? ['*']);
+      return { budget, fits: ({ principal, agent }) => isPrincipal(principal) && isAgent(agent) };
+    });
+  }
+
+  /** Books the expense; where a budget has no room for it, nothing is booked and the words say so. */
+  spend(spender: Spender, expense: Expense): string | undefined {
+    const found = this.#accountsOf(spender);
+    const expenses = { ...expense, usd: 0 };
+    for (const { budget, account, index } of found) {
+      const spent = kinds.find((kind) => isOver(kind, account[kind], expenses[kind], budget[kind]));
+      if (spent !== undefined)
+        return `budgets[${index}] of policy.yaml allows ${budget[spent]} ${names[spent]} an hour, and they are spent`;
+    }
+    for (const { account } of found) for (const kind of kinds) account[kind] += expenses[kind];
+    return undefined;
+  }
+
+  /** Books what a model cost. */
+  pay(spender: Spender, usd: number): void {
+    for (const { account } of this.#accountsOf(spender)) account.usd += usd;
+  }
+
+  #accountsOf(spender: Spender) {
+    return this.#budgets.flatMap(({ budget, fits }, index) =>
+      fits(spender) ? [{ budget, index, account: this.#account(index, spender) }] : [],
+    );
+  }
+
+  #account(index: number, { principal: { kind, id }, agent }: Spender): Account {
+    const key = JSON.stringify([index, kind, id, agent]);
+    const known = this.#accounts.get(key);
+    if (known !== undefined && this.#now() - known.since < HOUR_MS) return known;
+    const account = { since: this.#now(), calls: 0, messages: 0, usd: 0 };
+    this.#accounts.delete(key);
+    this.#accounts.set(key, account);
+    for (const oldest of this.#accounts.keys()) {
+      if (this.#accounts.size <= MAX_ACCOUNTS) break;
+      this.#accounts.delete(oldest);
+    }
+    return account;
+  }
+}
+
+/** Money is known only after it was spent, so that a budget of money is over once its limit is reached. */
+function isOver(
+  kind: (typeof kinds)[number],
+  spent: number,
+  more: number,
+  limit: number | undefined,
+): boolean {
+  if (limit === undefined) return false;
+  return kind === 'usd' ? spent >= limit : more > 0 && spent + more > limit;
+}

@@ -1,0 +1,152 @@
+import { describeOrigins, type Origin, type Principal } from '@trunkline/identity';
+import { effects as allEffects, type CallSubject, type Effect } from '@trunkline/llm';
+import { commandPattern, hostPattern, pathPattern, textPattern } from './patterns.ts';
+import type { PolicyConfig, Rule } from './schema.ts';
+
+/** A tool call before it runs. */
+export interface PolicyRequest {
+  principal: Principal;
+  /** The service, or the agent of the switchboard, that makes the call. */
+  agent: string;
+  tool: string;
+  effects: readonly Effect[];
+  subject: CallSubject;
+  /** What the turn has read from outside the operator's trust. */
+  origins: readonly Origin[];
+  /** Whether whoever asked named the host, or exactly this address stood in a text that was read. */
+  isKnownUrl?: (url: string) => boolean;
+}
+
+export interface PolicyDecision {
+  decision: 'allow' | 'ask' | 'deny';
+  /** Which rule decided: `rules[2]` of the file, or the name of a default. */
+  rule: string;
+  /** For the person who is asked and for the model. */
+  why: string;
+}
+
+export type Decide = (request: PolicyRequest) => PolicyDecision;
+
+type Fits = (request: PolicyRequest) => boolean;
+
+/** Compiles the rules once. The result keeps nothing between calls. */
+export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
+  const compiled = rules.map((rule, index) => ({
+    fits: compileRule(rule),
+    decision: decisionOf(rule, index),
+  }));
+  const isAllowedHost = anyOf(hosts.map(hostPattern));
+  const relaxed = new Set(Object.keys(agents).filter((name) => agents[name]?.taint === 'relaxed'));
+  return (request) => {
+    for (const { fits, decision } of compiled) if (fits(request)) return decision;
+    if (request.origins.length === 0) return untainted;
+    if (relaxed.has(request.agent)) return relaxedAgent;
+    return decideTainted(request, isAllowedHost);
+  };
+}
+
+/** What holds where nobody has written a file. */
+export const decideByDefault: Decide = compilePolicy({ rules: [], hosts: [], agents: {}, budgets: [] });
+
+const untainted: PolicyDecision = {
+  decision: 'allow',
+  rule: 'default: no outside text',
+  why: 'this turn has read no text from outside',
+};
+const relaxedAgent: PolicyDecision = {
+  decision: 'allow',
+  rule: 'agents: taint relaxed',
+  why: 'policy.yaml lets outside text use the tools of this agent',
+};
+const readsOnly: PolicyDecision = {
+  decision: 'allow',
+  rule: 'default: reads',
+  why: 'it only reads',
+};
+const staysInside: PolicyDecision = {
+  decision: 'allow',
+  rule: 'default: internal',
+  why: 'it stays within these services, which know what this turn has read',
+};
+
+/** The rules of a turn that has read text from outside: effects ask, and so does the network beyond known addresses. */
+function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => boolean): PolicyDecision {
+  const { subject, isKnownUrl, origins } = request;
+  const changes = effectsOf(request).filter((effect) => effect !== 'reads');
+  if (changes.length > 0) {
+    const handsOn = changes.every((effect) => effect === 'sends' || effect === 'spends');
+    if (handsOn && subject.internal) return staysInside;
+    return {
+      decision: 'ask',
+      rule: 'default: effects after outside text',
+      why: `it ${changes.join(', ')}, and this turn has read text from outside (${describeOrigins(origins)})`,
+    };
+  }
+  const { url, host } = subject;
+  if (url === undefined || isAllowedHost(host ?? '') || isKnownUrl?.(url)) return readsOnly;
+  return {
+    decision: 'ask',
+    rule: 'default: addresses after outside text',
+    why: `nobody named the host ${host}, the address stood in no text that was read, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
+  };
+}
+
+/** A tool that declares nothing may do anything. */
+function effectsOf({ effects }: PolicyRequest): readonly Effect[] {
+  return effects.length === 0 ? allEffects : effects;
+}
+
+function decisionOf({ decision, reason }: Rule, index: number): PolicyDecision {
+  const rule = `rules[${index}]`;
+  return { decision, rule, why: reason ?? `${rule} of policy.yaml says so` };
+}
+
+function compileRule({ principal, agent, tool, effects, arguments: subject, taint, decision }: Rule): Fits {
+  const conditions: Fits[] = [];
+  if (principal) {
+    const fits = compilePrincipal(principal);
+    conditions.push((request) => fits(request.principal));
+  }
+  if (agent) {
+    const fits = anyText(agent);
+    conditions.push((request) => fits(request.agent));
+  }
+  if (tool) {
+    const fits = anyText(tool);
+    conditions.push((request) => fits(request.tool));
+  }
+  if (effects) conditions.push((request) => effectsOf(request).some((effect) => effects.includes(effect)));
+  if (taint) conditions.push(({ origins }) => origins.length > 0 === (taint === 'tainted'));
+  if (subject) conditions.push(compileSubject(subject, decision === 'allow'));
+  return (request) => conditions.every((fits) => fits(request));
+}
+
+function compileSubject(given: NonNullable<Rule['arguments']>, allows: boolean): Fits {
+  const patterns = {
+    path: given.path?.map(pathPattern),
+    host: given.host?.map(hostPattern),
+    command: given.command?.map((pattern) => commandPattern(pattern, allows)),
+    recipient: given.recipient?.map((pattern) => (recipient: string) => textPattern(pattern).test(recipient)),
+  };
+  const conditions = (['path', 'host', 'command', 'recipient'] as const).flatMap((field): Fits[] => {
+    const list = patterns[field];
+    if (list === undefined) return [];
+    const fits = anyOf(list);
+    return [({ subject }) => subject[field] !== undefined && fits(subject[field])];
+  });
+  return (request) => conditions.every((fits) => fits(request));
+}
+
+/** By kind, or by kind and id. */
+export function compilePrincipal(patterns: readonly string[]): (principal: Principal) => boolean {
+  const fits = anyText(patterns);
+  return ({ kind, id }) => fits(kind) || fits(`${kind}:${id}`);
+}
+
+export function anyText(patterns: readonly string[]): (text: string) => boolean {
+  return anyOf(patterns.map(textPattern).map((pattern) => (text: string) => pattern.test(text)));
+}
+
+function anyOf(list: readonly ((text: string) => boolean)[]): (text: string) => boolean {
+  return (text) => list.some((fits) => fits(text));
+}

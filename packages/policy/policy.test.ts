@@ -1,0 +1,207 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Principal } from '@trunkline/identity';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Policy, type PolicyRequest } from './index.ts';
+
+let home = temporaryDirectory();
+let time = 0;
+const logged: [level: string, fields: object, message: string][] = [];
+const logger = {
+  info: (fields: object, message: string) => void logged.push(['info', fields, message]),
+  error: (fields: object, message: string) => void logged.push(['error', fields, message]),
+} as never;
+const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+const page = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
+
+beforeEach(() => {
+  home = temporaryDirectory();
+  time = 0;
+  logged.length = 0;
+});
+afterEach(() => home.remove());
+
+const file = () => join(home.path, 'policy.yaml');
+function open(text?: string): Policy {
+  if (text !== undefined) writeFileSync(file(), text);
+  return new Policy({ home: home.path, logger, now: () => time });
+}
+/** Writes the file, and lets the time pass after which it is looked at. */
+function change(text: string): void {
+  writeFileSync(file(), text);
+  time += 1000;
+}
+function call(tool: string, more: Partial<PolicyRequest> = {}): PolicyRequest {
+  return { principal: operator, agent: 'ada', tool, effects: ['writes'], subject: {}, origins: [], ...more };
+}
+const decided = (policy: Policy, request: PolicyRequest) => policy.decide(request).decision;
+
+describe('without a file', () => {
+  const fetching = (url: string) => ({
+    effects: ['reads'] as const,
+    subject: { url, host: new URL(url).hostname },
+  });
+  it.each<[string, PolicyRequest, string]>([
+    ['a write', call('write_file'), 'allow'],
+    ['a write after outside text', call('write_file', { origins: page }), 'ask'],
+    ['a tool that declares nothing', call('odd', { effects: [], origins: page }), 'ask'],
+    ['a read after outside text', call('read_file', { effects: ['reads'], origins: page }), 'allow'],
+    ['an address before outside text', call('fetch_url', fetching('https://a.example/?d=1')), 'allow'],
+    [
+      'an unknown address',
+      call('fetch_url', { ...fetching('https://a.example/?d=1'), origins: page }),
+      'ask',
+    ],
+    [
+      'a known address',
+      call('fetch_url', { ...fetching('https://a.example/'), origins: page, isKnownUrl: () => true }),
+      'allow',
+    ],
+    [
+      'a delegation within our services',
+      call('delegate_to', {
+        effects: ['sends'],
+        subject: { recipient: 'research', internal: true },
+        origins: page,
+      }),
+      'allow',
+    ],
+    [
+      'a delegation to others',
+      call('delegate_to', { effects: ['sends'], subject: { recipient: 'bob' }, origins: page }),
+      'ask',
+    ],
+  ])('%s', (_, request, decision) => {
+    expect(decided(open(), request)).toBe(decision);
+  });
+});
+
+describe('a rule', () => {
+  it.each<[string, PolicyRequest, boolean]>([
+    ['tool: write_*', call('write_file'), true],
+    ['tool: write_*', call('edit_file'), false],
+    ['principal: operator', call('x'), true],
+    [
+      "principal: 'person:voice:*'",
+      call('x', { principal: { kind: 'person', id: 'voice:ava', via: [] } }),
+      true,
+    ],
+    ["principal: 'person:voice:*'", call('x'), false],
+    ['agent: [bob, ada]', call('x'), true],
+    ['effects: [sends, writes]', call('x'), true],
+    ['effects: [sends]', call('x'), false],
+    ['taint: tainted', call('x'), false],
+    ['taint: tainted', call('x', { origins: page }), true],
+    ['taint: clean', call('x', { origins: page }), false],
+    ["arguments: { path: 'reports/**' }", call('x', { subject: { path: './reports/a/b.md' } }), true],
+    ["arguments: { path: 'reports/*' }", call('x', { subject: { path: 'reports/a/b.md' } }), false],
+    ["arguments: { path: 'reports/**' }", call('x', { subject: { path: 'reports/../keys' } }), false],
+    ["arguments: { path: '**' }", call('x', { subject: { path: '../keys' } }), false],
+    ["arguments: { path: '**' }", call('x'), false],
+    ["arguments: { host: '*.example.com' }", call('x', { subject: { host: 'A.Example.com.' } }), true],
+    ["arguments: { host: '*.example.com' }", call('x', { subject: { host: 'evil-example.com' } }), false],
+    ["arguments: { command: 'git *' }", call('x', { subject: { command: 'git log -1' } }), true],
+    ["arguments: { command: 'git *' }", call('x', { subject: { command: 'git log; rm -rf .' } }), false],
+    ["arguments: { command: 'git *' }", call('x', { subject: { command: 'git log $(id)' } }), false],
+    ["arguments: { recipient: '#team*' }", call('x', { subject: { recipient: '#team-a' } }), true],
+  ])('%s', (condition, request, fits) => {
+    const policy = open(`rules: [{ ${condition}, decision: allow }, { tool: '*', decision: deny }]`);
+    expect(decided(policy, request)).toBe(fits ? 'allow' : 'deny');
+  });
+
+  it('that forbids a command sees all of it', () => {
+    const policy = open("rules: [{ arguments: { command: '*curl*' }, decision: deny, reason: no network }]");
+    const request = call('run_command', { subject: { command: 'true; curl x | sh' } });
+    expect(policy.decide(request)).toEqual({ decision: 'deny', rule: 'rules[0]', why: 'no network' });
+  });
+
+  it('comes first: the others after it do not count', () => {
+    const policy = open('rules: [{ tool: a, decision: ask }, { effects: [writes], decision: deny }]');
+    expect([decided(policy, call('a')), decided(policy, call('b'))]).toEqual(['ask', 'deny']);
+  });
+});
+
+it('lets hosts be read and agents be relaxed', () => {
+  const policy = open("hosts: ['*.example.org']\nagents: { rex: { taint: relaxed } }");
+  const subject = { url: 'https://a.example.org/?d=1', host: 'a.example.org' };
+  expect(decided(policy, call('fetch_url', { effects: ['reads'], subject, origins: page }))).toBe('allow');
+  expect(decided(policy, call('write_file', { agent: 'rex', origins: page }))).toBe('allow');
+  expect(decided(policy, call('write_file', { origins: page }))).toBe('ask');
+});
+
+describe('a file', () => {
+  it('counts as soon as it changes', () => {
+    const policy = open('');
+    expect(decided(policy, call('a'))).toBe('allow');
+    change('rules: [{ tool: a, decision: deny }]');
+    expect(decided(policy, call('a'))).toBe('deny');
+  });
+
+  it('that breaks leaves the last good one, and says so with its line', () => {
+    const policy = open('rules: [{ tool: a, decision: deny }]');
+    change('rules:\n  - tool: a\n    decision: perhaps');
+    expect(decided(policy, call('a'))).toBe('deny');
+    expect(decided(policy, call('b'))).toBe('allow');
+    expect(policy.problem).toMatch(/policy\.yaml:3/);
+    expect(logged).toEqual([
+      ['error', expect.objectContaining({ file: file() }), 'failed to read policy file'],
+    ]);
+  });
+
+  it('that is broken at the start refuses effects until it is mended', () => {
+    const policy = open('rules: [{ decision: allow }]');
+    expect(policy.problem).toMatch(/a rule needs a condition/);
+    expect(policy.decide(call('a'))).toMatchObject({
+      decision: 'deny',
+      why: expect.stringContaining('Mend'),
+    });
+    expect(decided(policy, call('a', { effects: ['reads'] }))).toBe('allow');
+    change('');
+    expect(decided(policy, call('a'))).toBe('allow');
+  });
+});
+
+describe('always', () => {
+  const request = call('chat_send', { effects: ['sends'], subject: { recipient: '42' }, origins: page });
+
+  it('writes a rule for this pattern alone, in front of the rule that asked', async () => {
+    const text = '# mine\nrules:\n  - effects: [sends] # ask\n    decision: ask\n';
+    const policy = open(text);
+    await policy.allowAlways(request, policy.decide(request), 'approved by operator');
+    expect(policy.decide(request)).toMatchObject({ decision: 'allow', why: 'approved by operator' });
+    expect(decided(policy, { ...request, subject: { recipient: '43' } })).toBe('ask');
+    expect(decided(policy, { ...request, principal: { ...operator, id: 'other' } })).toBe('ask');
+    expect(readFileSync(file(), 'utf8')).toMatch(/^# mine\n[\s\S]*# ask/);
+  });
+
+  it('begins a file that only its owner can read', async () => {
+    const policy = open();
+    await policy.allowAlways(request, policy.decide(request), 'approved');
+    expect(decided(policy, request)).toBe('allow');
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+  });
+
+  it('loses no rule of several at once, and writes none for a subject with a star', async () => {
+    const policy = open('rules: []');
+    const requests = ['1', '2', '3'].map((recipient) => ({ ...request, subject: { recipient } }));
+    await Promise.all(requests.map((each) => policy.allowAlways(each, policy.decide(each), 'approved')));
+    expect(requests.map((each) => decided(policy, each))).toEqual(['allow', 'allow', 'allow']);
+    const star = { ...request, subject: { recipient: '*' } };
+    await expect(policy.allowAlways(star, policy.decide(star), '')).rejects.toThrow(/Approve it once/);
+  });
+});
+
+it('keeps budgets by the hour, principal and agent', () => {
+  const policy = open('budgets: [{ principal: operator, agent: ada, calls: 3, messages: 1 }, { usd: 0.5 }]');
+  const sends = call('chat_send', { effects: ['sends'] });
+  expect([policy.spend(sends), policy.spend(call('a'))]).toEqual([undefined, undefined]);
+  expect(policy.spend(sends)).toMatch(/budgets\[0\] of policy.yaml allows 1 messages an hour/);
+  expect(policy.spend(call('a', { agent: 'bob' }))).toBeUndefined();
+  expect(policy.spend(call('a'))).toBeUndefined();
+  expect(policy.spend(call('a'))).toMatch(/3 tool calls/);
+  time += 3_600_000;
+  expect(policy.spend(sends)).toBeUndefined();
+  policy.pay(operator, 'ada', 0.6);
+  expect(policy.spend(call('a'))).toMatch(/0.5 dollars/);
+});
