@@ -1,3 +1,4 @@
 export { start } from './app.ts';
 export { main } from './main.ts';
 export { type AgentOptions, agentOptions } from './options.ts';
+export { declaredTools } from './tools/declared-tools.ts';

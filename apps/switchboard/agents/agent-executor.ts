@@ -1,6 +1,6 @@
 import { anonymous, handedOn } from '@trunkline/identity';
-import type { ModelGateway, Tool } from '@trunkline/llm';
-import { runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
+import type { ModelGateway, Tool, ToolContext } from '@trunkline/llm';
+import { markOf, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import {
   approvalText,
@@ -126,9 +126,9 @@ function policyOf(
 
 function remembered({ name }: AgentDefinition, { conversationId }: SkillRequest, { memory }: AgentParts) {
   if (conversationId === undefined) return [];
-  return memory.recall(conversationId, name).flatMap(({ said, answered }) => [
+  return memory.recall(conversationId, name).flatMap(({ said, answered, origins }) => [
     { role: 'user' as const, content: said },
-    { role: 'assistant' as const, content: answered },
+    { role: 'assistant' as const, content: answered, ...markOf(origins) },
   ]);
 }
 
@@ -139,7 +139,14 @@ function remember(
   { memory }: AgentParts,
 ): void {
   if (conversationId === undefined || result.error !== undefined) return;
-  memory.note({ conversationId, agent, requestId, said: content, answered: result.content });
+  memory.note({
+    conversationId,
+    agent,
+    requestId,
+    said: content,
+    answered: result.content,
+    origins: result.origins,
+  });
 }
 
 /** Reports progress; returns the result when the turn has ended. */
@@ -157,7 +164,12 @@ function follow(event: TurnEvent, { tell }: SkillContext): SkillResult | undefin
       return undefined;
     }
     case 'end':
-      return { content: event.text, taskState: 'completed', usage: usageOf(event) };
+      return {
+        content: event.text,
+        taskState: 'completed',
+        usage: usageOf(event),
+        ...(event.origins && { origins: event.origins }),
+      };
     case 'error': {
       const { text: content, message: error, code } = event;
       const unavailable = !ownFaults.has(code);
@@ -225,17 +237,15 @@ function delegatesOf(
       name,
       description,
       internal: true,
-      ask: (query, { signal, principal = request.principal }) => {
+      reportsOrigins: true,
+      ask: (query, { signal, principal = request.principal, addOrigins }) => {
         const wait = () =>
           ask(
             limiter.limited(executor),
             skill.name,
             query,
             delegated({ ...request, ...(principal && { principal }) }, agent),
-            {
-              signal,
-              tell,
-            },
+            { signal, tell, addOrigins },
           );
         return slot === undefined ? wait() : slot.lend(wait, signal);
       },
@@ -256,10 +266,13 @@ async function ask(
   skill: string,
   content: string,
   asked: Omit<SkillRequest, 'skill' | 'content'>,
-  context: SkillContext,
+  { addOrigins, ...context }: SkillContext & Pick<ToolContext, 'addOrigins'>,
 ): Promise<string> {
   const request = { ...asked, skill, content };
   const result = await runToEnd(executor, request, context);
+  // An agent of this process says what it has read; what others say comes from outside.
+  const origins = [{ kind: 'delegate_to', source: executor.agent }];
+  addOrigins?.(executor.type === 'in-process' ? (result.origins ?? []) : origins);
   if (result.error !== undefined)
     throw new DelegateError('delegate_failed', `${executor.agent}: ${result.error}`);
   return result.content;

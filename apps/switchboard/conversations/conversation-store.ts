@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Message, Subscription } from '@trunkline/bus';
+import { type Origin, parseOrigins } from '@trunkline/identity';
 import { Store } from '../core/store.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
@@ -17,6 +18,8 @@ export interface Turn {
   said: string;
   answered: string;
   at: number;
+  /** What it has read from outside the operator's trust. */
+  origins?: readonly Origin[] | undefined;
 }
 
 export interface TurnQuery {
@@ -42,6 +45,8 @@ const migrations = [
    CREATE TABLE places (
      conversationId TEXT NOT NULL, agent TEXT NOT NULL, contextId TEXT, taskId TEXT, at INTEGER NOT NULL,
      PRIMARY KEY (conversationId, agent)) STRICT;`,
+  // A JSON list.
+  'ALTER TABLE turns ADD COLUMN origins TEXT;',
 ];
 
 /** Conversations and their turns; deleted a week after the last message. */
@@ -71,20 +76,27 @@ export class ConversationStore extends Store {
   }
 
   /** A redelivered request is one turn. */
-  addTurn({ conversationId, agent, requestId, said, answered }: Omit<Turn, 'at'>): void {
+  addTurn({ conversationId, agent, requestId, said, answered, origins }: Omit<Turn, 'at'>): void {
+    const read = origins === undefined ? null : JSON.stringify(origins);
     this.write(
-      'INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at) VALUES (?, ?, ?, ?, ?, ?)',
-      [conversationId, agent, requestId, said, answered, this.now()],
+      `INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at, origins)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      [conversationId, agent, requestId, said, answered, this.now(), read],
     );
   }
 
   /** The newest turns, in the order in which they were said. */
   turns({ conversationId, agent, limit }: TurnQuery): Turn[] {
-    return this.all<Turn>(
+    return this.all<Omit<Turn, 'origins'> & { origins: string | null }>(
       `SELECT * FROM turns WHERE (?1 IS NULL OR conversationId = ?1) AND (?2 IS NULL OR agent = ?2)
          ORDER BY rowid DESC LIMIT ?3`,
       [conversationId ?? null, agent ?? null, limit],
-    ).reverse();
+    )
+      .map(({ origins, ...turn }) => ({
+        ...turn,
+        ...(origins !== null && { origins: parseOrigins(JSON.parse(origins)) }),
+      }))
+      .reverse();
   }
 
   recall(conversationId: string, agent: string): RemotePlace {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Delivery } from '@trunkline/bus';
-import type { Principal } from '@trunkline/identity';
+import type { Origin, Principal } from '@trunkline/identity';
 import type { Slot } from '@trunkline/std';
 
 /** Poll interval for remote tasks. */
@@ -42,6 +42,8 @@ export interface SkillResult {
   taskId?: string;
   contextId?: string;
   usage?: SkillUsage;
+  /** What the work has read from outside the operator's trust. */
+  origins?: readonly Origin[];
   /** The chained agent's answer. */
   chained?: boolean;
   /** The executor itself failed, as opposed to the work. */

@@ -55,7 +55,7 @@ it('gives the tools of a server to the agents that it is granted to, and to no o
   };
   model.enqueue({ toolCalls: [{ name: 'sums_add', arguments: { a: 4, b: 5 } }] }, 'nine');
   expect(await toolsOf('count', 'g1')).toEqual(expect.arrayContaining(['sums_add', 'base_add']));
-  expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('"9"');
+  expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('\\n9\\n');
   const other = await toolsOf('look', 'g2');
   expect(other).toContain('base_add');
   expect(other).not.toContain('sums_add');

@@ -84,7 +84,7 @@ describe('what is said and written', () => {
       .chats()
       .at(-1)
       ?.messages.findLast(({ role }) => role === 'tool')?.content;
-    expect(answer).toMatch(/^\[document menu, .*\] Soup is served at noon\.$/);
+    expect(answer).toMatch(/^\[document menu, .*\] Soup is served at noon\.$/m);
     const { body } = await board.call('/api/vectors/search?q=crane%20lifts%20tons&limit=4');
     const found = body.data.find(({ text: passage }: Json) => passage.includes('nine tons'));
     expect(found).toMatchObject({ origin: 'document Harbour', score: expect.any(Number) });

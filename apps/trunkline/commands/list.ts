@@ -38,6 +38,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Show what waits for your approval; approve ID or deny ID.',
     load: () => import('./approvals.ts'),
   },
+  policy: {
+    summary: 'Show the policy for tools, or explain what would happen to a call.',
+    load: () => import('./policy.ts'),
+  },
   send: {
     summary: 'Send a message through the switchboard, or many line by line, and print the answers.',
     load: () => import('./send.ts'),

@@ -146,10 +146,11 @@ export function rawGet(url: string, path: string, headers: Record<string, string
   });
 }
 
-/** A model that calls the tool it finds named in the message, and repeats what the tool said. */
+/** A model that calls the tool it finds named in the message, and repeats what the tool said, without the fence. */
 export function obey({ messages }: ChatRequestBody) {
   const last = messages.at(-1);
-  if (last?.role === 'tool') return `The tool said: ${String(last.content)}`;
+  if (last?.role === 'tool')
+    return `The tool said: ${String(last.content).replace(/^<(outside-\w+)[^>]*>\n([\s\S]*)\n<\/\1>$/, '$2')}`;
   const order = /CALL(\{.*\})/s.exec(JSON.stringify(last?.content).replaceAll('\\"', '"'))?.[1];
   return order === undefined
     ? 'Nothing.'

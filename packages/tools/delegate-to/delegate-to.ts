@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { CodedError } from '@trunkline/std';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
@@ -16,14 +16,14 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
   return defineTool({
     name: 'delegate_to',
     effects: ['sends'],
-    external: true,
+    external: !delegates.every(({ reportsOrigins }) => reportsOrigins),
     subject: ({ target }) => ({ recipient: target, ...(byName.get(target)?.internal && { internal: true }) }),
     description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
     input: inputFor([...byName.keys()]),
     timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
     callKey: ({ target, query }) => JSON.stringify([target, questionKey(query)]),
     answeredBy: ({ target }) => target,
-    async execute({ target, query }, { signal, sessionId, principal }) {
+    async execute({ target, query }, { signal, sessionId, principal, addOrigins }) {
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
@@ -32,6 +32,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
         signal,
         sessionId,
         principal,
+        addOrigins,
         timeoutMs: delegate.timeoutMs ?? timeoutMs,
       });
     },
@@ -57,24 +58,20 @@ function line({ name, description }: Delegate): string {
   return `- ${name}: ${description}`;
 }
 
-interface Asking {
-  signal: AbortSignal;
-  sessionId: string;
-  principal: Principal | undefined;
+interface Asking extends DelegateContext {
   timeoutMs: number;
 }
 
 async function ask(
   delegate: Delegate,
   query: string,
-  { signal, sessionId, principal, timeoutMs }: Asking,
+  { signal, timeoutMs, ...context }: Asking,
 ): Promise<string> {
   const deadline = AbortSignal.timeout(timeoutMs);
   try {
     const answer = await delegate.ask(query, {
+      ...context,
       signal: AbortSignal.any([signal, deadline]),
-      sessionId,
-      principal,
     });
     return answer.trim() === '' ? `Error: ${delegate.name} gave an empty answer.` : answer;
   } catch (error) {
@@ -95,6 +92,8 @@ export interface Delegate {
   timeoutMs?: number | undefined;
   /** One of our own: it is told what the asking turn has read, and decides for itself. */
   internal?: boolean;
+  /** Says itself where its answers came from; the answers of all others come from outside. */
+  reportsOrigins?: boolean;
   /** The answer to a query; a `DelegateError` when there is none. */
   ask(query: string, context: DelegateContext): Promise<string>;
 }
@@ -105,6 +104,7 @@ export interface DelegateContext {
   sessionId: string;
   /** On whose behalf the query is asked. */
   principal?: Principal | undefined;
+  addOrigins?: ToolContext['addOrigins'];
 }
 
 export type DelegateErrorCode =
