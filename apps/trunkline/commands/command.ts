@@ -32,7 +32,7 @@ export function defineCommand<Table extends OptionTable>(command: CommandDefinit
   };
 }
 
-function separateFlags(argv: readonly string[]): { flags: string[]; words: string[] } {
+export function separateFlags(argv: readonly string[]): { flags: string[]; words: string[] } {
   const [flags, words]: [string[], string[]] = [[], []];
   for (let at = 0; at < argv.length; at += 1) {
     const token = argv[at] ?? '';

@@ -3,7 +3,8 @@ import { ConfigError, type Environment, readOptions } from '@trunkline/config';
 import type { Origin, Principal, PrincipalKind } from '@trunkline/identity';
 import { type CallSubject, type Effect, effects as knownEffects, urlSubject } from '@trunkline/llm';
 import { Policy, type PolicyRequest } from '@trunkline/policy';
-import { separateFlags, upOptions } from '../options.ts';
+import { upOptions } from '../options.ts';
+import { separateFlags } from './command.ts';
 
 const usage = `Usage: trunkline policy show
        trunkline policy test --tool NAME [--args JSON] [--principal KIND[:ID]] [--agent NAME]
