@@ -265,7 +265,7 @@ interface ExecutorDeps {
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
   const { context, address, active, state, stores, skills, observe } = deps;
-  const { live, places, env, operator, ui, policy } = context;
+  const { live, places, env, operator, ui, policy, sandbox } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
   const [scopeOf, ownerOf] = [scopesOf(context), ownersOf(context)];
@@ -284,6 +284,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     workspace: places.workspace,
     path: programPath(env),
     mayRun: () => runsCommands(live.config),
+    sandbox,
     graph,
   });
   return new TurnExecutor({

@@ -4,6 +4,7 @@ import { ConfigError, type Environment, type Logger, readVariable } from '@trunk
 import { isLoopbackHost } from '@trunkline/http';
 import type { OperatorAccess } from '@trunkline/identity';
 import { Policy } from '@trunkline/policy';
+import { openSandbox, type Sandbox } from '@trunkline/sandbox';
 import { auditOf, operatorOf, type Peers, type ServiceContext } from '@trunkline/service';
 import type { AgentOptions } from './options.ts';
 import type { Keys } from './routes/guards.ts';
@@ -29,6 +30,8 @@ export interface AgentContext {
   places: Places;
   /** Decides about the tool calls of every turn. */
   policy: Policy;
+  /** Where commands, MCP servers, coding agents and plugins run. */
+  sandbox: Sandbox;
   logger: Logger;
 }
 
@@ -58,6 +61,7 @@ export async function createContext(
     ui,
     places: await findPlaces(options, live.config, logger),
     policy: new Policy({ home: options.trunklineHome, logger }),
+    sandbox: openSandbox(options, { service: 'agent', hidden: [directory], logger }),
     logger,
   };
 }

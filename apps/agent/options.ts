@@ -15,6 +15,7 @@ import {
   type OptionsOf,
   type OptionTable,
   pushOptions,
+  sandboxOptions,
   text,
   toggle,
   tracingOptions,
@@ -191,6 +192,7 @@ const ownOptions = {
 const sharedOptions = {
   ...tracingOptions,
   ...fetchOptions,
+  ...sandboxOptions,
   ...pushOptions,
   ...hostOptions,
   ...homeOptions,

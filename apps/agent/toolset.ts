@@ -1,6 +1,7 @@
 import type { Environment, Logger } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
 import { McpClients, type McpServerConfig, type McpServerState } from '@trunkline/mcp';
+import type { Sandbox } from '@trunkline/sandbox';
 import type { Peers } from '@trunkline/service';
 import type { ApprovedTool, Delegate } from '@trunkline/tools';
 import { type Approvals, approvalsOf } from './approvals/approvals.ts';
@@ -24,6 +25,7 @@ export interface ToolsetOptions {
   env: Environment | undefined;
   peers: Peers | undefined;
   workspace: string;
+  sandbox: Sandbox;
   stores: AgentStores;
   scheduler: ScheduleBackend | undefined;
   /** Plugins that can be enabled; read with each configuration, as it may hold their keys. */
@@ -78,9 +80,9 @@ export class Toolset {
   }
 
   async open(config: AgentConfig, skills: ToolDeps['skills']): Promise<Tools> {
-    const { modules, env, peers, workspace } = this.#options;
+    const { modules, env, peers, workspace, sandbox } = this.#options;
     const outside = await this.#openOutside(config);
-    const configured = delegatesOf(config, { workspace, env });
+    const configured = delegatesOf(config, { workspace, env, sandbox });
     this.#delegates = [...configured, ...peerDelegates(peers, configured)];
     return collectTools(modules, this.#toolDeps(config, skills), outside);
   }
@@ -100,7 +102,7 @@ export class Toolset {
   }
 
   #toolDeps(config: AgentConfig, skills: ToolDeps['skills']): ToolDeps {
-    const { options, env, workspace, stores, scheduler } = this.#options;
+    const { options, env, workspace, sandbox, stores, scheduler } = this.#options;
     return {
       options,
       config,
@@ -108,6 +110,7 @@ export class Toolset {
       stores: { ...stores, knowledge: config.middleware.knowledge ? stores.knowledge : undefined },
       scheduler: config.middleware.scheduler ? scheduler : undefined,
       workspace,
+      sandbox,
       delegates: this.#delegates,
       skills,
       fetch: {
@@ -137,9 +140,10 @@ export class Toolset {
   }
 
   #mcpClients(onChange: (client?: object) => void = () => undefined): McpClients {
-    const { logger } = this.#options;
+    const { logger, sandbox, workspace } = this.#options;
     const configuredIn = () => 'mcp.servers of the configuration';
-    return new McpClients({ clientName: 'trunkline', logger, configuredIn, onChange });
+    const writable = [workspace];
+    return new McpClients({ clientName: 'trunkline', logger, configuredIn, onChange, sandbox, writable });
   }
 }
 

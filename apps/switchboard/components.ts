@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readVariables } from '@trunkline/config';
 import { createModelGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
+import { openSandbox } from '@trunkline/sandbox';
 import {
   auditOf,
   type ComponentValues,
@@ -46,6 +47,11 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     operator: operatorOf(options, service),
     audit: auditOf(options, service),
     policy: new Policy({ home: options.trunklineHome, logger }),
+    sandbox: openSandbox(options, {
+      service: 'switchboard',
+      hidden: [options.workspaceDirectory ?? home],
+      logger,
+    }),
     peers,
     address: new ServiceAddress(options.publicUrl),
   }));
@@ -126,7 +132,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const exchange = component(
     'exchange',
     { context, bus, workspace, stores, models, sealExchange, vectors, parts },
-    ({ context: { operator, address, policy }, parts, models, vectors, workspace, ...running }) =>
+    ({ context: { operator, address, policy, sandbox }, parts, models, vectors, workspace, ...running }) =>
       createExchange({
         ...running,
         options,
@@ -142,6 +148,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
           approvers: workspace.approvers,
           url: () => address.publicUrl,
         }),
+        sandbox,
         logger,
       }),
     (running) => running.close(),

@@ -4,6 +4,7 @@ import type { Bus } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import type { Policy } from '@trunkline/policy';
+import type { Sandbox } from '@trunkline/sandbox';
 import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
@@ -41,6 +42,7 @@ export interface ExchangeSettings {
   gateway: ModelGateway;
   approvals: ApprovalRules;
   policy: Policy;
+  sandbox: Sandbox;
   /** Opens sealed commands. */
   sealExchange: SealExchange;
   logger: Logger;
@@ -81,6 +83,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     registry,
     store: stores.skills,
     logger,
+    sandbox: settings.sandbox,
   });
   const concurrency = options.executorConcurrency;
   const limiter = new AgentLimiter({
@@ -141,7 +144,12 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     humanInput,
     policy: settings.policy,
     memory: createTurnMemory(stores.conversations),
-    builtIn: { directory, shell: options.shell, path: readVariable('PATH', env) ?? programs },
+    builtIn: {
+      directory,
+      shell: options.shell,
+      path: readVariable('PATH', env) ?? programs,
+      sandbox: settings.sandbox,
+    },
     moreTools: (agent) => [...settings.agentTools(), ...mcpServers.toolsFor(agent)],
     turnTimeoutMs: options.skillTimeoutMs,
   };

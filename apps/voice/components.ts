@@ -6,6 +6,7 @@ import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
+import { openSandbox } from '@trunkline/sandbox';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import {
   auditOf,
@@ -198,7 +199,10 @@ export function voiceComponents(
   const mcp = component(
     'MCP servers',
     { context, directories },
-    ({ context: { env }, directories }) => new McpServers({ path: directories.mcp, env, logger }),
+    ({ context: { env }, directories: { mcp: path, config, store } }) => {
+      const sandbox = openSandbox(options, { service: 'voice', hidden: [config, store], logger });
+      return new McpServers({ path, env, logger, sandbox });
+    },
     (mcp) => mcp.stop(),
   );
   const toolsFor = component('tools', { context, counters, delegates, research, mcp }, collectTools);

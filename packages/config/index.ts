@@ -47,6 +47,7 @@ export {
   modelOptions,
   natsOptions,
   pushOptions,
+  sandboxOptions,
   tracingOptions,
 } from './options/shared.ts';
 export type { Secrets } from './secrets/redact.ts';

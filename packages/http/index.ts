@@ -13,7 +13,7 @@ export { requireOperator } from './callers/operator-routes.ts';
 export type { ErrorReply, FailedRequest, RenderError } from './errors/http-error.ts';
 export { defineErrors, type ErrorKind, HttpError, type HttpErrorOptions } from './errors/http-error.ts';
 export type { AddressPolicyOptions, Lookup } from './fetch/address-policy.ts';
-export { assertPublicUrl } from './fetch/address-policy.ts';
+export { assertPublicUrl, createAddressPolicy } from './fetch/address-policy.ts';
 export {
   createGuardedFetch,
   type GuardedFetch,

@@ -30,6 +30,11 @@ const tools: Tool[] = [
     packages: ['coturn'],
     hint: 'The test of a TURN relay was skipped: install coturn and run npm test again.',
   },
+  {
+    name: 'bwrap',
+    packages: ['bubblewrap'],
+    hint: 'Sandbox tests were skipped: install bubblewrap and run npm test again.',
+  },
 ];
 
 /** A machine that cannot reach a mirror learns so at once. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { runTurn } from '@trunkline/loop';
+import type { Sandbox } from '@trunkline/sandbox';
 import { resolveInside } from '@trunkline/storage';
 import { changedWords, commandSubject, runCommand } from '@trunkline/tools';
 import type { Goal, GoalApproval, GoalStore, GoalVerifier } from '../stores/goals/goal-store.ts';
@@ -125,6 +126,7 @@ interface GoalVerifierOptions {
   mayRun(): boolean;
   /** Where programs are looked for. */
   path: string;
+  sandbox: Sandbox;
   graph(): Promise<Graph>;
 }
 
@@ -141,11 +143,11 @@ async function checkByCommand(
   command: string,
   approval: GoalApproval | undefined,
   signal: AbortSignal,
-  { workspace: directory, path, mayRun }: GoalVerifierOptions,
+  { workspace: directory, path, mayRun, sandbox }: GoalVerifierOptions,
 ): Promise<Finding> {
   const obstacle = await whyNot(command, approval, directory, mayRun);
   if (obstacle !== undefined) return { reached: false, evidence: `The check did not run: ${obstacle}` };
-  const limits = { directory, path, timeoutMs: commandLimitMs, signal };
+  const limits = { directory, path, timeoutMs: commandLimitMs, signal, sandbox };
   const { exitCode, output } = await runCommand(command, limits);
   return {
     reached: exitCode === 0,

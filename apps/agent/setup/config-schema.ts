@@ -1,3 +1,4 @@
+import { sandboxSettings } from '@trunkline/sandbox';
 import { z } from 'zod';
 
 const seconds = z.number().positive();
@@ -69,6 +70,7 @@ const agentProcess = {
   permissions: z.enum(['auto', 'allowlist', 'readonly']).default('readonly'),
   allow_kinds: z.array(z.string()).default([]),
   deny_kinds: z.array(z.string()).default([]),
+  sandbox: sandboxSettings.optional(),
 };
 
 const codingAgentSection = z.strictObject({
@@ -116,6 +118,7 @@ export const mcpServerSection = z.strictObject({
   command: z.string().optional(),
   args: z.array(z.string()).default([]),
   env: z.record(z.string(), z.string()).default({}),
+  sandbox: sandboxSettings.optional(),
   /** Or an address. */
   url: z.string().optional(),
   headers: z.record(z.string(), z.string()).default({}),

@@ -5,7 +5,8 @@ import type { Plugin } from '../plugins/open-plugins.ts';
 import { pluginModules } from '../plugins/plugin-modules.ts';
 
 /** The plugins that come with the service, then those of the folder; each is off until plugins.enabled names it. */
-export async function allPlugins({ options, env, directory, live, logger }: AgentContext): Promise<Plugin[]> {
+export async function allPlugins(context: AgentContext): Promise<Plugin[]> {
+  const { options, env, directory, live, sandbox, logger } = context;
   const { config, secrets } = live;
   const { fetchAllowedHosts: allowedHosts, fetchAllowedCidrs: allowedCidrs } = options;
   const external = await findExternalPlugins({
@@ -13,6 +14,7 @@ export async function allPlugins({ options, env, directory, live, logger }: Agen
     env,
     fetch: { allowedHosts, allowedCidrs },
     logger,
+    sandbox,
   });
   return [...pluginModules.map(({ create }) => create({ options, config, secrets, directory })), ...external];
 }

@@ -1,4 +1,5 @@
 import type { Tool } from '@trunkline/llm';
+import { createSandbox } from '@trunkline/sandbox';
 import { configSchema } from '../setup/config-schema.ts';
 import { collectTools } from '../toolset.ts';
 import type { ToolDeps } from './tool-module.ts';
@@ -14,6 +15,7 @@ export function declaredTools(): readonly Tool[] {
     stores: { notes: absent, knowledge: absent, beads: absent, inbox: absent, goals: absent },
     scheduler: absent,
     workspace: '.',
+    sandbox: createSandbox({ mode: 'auto' }),
     delegates: [{ name: 'any', description: '', ask: async () => '' }],
     skills: { list: [], find: async () => undefined },
     fetch: {},

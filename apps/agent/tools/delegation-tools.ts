@@ -1,5 +1,6 @@
 import { type Environment, readVariable, readVariables } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
+import type { Sandbox } from '@trunkline/sandbox';
 import { type Peers, peerRoles } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
 import {
@@ -79,13 +80,14 @@ type DelegateConfig = AgentConfig['delegates'][number];
 
 type ProcessConfig = Pick<
   DelegateConfig,
-  'name' | 'args' | 'workdir' | 'env' | 'timeout_s' | 'permissions' | 'allow_kinds' | 'deny_kinds'
+  'name' | 'args' | 'workdir' | 'env' | 'sandbox' | 'timeout_s' | 'permissions' | 'allow_kinds' | 'deny_kinds'
 > & { command: string };
 
 interface ProcessDefaults {
   /** Where agents that run as processes work when they name no place. */
   workspace: string;
   env: Environment | undefined;
+  sandbox: Sandbox;
 }
 
 /** The delegates that the configuration enables. */
@@ -120,8 +122,19 @@ function toDelegate(delegate: DelegateConfig, defaults: ProcessDefaults): Delega
 }
 
 function toProcess(
-  { name, command, args, workdir, env, timeout_s, permissions, allow_kinds, deny_kinds }: ProcessConfig,
-  { workspace, env: own }: ProcessDefaults,
+  {
+    name,
+    command,
+    args,
+    workdir,
+    env,
+    timeout_s,
+    permissions,
+    allow_kinds,
+    deny_kinds,
+    ...rest
+  }: ProcessConfig,
+  { workspace, env: own, sandbox }: ProcessDefaults,
 ) {
   const path = readVariable('PATH', own);
   return {
@@ -130,6 +143,8 @@ function toProcess(
     args,
     directory: workdir ?? workspace,
     env: { ...(path !== undefined && { PATH: path }), ...env },
+    sandbox,
+    sandboxSettings: rest.sandbox,
     timeoutMs: timeout_s * 1000,
     permissions,
     allow_kinds,

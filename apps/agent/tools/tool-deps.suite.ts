@@ -1,3 +1,4 @@
+import { createSandbox } from '@trunkline/sandbox';
 import { configSchema } from '../setup/config-schema.ts';
 import type { ToolDeps } from './tool-module.ts';
 
@@ -10,6 +11,7 @@ export function toolDeps(given: Partial<ToolDeps> = {}): ToolDeps {
     stores: {},
     scheduler: undefined,
     workspace: '',
+    sandbox: createSandbox({ mode: 'auto' }),
     delegates: [],
     skills: { list: [], find: async () => undefined },
     fetch: {},

@@ -1,5 +1,6 @@
 import type { Environment, OptionSet, OptionsOf, OptionTable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
+import type { Sandbox } from '@trunkline/sandbox';
 import type { ApprovedTool, Delegate, FetchUrlOptions } from '@trunkline/tools';
 import type { ScheduleBackend } from '../scheduler/schedule-backend.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
@@ -16,6 +17,7 @@ export interface ToolDeps<Options = unknown> {
   scheduler: ScheduleBackend | undefined;
   /** The one directory that file tools and commands may touch. */
   workspace: string;
+  sandbox: Sandbox;
   /** Enabled delegates of the configuration, and the peer services. */
   delegates: readonly Delegate[];
   skills: { list: readonly Skill[]; find(name: string): Promise<Skill | undefined> };

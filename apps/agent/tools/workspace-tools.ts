@@ -6,11 +6,11 @@ import { defineToolModule } from './tool-module.ts';
 /** Files of the workspace, and commands in it where the operator has turned them on. */
 export const workspaceTools = defineToolModule({
   name: 'workspace',
-  tools({ config, env, workspace }) {
+  tools({ config, env, workspace, sandbox }) {
     if (!config.filesystem.enabled) return [];
     const files = fileTools(workspace);
     if (!runsCommands(config)) return files;
-    return [...files, createRunCommand({ directory: workspace, path: programPath(env) })];
+    return [...files, createRunCommand({ directory: workspace, path: programPath(env), sandbox })];
   },
 });
 

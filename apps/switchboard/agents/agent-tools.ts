@@ -1,6 +1,7 @@
 import { type Bus, escapeSegment } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
+import type { Sandbox } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
 import {
   type ApprovedTool,
@@ -185,6 +186,7 @@ export interface BuiltInSettings {
   directory: string;
   shell: 'ask' | 'on' | 'off';
   path: string;
+  sandbox: Sandbox;
 }
 
 interface ToolWork {
@@ -196,14 +198,14 @@ interface ToolWork {
 
 /** The tools of every agent beside its whitelist: files in one directory, and commands there if its file allows them. */
 export function builtInTools(
-  { directory, shell, path }: BuiltInSettings,
+  { directory, shell, path, sandbox }: BuiltInSettings,
   humanInput: HumanInput,
   work: ToolWork,
   context: SkillContext,
 ): Tool[] {
   const files = fileTools(directory);
   if (shell === 'off' || !work.mayRunCommands) return files;
-  const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs });
+  const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs, sandbox });
   return [...files, shell === 'on' ? runs(command) : asksFirst(command, humanInput, work, context)];
 }
 

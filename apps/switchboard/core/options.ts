@@ -12,6 +12,7 @@ import {
   natsOptions,
   type OptionsOf,
   type OptionTable,
+  sandboxOptions,
   text,
   toggle,
   url,
@@ -181,6 +182,7 @@ export const coreOptions = {
   ...natsOptions,
   ...hostOptions,
   ...homeOptions,
+  ...sandboxOptions,
   ...logOptions,
 };
 

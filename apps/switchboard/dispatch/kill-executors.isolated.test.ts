@@ -134,7 +134,7 @@ async function open(engine: (typeof engines)[number]['engine']): Promise<void> {
     'agents.yaml': `agents:
   - { name: scout, url: "${byCard.url}" }
   - { name: porter, url: "${byFile.url}", skills: [by-file, muster] }`,
-    'mcp-servers.d/recorder.yaml': `name: recorder\ntrust: trusted\ntransport: stdio\ncommand: ${process.execPath}\nargs: ["${mcpProgram}", "note=${record}"]`,
+    'mcp-servers.d/recorder.yaml': `name: recorder\ntrust: trusted\ntransport: stdio\ncommand: ${process.execPath}\nargs: ["${mcpProgram}", "note=${record}"]\nsandbox: { writable: ["${directory.path}"] }`,
     'mcp-servers.d/echo.yaml': `name: echo\ntrust: trusted\ntransport: http\nurl: ${tools.url}\nheaders: { Authorization: "Bearer ${key}" }`,
     'ceremonies/muster.yaml':
       'id: muster\nname: Muster\nschedule: "0 0 1 1 *"\nskill: muster\ntargets: [porter]\nnotifyChannel: ""\nenabled: true',

@@ -1,6 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
 import { type McpClient, McpClients, type McpTool, probeMcpServer, toTools } from '@trunkline/mcp';
+import type { Sandbox } from '@trunkline/sandbox';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry, SkillStore } from '../dispatch/registry.ts';
 import { fieldsOf } from '../dispatch/request.ts';
@@ -11,6 +12,7 @@ export interface McpServersOptions {
   registry: ExecutorRegistry;
   store: SkillStore;
   logger: Logger;
+  sandbox: Sandbox;
 }
 
 const shared = {
@@ -21,10 +23,11 @@ const shared = {
 
 /** Connects to every enabled server, registers its tools as skills `<server>.<tool>` and grants them to agents. */
 export function createMcpServers(options: McpServersOptions) {
-  const { store, logger } = options;
+  const { store, logger, sandbox } = options;
   const clients = new McpClients<McpServer>({
     ...shared,
     logger,
+    sandbox,
     storedTools: ({ name }) => store.recall<McpTool>('mcp', name),
     onChange: (client) => {
       if (client !== undefined) storeTools(client);
@@ -52,6 +55,11 @@ export function createMcpServers(options: McpServersOptions) {
     return [...clients].filter(({ server }) => isGranted(server, agent)).flatMap(toTools);
   }
 
+  /** Connects once and lists the tools that the entry lets through. */
+  function probe(server: McpServer): Promise<McpTool[]> {
+    return probeMcpServer(server, { ...shared, sandbox });
+  }
+
   function close(): Promise<void> {
     return clients.close();
   }
@@ -76,15 +84,10 @@ export function createMcpServers(options: McpServersOptions) {
     options.registry.replace('mcp', known.map(executorOf));
   }
 
-  return { restore, refresh, failureOf, toolsFor, close };
+  return { restore, refresh, failureOf, toolsFor, probe, close };
 }
 
 export type McpServers = ReturnType<typeof createMcpServers>;
-
-/** Connects once and lists the allowed tools. */
-export function probeServer(server: McpServer): Promise<McpTool[]> {
-  return probeMcpServer(server, shared);
-}
 
 /** Community servers are off by default, others on. */
 export function isEnabled({ trust, enabled }: McpServer): boolean {

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { McpServerView } from '../api-types.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { redactEntry } from '../control/redact.ts';
-import { isEnabled, type McpServers, probeServer } from '../mcp/mcp-servers.ts';
+import { isEnabled, type McpServers } from '../mcp/mcp-servers.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/agent.ts';
 import { type CommandBus, commandErrors, sendCommand } from './control.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -62,14 +62,14 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): vo
     errors: [errors.server_failed],
   });
   app.post('/api/mcp-servers/test', trial, validate('json', mcpServerSchema), async (context) =>
-    context.json({ success: true, data: await tryOut(context.req.valid('json')) }),
+    context.json({ success: true, data: await tryOut(context.req.valid('json'), servers) }),
   );
   const again = describeRoute({
     summary: 'Connects once more to a server of the workspace and lists its tools',
     errors: [errors.server_unknown, errors.server_failed],
   });
   app.post('/api/mcp-servers/:name/test', again, async (context) =>
-    context.json({ success: true, data: await tryOut(find(context.req.param('name'))) }),
+    context.json({ success: true, data: await tryOut(find(context.req.param('name')), servers) }),
   );
   mountEnabling(app, parts, find);
 }
@@ -96,8 +96,8 @@ function mountEnabling(
   });
 }
 
-async function tryOut(server: McpServer) {
-  const tools = await probeServer(server).catch((cause: McpServerError) => {
+async function tryOut(server: McpServer, servers: McpServers) {
+  const tools = await servers.probe(server).catch((cause: McpServerError) => {
     const reason = [errorMessage(cause), cause.stderr].filter(Boolean).join('\n');
     throw errors.server_failed({ reason }, { cause });
   });

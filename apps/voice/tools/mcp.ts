@@ -1,6 +1,7 @@
 import { type Environment, type Logger, loadYaml } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
 import { McpClients } from '@trunkline/mcp';
+import { type Sandbox, sandboxSettings } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 
@@ -8,6 +9,7 @@ export interface McpServersOptions {
   path: string;
   env: Environment;
   logger: Logger;
+  sandbox: Sandbox;
 }
 
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'expected up to 32 letters, digits, - or _');
@@ -27,6 +29,7 @@ const program = z.strictObject({
   command: z.string().min(1),
   args: z.array(z.string()).optional(),
   env: texts.optional(),
+  sandbox: sandboxSettings.optional(),
 });
 const fileSchema = z.strictObject({
   servers: z.array(z.discriminatedUnion('transport', [address, program])).nullable(),
@@ -38,8 +41,13 @@ export class McpServers {
   /** Resolves when every server has been tried. */
   readonly settled: Promise<void>;
 
-  constructor({ path, env, logger }: McpServersOptions) {
-    this.#clients = new McpClients({ clientName: 'trunkline-voice', logger, configuredIn: () => path });
+  constructor({ path, env, logger, sandbox }: McpServersOptions) {
+    this.#clients = new McpClients({
+      clientName: 'trunkline-voice',
+      logger,
+      configuredIn: () => path,
+      sandbox,
+    });
     this.settled = loadYaml(path, fileSchema, { env, allowMissing: true })
       .then((file) => this.#clients.configure(file?.servers ?? []))
       .catch((error: unknown) =>

@@ -98,6 +98,29 @@ export const fetchOptions = group('Fetching', {
   }),
 });
 
+/** How programs run that a model, a plugin or a configuration chose. */
+export const sandboxOptions = group('Sandbox', {
+  sandbox: choice({
+    env: 'TRUNKLINE_SANDBOX',
+    doc: 'Commands, MCP servers, coding agents and plugins: auto runs them in a sandbox where the system has one (bubblewrap) and warns where not, require refuses to run them without, off never uses one.',
+    values: ['auto', 'require', 'off'],
+    ignoreCase: true,
+    default: 'auto',
+  }),
+  sandboxHosts: list({
+    env: 'TRUNKLINE_SANDBOX_HOSTS',
+    doc: 'Hosts that commands of agents may reach from the sandbox, such as registry.example.com, *.example.com or db.example.com:5432; * opens the whole network.',
+    default: [],
+    defaultDoc: 'none',
+  }),
+  sandboxMemoryMb: integer({
+    env: 'TRUNKLINE_SANDBOX_MEMORY_MB',
+    doc: 'Memory that one program in the sandbox may use with all that it starts, in MB.',
+    default: 2048,
+    min: 64,
+  }),
+});
+
 /** Tracing is off until both keys are set. */
 export const tracingOptions = group('Tracing', {
   tracePublicKey: text({ env: 'TRACE_PUBLIC_KEY', doc: 'Public key of a Langfuse-compatible endpoint.' }),

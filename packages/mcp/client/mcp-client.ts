@@ -6,10 +6,11 @@ import type {
   McpServerError,
   McpSession,
   McpTool,
+  ProgramOptions,
   SessionOptions,
 } from './session.ts';
 
-export interface McpClientOptions<Server extends McpServerConfig = McpServerConfig> {
+export interface McpClientOptions<Server extends McpServerConfig = McpServerConfig> extends ProgramOptions {
   /** How we introduce ourselves to servers. */
   clientName: string;
   logger: { warn(fields: object, message: string): void };
@@ -234,18 +235,25 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
 /** Connects once, lists the tools and leaves; rejects with the reason for the operator. */
 export async function probeMcpServer<Server extends McpServerConfig>(
   server: Server,
-  options: Pick<McpClientOptions<Server>, 'clientName' | 'configuredIn' | 'isOffered'>,
+  options: Pick<McpClientOptions<Server>, SharedOptions | 'isOffered'>,
 ): Promise<McpTool[]> {
   const { session, tools } = await openListed(server, limitOf(PROBE_MS), sessionOptions(server, options));
   await session.close();
   return tools.filter(({ name }) => options.isOffered?.(server, name) ?? true);
 }
 
+type SharedOptions = 'clientName' | 'configuredIn' | keyof ProgramOptions;
+
 function sessionOptions<Server extends McpServerConfig>(
   server: Server,
-  { clientName, configuredIn }: Pick<McpClientOptions<Server>, 'clientName' | 'configuredIn'>,
-): Pick<SessionOptions, 'clientName' | 'configuredIn'> {
-  return { clientName, configuredIn: configuredIn?.(server) ?? `the configuration of ${server.name}` };
+  { clientName, configuredIn, sandbox, writable }: Pick<McpClientOptions<Server>, SharedOptions>,
+): Pick<SessionOptions, SharedOptions> {
+  return {
+    clientName,
+    configuredIn: configuredIn?.(server) ?? `the configuration of ${server.name}`,
+    sandbox,
+    writable,
+  };
 }
 
 /** Gives connecting and listing the whole limit each. */

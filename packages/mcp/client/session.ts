@@ -14,7 +14,9 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { redact } from '@trunkline/config';
+import type { Sandbox, SandboxSettings } from '@trunkline/sandbox';
 import { errorMessage, untilAborted } from '@trunkline/std';
+import { ProcessTransport } from './process-transport.ts';
 
 /** An MCP server: a program that speaks over its standard streams, or an address. */
 export interface McpServerConfig {
@@ -25,6 +27,8 @@ export interface McpServerConfig {
   args?: readonly string[] | undefined;
   /** All that the program gets of the environment beside HOME, PATH and the like. */
   env?: Readonly<Record<string, string>> | undefined;
+  /** What its program may reach; by default the network, and no files but its own and the system's. */
+  sandbox?: SandboxSettings | undefined;
   url?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
   /** Limit of one tool call. */
@@ -48,7 +52,15 @@ export interface McpCallResult {
   failed: boolean;
 }
 
-export interface SessionOptions {
+/** Where programs of servers run. */
+export interface ProgramOptions {
+  /** Without it programs run as the service does. */
+  sandbox?: Sandbox | undefined;
+  /** Folders that programs may change. */
+  writable?: readonly string[] | undefined;
+}
+
+export interface SessionOptions extends ProgramOptions {
   clientName: string;
   /** The file or section that configures the server; error texts name it. */
   configuredIn: string;
@@ -86,15 +98,18 @@ const MAX_ERROR = 2000;
 const MAX_DESCRIPTION = 8000;
 const MAX_RESULT = 200_000;
 const END_SESSION_MS = 1000;
+/** How programs complain about files that the sandbox does not show or does not let them change. */
+const MISSING_FILE =
+  /ENOENT|EROFS|EACCES|No such file|not found|Read-only file system|Permission denied|Cannot find module/i;
 /** The session has limits of its own; the SDK's default of 60 s must not undercut them. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 export async function openSession(server: McpServerConfig, options: SessionOptions): Promise<McpSession> {
   const { clientName, signal } = options;
   const client = new Client({ name: clientName, version: '0.1.0' });
-  const transport = transportOf(server);
-  const stderr = transport instanceof StdioClientTransport ? keepTail(transport) : () => '';
   const { configuredIn } = options;
+  const transport = transportOf(server, options);
+  const stderr = stderrOf(transport, configuredIn);
   const explain = (error: unknown) => explained(error, { server, stderr, configuredIn });
   try {
     await untilAborted(client.connect(transport, { signal, timeout: NO_TIMEOUT }), signal);
@@ -165,10 +180,13 @@ function isStreamLost(error: Error): boolean {
   return error instanceof SseError || /^Maximum reconnection attempts/.test(error.message);
 }
 
-function transportOf(server: McpServerConfig): Transport {
+function transportOf(server: McpServerConfig, { sandbox, writable = [] }: ProgramOptions): Transport {
   const { name, command, args = [], env = {}, url, headers = {} } = server;
   const transport = server.transport ?? (command === undefined ? 'http' : 'stdio');
   if (transport === 'stdio' && command !== undefined) {
+    // Windows finds programs such as npx.cmd only by the SDK's way of starting them.
+    if (sandbox !== undefined && process.platform !== 'win32')
+      return new ProcessTransport({ name, command, args, env, sandbox, settings: server.sandbox, writable });
     const environment = { ...getDefaultEnvironment(), ...env };
     return new StdioClientTransport({ command, args: [...args], env: environment, stderr: 'pipe' });
   }
@@ -184,8 +202,19 @@ async function endSession(transport: Transport): Promise<void> {
   await Promise.allSettled([untilAborted(transport.terminateSession(), AbortSignal.timeout(END_SESSION_MS))]);
 }
 
+function stderrOf(transport: Transport, configuredIn: string): () => string {
+  if (transport instanceof StdioClientTransport) return keepTail(transport);
+  if (!(transport instanceof ProcessTransport)) return () => '';
+  const tail = keepTail(transport);
+  return () => {
+    const text = tail();
+    if (!transport.isolated || !MISSING_FILE.test(text)) return text;
+    return `${text}\n(It runs in a sandbox. What it lacks can be named under sandbox in ${configuredIn}.)`;
+  };
+}
+
 /** Reads what the program writes to stderr and keeps the end of it. */
-function keepTail({ stderr }: StdioClientTransport): () => string {
+function keepTail({ stderr }: Pick<StdioClientTransport, 'stderr'>): () => string {
   let tail = '';
   stderr?.on('data', (chunk: Buffer) => {
     tail = (tail + chunk.toString('utf8')).slice(-MAX_STDERR);

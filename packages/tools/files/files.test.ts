@@ -11,12 +11,13 @@ import {
 } from 'node:fs';
 import { mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createSandbox, endAbandonedProcesses, findIsolation } from '@trunkline/sandbox';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ApprovedTool, answerApproval, approvalText } from '../approval/approved-tool.ts';
 import { callTool } from '../call-tool.suite.ts';
 import { fileTools } from './file-tools.ts';
-import { createRunCommand, endAbandonedProcesses } from './run-command.ts';
+import { createRunCommand } from './run-command.ts';
 
 let home = temporaryDirectory();
 let root = '';
@@ -214,12 +215,27 @@ describe('the file tools', () => {
   });
 });
 
-describe('run_command', () => {
-  const answer = (command: string, words: string, timeoutMs = 5000) =>
-    allow(createRunCommand({ directory: root, path: '/usr/bin:/bin', timeoutMs }), command, words);
+const isolation = await findIsolation();
+const withoutSandbox = isolation.kind === 'none' ? ` (skipped: ${isolation.reason})` : '';
+
+describe.each([
+  { place: 'run_command without a sandbox', mode: 'off' as const, more: 'TRUNKLINE_COMMAND\n', skip: false },
+  {
+    place: `run_command in a sandbox${withoutSandbox}`,
+    mode: 'require' as const,
+    more: '',
+    skip: withoutSandbox !== '',
+  },
+])('$place', ({ mode, more, skip }) => {
+  const sandbox = createSandbox({ mode });
+  beforeEach(({ skip: skipTest }) => skipTest(skip, withoutSandbox));
+
+  // Making a sandbox takes its time on a busy machine.
+  const answer = (command: string, words: string, timeoutMs = 20_000) =>
+    allow(createRunCommand({ directory: root, path: '/usr/bin:/bin', timeoutMs, sandbox }), command, words);
 
   it('waits for an approval and runs only after a yes', async () => {
-    const { tool, subject } = createRunCommand({ directory: root, path: '' });
+    const { tool, subject } = createRunCommand({ directory: root, path: '', sandbox });
     expect(tool.pause).toBe(true);
     expect(approvalText((await subject({ command: 'rm -rf x' }))!)).toContain('rm -rf x');
     expect(await answer('echo hi; pwd', 'Yes.')).toBe(`hi\n${root}\n`);
@@ -231,26 +247,28 @@ describe('run_command', () => {
 
   it('says how it ended, hands on no environment and stops all it started', async () => {
     expect(await answer('echo oops >&2; exit 3', 'ok')).toBe('Error: exit code 3\noops\n');
-    expect(await answer('env | cut -d= -f1 | sort', 'ok')).toBe('HOME\nLANG\nPATH\nPWD\nTRUNKLINE_COMMAND\n');
-    expect(await answer('(sleep 60 & echo started; wait)', 'ok', 300)).toBe(
-      'Error: the command took longer than 0.3 s and was stopped.\nstarted\n',
+    expect(await answer('env | cut -d= -f1 | sort', 'ok')).toBe(`HOME\nLANG\nPATH\nPWD\n${more}`);
+    expect(await answer('(sleep 60 & echo started; wait)', 'ok', 2000)).toBe(
+      'Error: the command took longer than 2 s and was stopped.\nstarted\n',
     );
     expect((await answer('yes | head -c 100000', 'ok'))?.length).toBeLessThan(21_000);
   });
 
   it('leaves nothing behind, wherever it went: at its limit, when it is stopped and when it has ended', async () => {
-    const away = "setsid sh -c 'echo $$ >> pids; sleep 60' & (setsid sh -c 'echo $$ >> pids; sleep 60' &)";
-    const pids = () => (readFileSync(join(root, 'pids'), 'utf8').match(/\d+/g) ?? []).map(Number);
-    const noneIsLeft = () => waitFor(() => !pids().some(isRunning));
+    // Process ids in a sandbox are not those out here; the length of the sleep tells these processes from others.
+    const sleep = `sleep 60.${process.pid}${mode.length}`;
+    const away = `setsid sh -c 'echo $$ >> pids; ${sleep}' & (setsid sh -c 'echo $$ >> pids; ${sleep}' &)`;
+    const started = () => readFileSync(join(root, 'pids'), 'utf8').match(/\d+/g)?.length;
+    const noneIsLeft = () => waitFor(() => !isRunning(sleep));
     writeFileSync(join(root, 'pids'), '');
     const bothThere = 'until [ "$(wc -l < pids)" -eq 2 ]; do sleep 0.01; done';
     expect(await answer(`${away}; wait`, 'ok', 500)).toMatch(/^Error: the command took longer than 0.5 s/);
     await noneIsLeft();
     writeFileSync(join(root, 'pids'), '');
     const stopped = new AbortController();
-    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin', sandbox });
     const running = allow(tool, `${away}; wait`, 'yes', stopped.signal);
-    await waitFor(() => pids().length === 2);
+    await waitFor(() => started() === 2 && isRunning(sleep));
     stopped.abort();
     expect(await running).toBe('Error: the command was stopped with the task.\n');
     await noneIsLeft();
@@ -281,8 +299,17 @@ async function allow(
   return answerApproval(tool, { command }, words, { subject, signal, sessionId: 's', toolCallId: 'c' });
 }
 
-/** One that has ended but whose new parent has not taken note of it runs no more. */
-function isRunning(pid: number): boolean {
-  const facts = `/proc/${pid}/stat`;
-  return existsSync(facts) && !/^\d+ \(.*\) Z/.test(readFileSync(facts, 'utf8'));
+/** Whether a process has these words in its command line. */
+function isRunning(words: string): boolean {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .some((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+        return line.slice(0, 2).join(' ') === words;
+      } catch {
+        // It has ended meanwhile.
+        return false;
+      }
+    });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Environment, readVariable } from '@trunkline/config';
 import { createGuardedFetch, type GuardedFetchOptions } from '@trunkline/http';
 import { defineTool, type Tool } from '@trunkline/llm';
+import type { Sandbox } from '@trunkline/sandbox';
 import { ifExists } from '@trunkline/storage';
 import { z } from 'zod';
 import type { Plugin } from '../open-plugins.ts';
@@ -13,6 +14,7 @@ import {
   type Manifest,
   PluginProcess,
   readManifest,
+  sandboxed,
 } from './plugin-process.ts';
 
 export interface ExternalPluginOptions {
@@ -23,6 +25,8 @@ export interface ExternalPluginOptions {
   logger: { warn(fields: object, message: string): void };
   /** What keeps the processes from the network and from signals; found out where it is not given. */
   confinement?: Confinement;
+  /** Does more than a confinement and takes its place where the system has it. */
+  sandbox?: Sandbox;
 }
 
 /** The plugins that stand in the directory; one whose manifest cannot be read is named and left out. */
@@ -52,7 +56,8 @@ function toPlugin(directory: string, manifest: Manifest, options: ExternalPlugin
     description,
     missing: () => undefined,
     async open() {
-      const confinement = options.confinement ?? (await findConfinement());
+      const sandbox = await inForce(options.sandbox);
+      const confinement = options.confinement ?? (sandbox ? sandboxed : await findConfinement());
       const { unenforced } = confinement;
       if (unenforced.length > 0)
         logger.warn({ plugin: id, unenforced }, 'plugin started without enforcing all its denials');
@@ -64,12 +69,19 @@ function toPlugin(directory: string, manifest: Manifest, options: ExternalPlugin
         ),
         fetch: createGuardedFetch({ ...fetch, maxRedirects: 0 }),
         confinement,
+        sandbox,
       });
       const heads = await running.tools();
       const tools = heads.map((head) => toTool(manifest, head, running));
       return { tools, unenforced, close: () => running.close() };
     },
   };
+}
+
+/** One that refuses to run anything without isolation is in force, too. */
+async function inForce(sandbox: Sandbox | undefined): Promise<Sandbox | undefined> {
+  const status = await sandbox?.status();
+  return status?.isolated || status?.refuses ? sandbox : undefined;
 }
 
 function toTool(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadYaml } from '@trunkline/config';
 import type { GuardedFetch } from '@trunkline/http';
+import type { Sandbox } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
 import { resolveInside } from '@trunkline/storage';
 import { z } from 'zod';
@@ -30,6 +31,9 @@ export const unconfined: Confinement = {
   unenforced: [...(NODE_DENIES_NETWORK ? [] : ['network']), 'signals to other processes'],
 };
 
+/** Nothing goes before the program, as the sandbox denies all. */
+export const sandboxed: Confinement = { prefix: [], unenforced: [] };
+
 /** What a plugin says of itself, and all that it may do. */
 const manifestSchema = z.strictObject({
   id: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'use small letters, digits and -'),
@@ -54,11 +58,16 @@ export interface PluginProcessOptions {
   environment: Readonly<Record<string, string>>;
   fetch: GuardedFetch;
   confinement: Confinement;
+  sandbox?: Sandbox | undefined;
 }
 
 const HOST = fileURLToPath(new URL('./plugin-host.ts', import.meta.url));
 const START_TIMEOUT_MS = 15_000;
 const MAX_FETCHES = 10;
+
+/** More than the heap that Node may have, for what Node itself needs. */
+const MEMORY_MB = 512;
+const MAX_PROCESSES = 16;
 
 /** The process of one plugin. When it has died, the next call starts a new one. */
 export class PluginProcess {
@@ -134,7 +143,7 @@ export class PluginProcess {
   }
 
   async #launch(): Promise<{ child: ChildProcess; tools: PluginToolHead[] }> {
-    const child = this.#spawn();
+    const child = await this.#spawn();
     this.#child = child;
     const ready = Promise.withResolvers<PluginToolHead[]>();
     const timer = setTimeout(() => ready.reject(new Error('it did not start in time')), START_TIMEOUT_MS);
@@ -155,12 +164,27 @@ export class PluginProcess {
   }
 
   /** No rights to processes, threads and addons; files can be read in its own directory only. */
-  #spawn(): ChildProcess {
-    const { manifest, environment, confinement } = this.#options;
+  async #spawn(): Promise<ChildProcess> {
+    const { manifest, environment, confinement, sandbox } = this.#options;
     const directory = realpathSync(this.#options.directory);
     const entry = resolveInside(directory, manifest.entry);
     const readable = [directory, import.meta.dirname].map((path) => `--allow-fs-read=${path}`);
     const flags = ['--permission', ...readable, '--max-old-space-size=128', '--no-warnings'];
+    if (sandbox !== undefined) {
+      const running = await sandbox.start({
+        command: process.execPath,
+        args: [...flags, HOST, entry],
+        cwd: directory,
+        env: environment,
+        writable: [],
+        readOnly: [directory, import.meta.dirname],
+        network: 'none',
+        limits: { memoryMb: MEMORY_MB, processes: MAX_PROCESSES },
+        stdout: 'ignore',
+        ipc: true,
+      });
+      return running.child;
+    }
     const [command = '', ...args] = [...confinement.prefix, process.execPath, ...flags, HOST, entry];
     return spawn(command, args, {
       cwd: directory,

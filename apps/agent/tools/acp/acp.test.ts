@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createSandbox } from '@trunkline/sandbox';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { answerApproval, approvalText, createDelegateTo } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -17,6 +18,7 @@ const coder = (more: Partial<CodingAgent> = {}): CodingAgent => ({
   args: [fixture],
   directory: realpathSync(home.path),
   env: {},
+  sandbox: createSandbox({ mode: 'auto' }),
   timeoutMs: 15_000,
   permissions: 'readonly',
   allow_kinds: [],

@@ -7,8 +7,8 @@ import type { CodingAgent } from './run-agent.ts';
 
 export const codingTools = defineToolModule({
   name: 'coding',
-  tools({ config, workspace, env }) {
-    const agents = codingAgentsOf(config, { workspace, env });
+  tools({ config, workspace, env, sandbox }) {
+    const agents = codingAgentsOf(config, { workspace, env, sandbox });
     if (agents.length === 0) return [];
     const { tool, approved } = createCodeWith(agents);
     return [tool, approved].filter((each) => each !== undefined);

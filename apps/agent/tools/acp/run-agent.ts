@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 import {
   type ClientConnection,
@@ -12,12 +12,13 @@ import {
   type Stream,
 } from '@agentclientprotocol/sdk';
 import { readVariable } from '@trunkline/config';
+import { resolveSettings, type Sandbox, type SandboxSettings } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
-import { markProcesses } from '@trunkline/tools';
 
 const HANDED_ON = ['PATH', 'HOME', 'LANG', 'TERM', 'USER'];
 
 const MAX_COMPLAINT_LENGTH = 500;
+const MAX_PROCESSES = 512;
 
 /** An agent that runs as a process and speaks ACP. */
 export interface AcpAgent extends PermissionRules {
@@ -27,6 +28,9 @@ export interface AcpAgent extends PermissionRules {
   /** Where it works. */
   directory: string;
   env: Readonly<Record<string, string>>;
+  sandbox: Sandbox;
+  /** What it may reach; by default the network, and of files its directory. */
+  sandboxSettings?: SandboxSettings | undefined;
   timeoutMs: number;
 }
 
@@ -53,7 +57,7 @@ interface Progress {
 
 /** Lets the agent do one task. Returns what it said; throws when it fails, hangs or dies. */
 export async function runAcpAgent(agent: AcpAgent, task: string, signal: AbortSignal): Promise<string> {
-  const running = startAgentProcess(agent);
+  const running = await startAgentProcess(agent);
   const progress: Progress = { text: '', refused: [] };
   const connection = connect(agent, progress).connect(running.stream);
   const limit = AbortSignal.timeout(agent.timeoutMs);
@@ -166,28 +170,37 @@ interface AgentProcess {
   stop(): Promise<void>;
 }
 
-/** Starts an agent that speaks ACP over its standard streams, in a process group of its own. */
-function startAgentProcess({ command, args, directory, env }: AcpAgent): AgentProcess {
-  const processes = markProcesses();
-  const child = spawn(command, [...args], {
-    cwd: directory,
-    env: { ...inherited(), ...env, ...processes.environment },
-    stdio: 'pipe',
-    detached: true,
-  });
-  child.stdin.on('error', () => child.stdout.destroy());
+/** Starts an agent that speaks ACP over its standard streams. */
+async function startAgentProcess(agent: AcpAgent): Promise<AgentProcess> {
+  const { name, command, args, directory, env, sandbox, sandboxSettings } = agent;
+  const started = await sandbox
+    .start({
+      name,
+      command,
+      args,
+      cwd: directory,
+      env: { ...inherited(), ...env },
+      ...resolveSettings(sandboxSettings, { network: 'open', writable: [directory] }),
+      showsArguments: true,
+      limits: { memoryMb: sandbox.memoryMb, processes: MAX_PROCESSES },
+      stdin: 'pipe',
+    })
+    .catch((error: unknown) => {
+      throw new Error(`${name} stopped before it was done: it cannot be started: ${errorMessage(error)}`);
+    });
+  const { child } = started;
+  const { stdin, stdout } = child;
+  if (stdin === null || stdout === null) throw new TypeError('the agent has no standard streams');
+  stdin.on('error', () => stdout.destroy());
   const complaint = lastWords(child);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
     child.once('close', (code, signal) =>
-      resolve(`it ended with ${signal ?? `exit code ${code}`}${complaint()}`),
+      resolve(started.exceeded() ?? `it ended with ${signal ?? `exit code ${code}`}${complaint()}`),
     );
   });
-  const stream = ndJsonStream(
-    Writable.toWeb(child.stdin),
-    Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
-  );
-  return { stream, ended, stop: () => processes.end(child.pid) };
+  const stream = ndJsonStream(Writable.toWeb(stdin), Readable.toWeb(stdout) as ReadableStream<Uint8Array>);
+  return { stream, ended, stop: () => started.end() };
 }
 
 function inherited(): Record<string, string> {

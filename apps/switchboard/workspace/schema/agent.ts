@@ -1,3 +1,4 @@
+import { sandboxSettings } from '@trunkline/sandbox';
 import { parseSchedule } from '@trunkline/schedule';
 import { z } from 'zod';
 import { agentPattern, answerTopic, entryName, passes, trigger } from './names.ts';
@@ -60,6 +61,7 @@ export const mcpServerSchema = z.discriminatedUnion('transport', [
     command: z.string().min(1),
     args: z.array(z.string()).default([]),
     env: z.record(z.string(), z.string()).default({}),
+    sandbox: sandboxSettings.optional(),
   }),
   z.strictObject({ ...head, ...address, transport: z.literal('sse') }),
   z.strictObject({ ...head, ...address, transport: z.literal('http') }),

@@ -1,0 +1,16 @@
+export { findIsolation, type Isolation } from './availability.ts';
+export { endAbandonedProcesses, markProcesses } from './marked-processes.ts';
+export { openSandbox, type SandboxServiceOptions } from './open-sandbox.ts';
+export {
+  createSandbox,
+  SANDBOX_MODES,
+  type Sandbox,
+  type SandboxedProcess,
+  type SandboxLimits,
+  type SandboxMode,
+  type SandboxNetwork,
+  type SandboxOptions,
+  type SandboxRequest,
+  type SandboxStatus,
+} from './sandbox.ts';
+export { resolveSettings, type SandboxSettings, sandboxSettings } from './settings.ts';

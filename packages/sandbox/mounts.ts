@@ -1,0 +1,196 @@
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+
+/** What a program in the sandbox sees of the file system beside the read-only system. */
+export interface MountRequest {
+  command: string;
+  args: readonly string[];
+  cwd: string;
+  path: string;
+  writable: readonly string[];
+  readOnly: readonly string[];
+  /** Covered wherever a visible folder would show them, unless they are listed as writable or read-only themselves. */
+  hidden: readonly string[];
+}
+
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
+
+/** Of /etc only what programs need to find libraries, names, certificates and the time zone. */
+const ETC = [
+  'alternatives',
+  'ca-certificates',
+  'ca-certificates.conf',
+  'fonts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'mime.types',
+  'nsswitch.conf',
+  'pki',
+  'protocols',
+  'services',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'timezone',
+];
+
+/** Only where the program shares the network of the host. */
+const ETC_NETWORK = ['gai.conf', 'host.conf', 'hosts', 'resolv.conf'];
+
+/** Never shown whole, although a program may lie right in them. */
+const TOO_WIDE = ['/', '/home', '/root', '/tmp', '/var', '/var/tmp', '/etc', '/opt', '/srv', '/mnt', '/run'];
+
+const PROJECT_MARKS = ['package.json', 'node_modules', 'pyvenv.cfg', 'pyproject.toml'];
+
+/** The read-only system, as arguments of bwrap. */
+export function systemMounts(network: 'open' | 'closed'): string[] {
+  const etc = network === 'open' ? [...ETC, ...ETC_NETWORK] : ETC;
+  return [
+    ...SYSTEM.flatMap((path) => systemMount(path)),
+    ...etc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+  ];
+}
+
+/** On most systems /bin and the like lead into /usr. */
+function systemMount(path: string): string[] {
+  const kind = lstatSync(path, { throwIfNoEntry: false });
+  if (kind === undefined) return [];
+  return kind.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+}
+
+/** Folders of the request as arguments of bwrap; deeper ones come later and so cover what lies above them. */
+export function folderMounts(request: MountRequest): string[] {
+  const mounts = new Map<string, Mount>();
+  const add = (kind: Mount['kind']) => (path: string) => {
+    const real = realPath(path);
+    if (real === undefined) return;
+    mounts.set(real, { kind, source: real, target: real });
+    if (real !== resolve(path)) mounts.set(resolve(path), { kind, source: real, target: resolve(path) });
+  };
+  programFolders(request).forEach(add('read-only'));
+  for (const path of request.hidden.flatMap((hidden) => realPath(hidden) ?? [])) {
+    const visible = [...mounts.values(), ...given(request)].some(({ source }) => isInside(path, source));
+    if (visible) mounts.set(path, { kind: 'hidden', source: path, target: path });
+  }
+  request.readOnly.forEach(add('read-only'));
+  request.writable.forEach(add('writable'));
+  return [...mounts.values()].sort((a, b) => depth(a.target) - depth(b.target)).flatMap(mountArguments);
+}
+
+interface Mount {
+  kind: 'read-only' | 'writable' | 'hidden';
+  source: string;
+  target: string;
+}
+
+function given({ readOnly, writable }: MountRequest): { source: string }[] {
+  return [...readOnly, ...writable].flatMap((path) => {
+    const source = realPath(path);
+    return source === undefined ? [] : [{ source }];
+  });
+}
+
+function mountArguments({ kind, source, target }: Mount): string[] {
+  if (kind === 'read-only') return ['--ro-bind', source, target];
+  if (kind === 'writable') return ['--bind', source, target];
+  return statSync(source).isDirectory()
+    ? ['--perms', '0500', '--tmpfs', target]
+    : ['--ro-bind', '/dev/null', target];
+}
+
+/** What the program itself consists of: its file, the folders of PATH, and the files that its arguments name. */
+function programFolders({ command, args, cwd, path }: MountRequest): string[] {
+  const files = [command, ...args].flatMap((text) => {
+    const file = resolve(cwd, text);
+    const real = realPath(file);
+    // A word such as `server` may be the name of a folder here by chance; a path is meant.
+    if (real === undefined || (!isAbsolute(text) && isFolder(real))) return [];
+    return [file, real];
+  });
+  const folders = path.split(delimiter).filter((folder) => isAbsolute(folder) && isFolder(folder));
+  const found = [...files.map(folderOfFile), ...folders.map(folderOfPrograms)];
+  return [...new Set(found.flatMap((folder) => folder ?? []))];
+}
+
+/** A file is shown with its project, so that it finds what it imports; a folder that is named is shown itself. */
+function folderOfFile(file: string): string | undefined {
+  if (isSystem(file)) return undefined;
+  if (isFolder(file)) return isTooWide(file) ? undefined : file;
+  const folder = dirname(file);
+  if (basename(folder) === 'bin') return folderOfPrograms(folder) ?? file;
+  return projectOf(folder) ?? (isTooWide(folder) ? file : folder);
+}
+
+/** The outermost folder above that looks like a project: in a monorepo the packages lie at its root. */
+function projectOf(folder: string): string | undefined {
+  let found: string | undefined;
+  for (let at = folder; !isTooWide(at); at = dirname(at))
+    if (PROJECT_MARKS.some((mark) => statSync(join(at, mark), { throwIfNoEntry: false }) !== undefined))
+      found = at;
+  return found;
+}
+
+/** `<prefix>/bin` needs `<prefix>/lib` beside it, as under nvm or in a virtual environment. */
+function folderOfPrograms(folder: string): string | undefined {
+  if (isSystem(folder)) return undefined;
+  const prefix = dirname(folder);
+  const isPrefix = ['lib', 'pyvenv.cfg', 'package.json'].some(
+    (name) => statSync(join(prefix, name), { throwIfNoEntry: false }) !== undefined,
+  );
+  if (basename(folder) === 'bin' && isPrefix && !isTooWide(prefix)) return projectOf(prefix) ?? prefix;
+  return isTooWide(folder) ? undefined : (projectOf(folder) ?? folder);
+}
+
+function isTooWide(folder: string): boolean {
+  const home = homedir();
+  return TOO_WIDE.includes(folder) || isInside(home, folder) || folder === join(home, '.local');
+}
+
+function isSystem(path: string): boolean {
+  return SYSTEM.some((folder) => isInside(path, folder));
+}
+
+/** Whether a path is a folder or lies below it. */
+export function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/** The file that a command names, as execvp would find it. */
+export function findProgram(command: string, path: string, cwd: string): string | undefined {
+  const candidates = command.includes('/')
+    ? [resolve(cwd, command)]
+    : path
+        .split(delimiter)
+        .filter(Boolean)
+        .map((folder) => join(resolve(cwd, folder), command));
+  return candidates.find(isProgram);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Undefined for what does not exist or may not be looked at. */
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function depth(path: string): number {
+  return path === '/' ? 0 : path.split('/').length;
+}

@@ -1,0 +1,170 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { type AddressPolicyOptions, createAddressPolicy } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
+
+export interface NetworkProxyOptions extends AddressPolicyOptions {
+  /** Names such as `api.example.com`, `*.example.com` or `db.example.com:5432`; without a port 80 and 443 are open. */
+  hosts: readonly string[];
+}
+
+export interface NetworkProxy {
+  /** The unix socket on which it listens. */
+  socket: string;
+  /** Hosts that were asked for and refused, in order, each once. */
+  refused: readonly string[];
+  close(): Promise<void>;
+}
+
+const MAX_CONNECTIONS = 100;
+const MAX_REFUSED = 50;
+const CONNECT_MS = 15_000;
+/** A tunnel without a byte for this long is closed. */
+const IDLE_MS = 10 * 60_000;
+
+/** The only way out of a sandbox with an allow-list: a proxy for HTTP and CONNECT that knows the hosts. */
+export async function openNetworkProxy(options: NetworkProxyOptions): Promise<NetworkProxy> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-proxy-'));
+  const socket = join(folder, 'proxy.sock');
+  const gate = createGate(options);
+  const open = new Set<Duplex>();
+  const server = createServer((incoming, response) => void forward(gate, incoming, response));
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on('connection', (connection) => {
+    open.add(connection);
+    connection.once('close', () => open.delete(connection));
+  });
+  server.on('connect', (incoming, client: Duplex, head: Buffer) => void tunnel(gate, incoming, client, head));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socket, resolve);
+  });
+  server.unref();
+  return {
+    socket,
+    refused: gate.refused,
+    async close() {
+      for (const connection of open) connection.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Gate {
+  refused: readonly string[];
+  /** The address to connect to; throws for a host that is not listed or leads to a private address. */
+  pass(host: string, port: number): Promise<string>;
+}
+
+function createGate({ hosts, ...policyOptions }: NetworkProxyOptions): Gate {
+  const policy = createAddressPolicy(policyOptions);
+  const refused: string[] = [];
+  return {
+    refused,
+    async pass(host, port) {
+      try {
+        if (!hosts.some((rule) => matches(rule, host, port)))
+          throw new Error(
+            `The sandbox refuses ${host}:${port}. It lets through only: ${hosts.join(', ') || 'nothing'}.`,
+          );
+        const [first] = await policy.resolve(host, AbortSignal.timeout(CONNECT_MS));
+        if (first === undefined) throw new Error(`No address is known for the host ${host}.`);
+        return first.address;
+      } catch (error) {
+        if (!refused.includes(host) && refused.length < MAX_REFUSED) refused.push(host);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Whether a rule of the allow-list opens a port of a host. */
+export function matches(rule: string, host: string, port: number): boolean {
+  const [, name = '', rulePort] = /^(.*?)(?::(\d+))?$/.exec(rule.trim().toLowerCase()) ?? [];
+  const isOpenPort = rulePort === undefined ? port === 80 || port === 443 : port === Number(rulePort);
+  const asked = host.toLowerCase().replace(/\.+$/, '');
+  return isOpenPort && (name.startsWith('*.') ? asked.endsWith(name.slice(1)) : asked === name);
+}
+
+async function tunnel(gate: Gate, incoming: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+  client.on('error', () => client.destroy());
+  const target = URL.parse(`http://${incoming.url ?? ''}`);
+  try {
+    if (target === null || target.pathname !== '/') throw new Error('CONNECT needs a host and a port.');
+    const port = Number(target.port || 80);
+    const upstream = await connected(await gate.pass(target.hostname, port), port);
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    upstream.write(head);
+    upstream.setTimeout(IDLE_MS, () => upstream.destroy());
+    upstream.on('error', () => client.destroy());
+    upstream.once('close', () => client.destroy());
+    client.once('close', () => upstream.destroy());
+    client.pipe(upstream).pipe(client);
+  } catch (error) {
+    const words = `${errorMessage(error)}\n`;
+    const length = Buffer.byteLength(words);
+    // Clients show the status line of a refused CONNECT and rarely its body.
+    const reason = words.trim().replace(/[^\x20-\x7e]/g, '?');
+    client.end(
+      `HTTP/1.1 403 ${reason}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${words}`,
+    );
+  }
+}
+
+function connected(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, timeout: CONNECT_MS });
+    socket.once('error', reject);
+    socket.once('timeout', () => socket.destroy(new Error(`${host}:${port} did not answer in time.`)));
+    socket.once('connect', () => {
+      socket.off('error', reject);
+      socket.setTimeout(0);
+      resolve(socket);
+    });
+  });
+}
+
+/** A request for plain HTTP: the whole address stands in its first line. */
+async function forward(gate: Gate, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const fail = (status: number, error: unknown) => {
+    if (response.headersSent) response.destroy();
+    else response.writeHead(status, { 'content-type': 'text/plain' }).end(`${errorMessage(error)}\n`);
+  };
+  const target = URL.parse(incoming.url ?? '');
+  if (target === null || target.protocol !== 'http:')
+    return fail(400, new Error('This is a proxy: ask for a whole http address.'));
+  const port = Number(target.port || 80);
+  let address: string;
+  try {
+    address = await gate.pass(target.hostname, port);
+  } catch (error) {
+    return fail(403, error);
+  }
+  const {
+    'proxy-connection': _connection,
+    'proxy-authorization': _authorization,
+    ...headers
+  } = incoming.headers;
+  const outgoing = request({
+    host: address,
+    port,
+    method: incoming.method,
+    path: `${target.pathname}${target.search}`,
+    headers: { ...headers, host: target.host },
+    timeout: IDLE_MS,
+  });
+  outgoing.once('response', (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+    answer.once('error', () => response.destroy());
+  });
+  outgoing.once('timeout', () => outgoing.destroy(new Error(`${target.host} did not answer in time.`)));
+  outgoing.once('error', (error) => fail(502, error));
+  response.once('close', () => outgoing.destroy());
+  incoming.pipe(outgoing);
+}

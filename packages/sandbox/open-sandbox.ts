@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { createSandbox, type Sandbox, type SandboxMode } from './sandbox.ts';
+
+/** The settings of a service that the sandbox reads. */
+export interface SandboxServiceOptions {
+  trunklineHome: string;
+  sandbox: SandboxMode;
+  sandboxHosts: readonly string[];
+  sandboxMemoryMb: number;
+  fetchAllowedHosts?: readonly string[];
+  fetchAllowedCidrs?: readonly string[];
+}
+
+interface SandboxServiceContext {
+  service: string;
+  /** Folders with secrets beside TRUNKLINE_HOME, such as that of the configuration. */
+  hidden?: readonly string[];
+  logger: { warn(fields: object, message: string): void };
+}
+
+/** One process may hold four services, and one warning is enough. */
+let hasWarned = false;
+
+/** The sandbox of a service. Logs a warning where programs run without isolation. */
+export function openSandbox(options: SandboxServiceOptions, context: SandboxServiceContext): Sandbox {
+  const { trunklineHome, fetchAllowedHosts = [], fetchAllowedCidrs = [] } = options;
+  const { service, hidden = [], logger } = context;
+  const sandbox = createSandbox({
+    mode: options.sandbox,
+    hidden: [trunklineHome, join(process.cwd(), '.env'), ...hidden],
+    homes: join(trunklineHome, service, 'sandbox'),
+    commandHosts: options.sandboxHosts,
+    memoryMb: options.sandboxMemoryMb,
+    addresses: { allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs },
+  });
+  void sandbox.status().then(({ isolated, words }) => {
+    if (isolated || hasWarned) return;
+    hasWarned = true;
+    logger.warn({ sandbox: words }, 'programs run without a sandbox');
+  });
+  return sandbox;
+}

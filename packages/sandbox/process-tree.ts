@@ -1,0 +1,107 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+export interface TreeLimits {
+  memoryMb?: number | undefined;
+  processes?: number | undefined;
+  cpuSeconds?: number | undefined;
+}
+
+interface Usage {
+  memoryBytes: number;
+  cpuSeconds: number;
+}
+
+/** Fixed for programs, whatever the kernel counts in. */
+const TICKS_A_SECOND = 100;
+/** Most programs that go wrong do so at once; one that has run for a while is looked at less often. */
+const FIRST_CHECK_MS = 100;
+const LAST_CHECK_MS = 1000;
+
+/**
+ * Compares what a process and all below it use with the limits, again and again, as resource limits count each process
+ * alone and root has no limit of processes. Calls `onExceeded` once, with words; returns how to stop.
+ */
+export function watchTree(root: number, limits: TreeLimits, onExceeded: (words: string) => void): () => void {
+  let isStopped = Object.values(limits).every((limit) => limit === undefined);
+  let timer: NodeJS.Timeout | undefined;
+  let delay = FIRST_CHECK_MS;
+  const look = async () => {
+    const pids = await descendants(root, limits.processes);
+    const words = tooMany(pids, limits) ?? exceeded(await usageOf(pids), limits);
+    if (isStopped) return;
+    if (words !== undefined) return onExceeded(words);
+    timer = setTimeout(() => void look(), delay).unref();
+    delay = Math.min(delay * 1.2, LAST_CHECK_MS);
+  };
+  if (!isStopped) void look();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}
+
+function tooMany(pids: readonly number[], { processes }: TreeLimits): string | undefined {
+  return processes !== undefined && pids.length > processes
+    ? `it started more than ${processes} processes`
+    : undefined;
+}
+
+function exceeded(usage: Usage, { memoryMb, cpuSeconds }: TreeLimits): string | undefined {
+  if (memoryMb !== undefined && usage.memoryBytes > memoryMb * 1024 ** 2)
+    return `it used more than ${memoryMb} MB of memory`;
+  if (cpuSeconds !== undefined && usage.cpuSeconds > cpuSeconds)
+    return `it used more than ${cpuSeconds} s of processor time`;
+  return undefined;
+}
+
+/** The process and all below it; more than `most` are not looked for, as a fork bomb grows faster than they are found. */
+async function descendants(root: number, most = Number.POSITIVE_INFINITY): Promise<number[]> {
+  const pids = [root];
+  // Grows while it is walked: every process adds its children.
+  for (const pid of pids) {
+    if (pids.length > most) break;
+    pids.push(...(await childrenOf(pid)));
+  }
+  return pids;
+}
+
+async function usageOf(pids: readonly number[]): Promise<Usage> {
+  const all = await Promise.all(pids.map(usageOfOne));
+  return all.reduce((sum, one) => ({
+    memoryBytes: sum.memoryBytes + one.memoryBytes,
+    cpuSeconds: sum.cpuSeconds + one.cpuSeconds,
+  }));
+}
+
+/** The kernel lists children by the thread that started them. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const lists = threads.map((thread) =>
+    readFile(`/proc/${pid}/task/${thread}/children`, 'latin1').catch(() => ''),
+  );
+  return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+}
+
+async function usageOfOne(pid: number): Promise<Usage> {
+  const [stat, memoryBytes] = await Promise.all([statOf(pid), ownMemory(pid)]);
+  if (stat === undefined) return { memoryBytes: 0, cpuSeconds: 0 };
+  // User and system time of the process, and of children that have ended.
+  const ticks = stat.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { memoryBytes, cpuSeconds: ticks / TICKS_A_SECOND };
+}
+
+/** Anonymous and shared memory that is resident or swapped; files of programs that many processes map do not count. */
+async function ownMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+  const kilobytes = ['RssAnon', 'RssShmem', 'VmSwap'].map((name) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0),
+  );
+  return kilobytes.reduce((sum, value) => sum + value, 0) * 1024;
+}
+
+/** The fields after the name, which may hold blanks and brackets: state, parent, group and so on. */
+async function statOf(pid: number): Promise<string[] | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+  const end = stat.lastIndexOf(')');
+  return end < 0 ? undefined : stat.slice(end + 2).split(' ');
+}

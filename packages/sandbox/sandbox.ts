@@ -1,0 +1,396 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { release } from 'node:os';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { AddressPolicyOptions } from '@trunkline/http';
+import { findIsolation, type Isolation } from './availability.ts';
+import { markProcesses } from './marked-processes.ts';
+import { findProgram, folderMounts, isInside, systemMounts } from './mounts.ts';
+import { type NetworkProxy, openNetworkProxy } from './network-proxy.ts';
+import { type TreeLimits, watchTree } from './process-tree.ts';
+import { seccompFilter } from './seccomp.ts';
+
+/** `auto` isolates where the system can, `require` starts nothing without isolation, `off` never isolates. */
+export const SANDBOX_MODES = ['auto', 'require', 'off'] as const;
+export type SandboxMode = (typeof SANDBOX_MODES)[number];
+
+export type SandboxNetwork = 'none' | 'open' | { hosts: readonly string[] };
+
+export interface SandboxLimits extends TreeLimits {
+  /** Wall-clock time; then everything that was started is killed. */
+  seconds?: number | undefined;
+  /** Size of one file that is written. */
+  fileMb?: number | undefined;
+}
+
+export interface SandboxRequest {
+  /** Gives the program a home of its own that stays from start to start; without it HOME is /tmp or in `writable`. */
+  name?: string;
+  command: string;
+  args: readonly string[];
+  cwd: string;
+  /** All that the program gets of the environment; programs are looked for in its PATH. */
+  env: Readonly<Record<string, string>>;
+  /** Folders that it may change. */
+  writable: readonly string[];
+  /** Folders and files that it may read beside the system and its own files. */
+  readOnly?: readonly string[];
+  /** Files that arguments name are shown read-only, with their project. Never for arguments that a model wrote. */
+  showsArguments?: boolean;
+  network: SandboxNetwork;
+  limits?: SandboxLimits;
+  stdin?: 'ignore' | 'pipe';
+  stdout?: 'ignore' | 'pipe';
+  /** Opens Node's message channel to the child. */
+  ipc?: boolean;
+  /** False runs it without isolation, as its own setting asks for. */
+  isolate?: boolean;
+}
+
+export interface SandboxedProcess {
+  child: ChildProcess;
+  isolated: boolean;
+  /** Hosts that the program asked for and that its allow-list does not have. */
+  refusedHosts: readonly string[];
+  /** The limit that it went beyond, in words that complete "it was stopped: ...". */
+  exceeded(): string | undefined;
+  /** Kills it and all that it started; resolves when all are gone. */
+  end(): Promise<void>;
+}
+
+export interface SandboxStatus {
+  isolated: boolean;
+  /** Nothing is started at all. */
+  refuses?: boolean;
+  /** For people: what is in force, or why nothing is and what to do. */
+  words: string;
+  advice?: string;
+}
+
+export interface SandboxOptions {
+  mode: SandboxMode;
+  /** Folders and files that no program sees, wherever they lie: data of the services, key files. */
+  hidden?: readonly string[];
+  /** The folder for the homes of programs that have a name. */
+  homes?: string;
+  /** Hosts that commands of agents may reach; `*` alone opens the network. Default none. */
+  commandHosts?: readonly string[];
+  memoryMb?: number;
+  /** Which addresses the hosts of an allow-list may have. */
+  addresses?: AddressPolicyOptions;
+  /** Given by tests. */
+  isolation?: Isolation;
+}
+
+export interface Sandbox {
+  /** What commands of agents may reach. */
+  readonly commandNetwork: SandboxNetwork;
+  /** Of one program with all that it starts. */
+  readonly memoryMb: number;
+  start(request: SandboxRequest): Promise<SandboxedProcess>;
+  status(): Promise<SandboxStatus>;
+}
+
+const DEFAULT_MEMORY_MB = 2048;
+
+export function createSandbox(options: SandboxOptions): Sandbox {
+  const {
+    mode,
+    homes,
+    hidden = [],
+    addresses = {},
+    commandHosts = [],
+    memoryMb = DEFAULT_MEMORY_MB,
+  } = options;
+  const isolation = async () => options.isolation ?? (await findIsolation());
+  return {
+    commandNetwork: networkOf(commandHosts),
+    memoryMb,
+    async start(request) {
+      if (mode === 'off') return startPlain(request);
+      const found = await isolation();
+      if (request.isolate !== false && found.kind === 'bubblewrap')
+        return await startIsolated(request, { program: found.program, homes, hidden, addresses });
+      if (mode === 'auto') return startPlain(request);
+      const reason =
+        found.kind === 'none' ? `${found.reason}.` : `the settings of ${request.command} turn it off.`;
+      throw new Error(
+        `${request.command} was not started: TRUNKLINE_SANDBOX=require, but ${reason} Mend that, or set TRUNKLINE_SANDBOX=auto to run it without a sandbox.`,
+      );
+    },
+    async status() {
+      if (mode === 'off')
+        return {
+          isolated: false,
+          words:
+            'TRUNKLINE_SANDBOX=off: commands, MCP servers, coding agents and plugins run with all rights of this account.',
+          advice: 'Unset it to run them in a sandbox.',
+        };
+      const found = await isolation();
+      if (found.kind === 'bubblewrap') return { isolated: true, words: isolatedWords(found.program) };
+      const consequence =
+        mode === 'require'
+          ? 'commands, MCP servers, coding agents and plugins are refused'
+          : 'commands, MCP servers, coding agents and plugins run with all rights of this account';
+      return {
+        isolated: false,
+        ...(mode === 'require' && { refuses: true }),
+        words: `none: ${found.reason}; ${consequence}.`,
+        advice:
+          'Install bubblewrap and allow user namespaces; TRUNKLINE_SANDBOX=require refuses to run anything without.',
+      };
+    },
+  };
+}
+
+function networkOf(hosts: readonly string[]): SandboxNetwork {
+  if (hosts.includes('*')) return 'open';
+  return hosts.length === 0 ? 'none' : { hosts };
+}
+
+function isolatedWords(program: string): string {
+  const filter =
+    seccompFilter(process.arch) === undefined ? `no seccomp filter on ${process.arch}` : 'seccomp';
+  return `bubblewrap (${program}), ${filter}.`;
+}
+
+function startPlain(request: SandboxRequest): SandboxedProcess {
+  const { command, args, cwd, env, stdin = 'ignore', stdout = 'pipe', ipc, limits } = request;
+  const processes = markProcesses();
+  const child = spawn(command, [...args], {
+    cwd,
+    env: { ...env, ...processes.environment },
+    stdio: [stdin, stdout, stdout, ...(ipc ? (['ipc'] as const) : [])],
+    detached: true,
+  });
+  const end = () => processes.end(child.pid);
+  return supervise(child, { isolated: false, limits: { seconds: limits?.seconds }, end });
+}
+
+interface Setup {
+  program: string;
+  homes: string | undefined;
+  hidden: readonly string[];
+  addresses: AddressPolicyOptions;
+}
+
+const NAMESPACES = [
+  ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
+];
+
+/** Inside nobody is root, whatever account the service has. */
+const USER_ID = '1000';
+
+/** Both count as memory of the machine. */
+const TMP_BYTES = 512 * 1024 ** 2;
+const SHARED_MEMORY_BYTES = 64 * 1024 ** 2;
+
+/** O_CLOEXEC, as /proc shows it on every architecture that has a filter here. */
+const CLOSE_ON_EXEC = 0o2000000;
+
+type Stdio = 'ignore' | 'pipe' | 'ipc' | number;
+
+const FORWARDER = fileURLToPath(new URL('./forwarder.ts', import.meta.url));
+const INNER_FORWARDER = '/run/trunkline/forwarder.ts';
+const INNER_SOCKET = '/run/trunkline/proxy.sock';
+const INNER_NODE = '/run/trunkline/node';
+const PROXY_PORT = '3128';
+
+async function startIsolated(request: SandboxRequest, setup: Setup): Promise<SandboxedProcess> {
+  const { command, cwd, env, network, stdin = 'ignore', stdout = 'pipe', ipc } = request;
+  const path = env.PATH ?? '/usr/local/bin:/usr/bin:/bin';
+  const program = findProgram(command, path, cwd);
+  if (program === undefined)
+    throw Object.assign(new Error(`spawn ${command} ENOENT`), {
+      code: 'ENOENT',
+      syscall: 'spawn',
+      path: command,
+    });
+  const proxy =
+    typeof network === 'object'
+      ? await openNetworkProxy({ ...setup.addresses, hosts: network.hosts })
+      : undefined;
+  const ownHome = homeOf(request.name, setup.homes);
+  const writable = [...request.writable, ...(ownHome ?? [])];
+  const home = isVisible(env.HOME, request.writable) ? env.HOME : (ownHome?.[0] ?? '/tmp');
+  const files = extraFiles(home);
+  const firstFile = ipc ? 4 : 3;
+  const stdio = [stdin, stdout, stdout, ...(ipc ? ['ipc'] : []), ...files.map(() => 'pipe')] as Stdio[];
+  const args = [
+    ...NAMESPACES,
+    ...(network === 'open' ? [] : ['--unshare-net']),
+    ...['--uid', USER_ID, '--gid', USER_ID],
+    ...systemMounts(network === 'open' ? 'open' : 'closed'),
+    ...['--proc', '/proc', '--dev', '/dev', '--size', `${SHARED_MEMORY_BYTES}`, '--tmpfs', '/dev/shm'],
+    ...['--remount-ro', '/dev', '--size', `${TMP_BYTES}`, '--tmpfs', '/tmp', '--symlink', '/tmp', '/var/tmp'],
+    ...files.flatMap(({ flags }, index) => [flags[0] ?? '', `${firstFile + index}`, ...flags.slice(1)]),
+    ...(proxy === undefined ? [] : proxyMounts(proxy)),
+    ...['--dir', cwd],
+    ...folderMounts({
+      command: program,
+      args: request.showsArguments ? request.args : [],
+      cwd,
+      path,
+      writable,
+      readOnly: request.readOnly ?? [],
+      hidden: setup.hidden,
+    }),
+    // Files of /proc/sys belong to root, and so to a service that runs as root: bwrap covers them only in part.
+    ...['--remount-ro', '/proc', '--remount-ro', '/', '--chdir', cwd, '--'],
+    ...limited(request.limits ?? {}),
+    ...(proxy === undefined ? [] : [INNER_NODE, '--no-warnings', INNER_FORWARDER, INNER_SOCKET, PROXY_PORT]),
+    ...[program, ...request.args],
+  ];
+  const environment = { ...env, PATH: path, HOME: home, ...(proxy === undefined ? {} : proxyEnvironment) };
+  const child = withoutInherited(stdio, (stdio) =>
+    spawn(setup.program, args, { cwd: '/', env: environment, stdio, detached: true }),
+  );
+  for (const [index, { bytes }] of files.entries()) feed(child.stdio[firstFile + index] as Writable, bytes);
+  child.once('close', () => void proxy?.close());
+  child.once('error', () => void proxy?.close());
+  const end = async () => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  };
+  const { limits = {} } = request;
+  return supervise(child, { isolated: true, limits, refusedHosts: proxy?.refused, end });
+}
+
+interface Supervision {
+  isolated: boolean;
+  limits: SandboxLimits;
+  refusedHosts?: readonly string[] | undefined;
+  end(): Promise<void>;
+}
+
+function supervise(child: ChildProcess, supervision: Supervision): SandboxedProcess {
+  const { isolated, limits, refusedHosts = [], end } = supervision;
+  let exceeded: string | undefined;
+  const stop = (words: string) => {
+    exceeded ??= words;
+    void end();
+  };
+  const { seconds, memoryMb, processes, cpuSeconds } = limits;
+  const timer =
+    seconds === undefined
+      ? undefined
+      : setTimeout(() => stop(`it took longer than ${seconds} s`), seconds * 1000);
+  // bwrap itself is two processes, which the program did not start.
+  const own = processes === undefined ? undefined : processes + 2;
+  const unwatch =
+    isolated && child.pid !== undefined
+      ? watchTree(child.pid, { memoryMb, processes: own, cpuSeconds }, stop)
+      : () => undefined;
+  const release = () => {
+    clearTimeout(timer);
+    unwatch();
+  };
+  child.once('exit', release);
+  child.once('error', release);
+  return { child, isolated, refusedHosts, exceeded: () => exceeded, end };
+}
+
+/** What bwrap reads from pipes: the filter, and an account so that programs find a name for their number. */
+function extraFiles(home: string): { flags: [string, ...string[]]; bytes: Buffer }[] {
+  const filter = seccompFilter(process.arch);
+  const passwd = `user:x:${USER_ID}:${USER_ID}:user:${home}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n`;
+  const group = `user:x:${USER_ID}:\nnogroup:x:65534:\n`;
+  return [
+    { flags: ['--ro-bind-data', '/etc/passwd'], bytes: Buffer.from(passwd) },
+    { flags: ['--ro-bind-data', '/etc/group'], bytes: Buffer.from(group) },
+    ...(filter === undefined ? [] : [{ flags: ['--seccomp'] as [string], bytes: filter }]),
+  ];
+}
+
+/** Files that whoever started the service left open are handed on to every child; /dev/null takes their place. */
+function withoutInherited(stdio: readonly Stdio[], start: (stdio: Stdio[]) => ChildProcess): ChildProcess {
+  const inherited = inheritedFiles().filter((fd) => fd >= stdio.length);
+  const nothing = openSync('/dev/null', 'r');
+  try {
+    const all = Array.from({ length: Math.max(stdio.length, ...inherited.map((fd) => fd + 1)) }, (_, fd) =>
+      inherited.includes(fd) ? nothing : (stdio[fd] ?? 'ignore'),
+    );
+    return start(all);
+  } finally {
+    closeSync(nothing);
+  }
+}
+
+/** Those without close-on-exec, which Node sets on all that it opens itself. */
+function inheritedFiles(): number[] {
+  return readdirSync('/proc/self/fdinfo')
+    .map(Number)
+    .filter((fd) => {
+      try {
+        const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1] ?? '0';
+        return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+      } catch {
+        // The one that listed the folder.
+        return false;
+      }
+    });
+}
+
+function feed(pipe: Writable, bytes: Buffer): void {
+  // bwrap may end before it has read; its own complaint says why.
+  pipe.on('error', () => pipe.destroy());
+  pipe.end(bytes);
+}
+
+function proxyMounts({ socket }: NetworkProxy): string[] {
+  return [
+    ...['--ro-bind', process.execPath, INNER_NODE],
+    ...['--ro-bind', FORWARDER, INNER_FORWARDER],
+    ...['--bind', socket, INNER_SOCKET],
+  ];
+}
+
+const proxyAddress = `http://127.0.0.1:${PROXY_PORT}`;
+const proxyEnvironment = {
+  ...{ HTTP_PROXY: proxyAddress, HTTPS_PROXY: proxyAddress, ALL_PROXY: proxyAddress },
+  ...{ http_proxy: proxyAddress, https_proxy: proxyAddress, all_proxy: proxyAddress },
+  ...{ NO_PROXY: 'localhost,127.0.0.1,::1', no_proxy: 'localhost,127.0.0.1,::1' },
+  // Node's own fetch looks at the variables above only with this.
+  NODE_USE_ENV_PROXY: '1',
+};
+
+/** A shell that sets the resource limits and becomes the program. */
+function limited({ memoryMb, processes, cpuSeconds, fileMb }: SandboxLimits): string[] {
+  const settings = [
+    'ulimit -c 0',
+    // Of the data, not of addresses: V8 and Go reserve far more addresses than they use.
+    ...(memoryMb === undefined ? [] : [`ulimit -d ${memoryMb * 1024}`]),
+    ...(cpuSeconds === undefined ? [] : [`ulimit -t ${Math.ceil(cpuSeconds)}`]),
+    ...(fileMb === undefined ? [] : [`ulimit -f ${fileMb * 2048}`]),
+    ...(processes === undefined || !countsProcessesApart() ? [] : [processLimit(processes)]),
+  ];
+  return ['/bin/sh', '-c', `${settings.join(' && ')} && exec "$@"`, 'sh'];
+}
+
+/** bash calls it -u, dash and busybox -p. */
+function processLimit(processes: number): string {
+  return `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`;
+}
+
+/** From Linux 5.14 on a user namespace has a count of its own; before, all processes of the account counted. */
+function countsProcessesApart(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
+}
+
+function homeOf(name: string | undefined, homes: string | undefined): [string] | undefined {
+  if (name === undefined || homes === undefined) return undefined;
+  const home = join(homes, name.replace(/[^\w-]/g, '_').slice(0, 100));
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  return [home];
+}
+
+function isVisible(path: string | undefined, writable: readonly string[]): path is string {
+  return path !== undefined && writable.some((folder) => isInside(path, folder));
+}
