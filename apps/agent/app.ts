@@ -83,7 +83,10 @@ function createAgentApp(
     renderError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
-    health: () => healthReport(agent.active.isReady, health()),
+    health: async () => {
+      const { kind } = await agent.context.sandbox.status();
+      return healthReport(agent.active.isReady, { ...health(), sandbox: kind });
+    },
   });
   mountAuditLog(app, audit, operator);
   const close = mountRoutes(app, agent, () => facts(agent));

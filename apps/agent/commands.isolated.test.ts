@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findIsolation } from '@trunkline/sandbox';
 import {
   type Child,
   type ModelServer,
@@ -28,9 +29,14 @@ afterEach(async () => {
   home.remove();
 });
 
-const startProcess = () => {
+/** Without a sandbox, whose processes end with the service by themselves. */
+const startProcess = (sandbox = 'off') => {
   writeConfig(home.environment.TRUNKLINE_HOME ?? '', 'filesystem: { run_command: true }');
-  return startAgentProcess(home, model, children, { CORE_WORKSPACE: home.path });
+  return startAgentProcess(home, model, children, {
+    CORE_WORKSPACE: home.path,
+    TRUNKLINE_SANDBOX: sandbox,
+    TRACE_SECRET_KEY: 'key-of-the-traces',
+  });
 };
 
 /** An agent in the middle of an approved command, one part of which has left its group. */
@@ -70,3 +76,28 @@ it('what a killed service left running ends when the service starts again', asyn
   await startProcess();
   await waitFor(() => !pids.some(isRunning));
 });
+
+const isolation = await findIsolation();
+const missing = isolation.kind === 'none' ? isolation.reason : '';
+
+it.skipIf(missing !== '')(
+  `an approved command in the sandbox finds no key of the service${missing && ` (skipped: ${missing})`}`,
+  async () => {
+    const agent = await startProcess('require');
+    const key = join(home.environment.TRUNKLINE_HOME ?? '', 'operator-key');
+    writeFileSync(key, 'key-of-the-operator');
+    const script = `echo mine > made; cat /proc/$PPID/environ /proc/1/environ /proc/${agent.child.pid}/environ ${key}
+      find / -name operator-key 2>/dev/null; env; curl -sS -m 5 ${agent.url}/healthz; echo end`;
+    writeFileSync(join(home.path, 'attempt.sh'), script);
+    model.enqueue({ toolCalls: [{ name: 'run_command', arguments: { command: 'sh attempt.sh' } }] }, 'Done.');
+    const { id: taskId, contextId, status } = await agent.send('Run it.');
+    expect(status).toMatchObject({ state: 'input-required' });
+    await agent.send('yes', { taskId, contextId });
+    const output = JSON.stringify(model.requests.at(-1));
+    expect(readFileSync(join(home.path, 'made'), 'utf8')).toBe('mine\n');
+    expect(output).toContain('operator-key: No such file or directory');
+    expect(output).not.toContain('key-of-the');
+    expect(output).not.toContain('TRACE_SECRET_KEY');
+    expect(output).not.toContain('graph_compiled');
+  },
+);

@@ -86,7 +86,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     anyBodyType: surfaces.flatMap(({ anyBodyPaths = [] }: Surface) => anyBodyPaths),
-    health: () => ({
+    health: async () => ({
       status: bus.status().connected ? 200 : 503,
       body: {
         ok: bus.status().connected,
@@ -94,6 +94,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
         model: models.describe(),
         missing: missingModel(models.describe()),
         services: services(),
+        sandbox: (await switchboard.context.sandbox.status()).kind,
       },
     }),
   });

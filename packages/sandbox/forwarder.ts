@@ -1,6 +1,6 @@
 // Runs inside a sandbox that has no network: listens on its loopback, hands every connection to the proxy of the
 // service by the unix socket that is bound into the sandbox, and starts the program once it listens. Imports nothing of
-// the repository, which the sandbox does not show.
+// the repository, which the sandbox does not show, and has no types, as it is read as JavaScript there.
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { constants } from 'node:os';

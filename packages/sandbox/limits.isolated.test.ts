@@ -32,7 +32,7 @@ describe(`limits of the sandbox${missing && ` (skipped: ${missing})`}`, { timeou
   });
 
   it('refuse memory to one process, and end many that take it together', async () => {
-    const one = await run('python3 -c "print(len(bytearray(600 * 1024 * 1024)))"', { memoryMb: 300 });
+    const one = await run('python3 -c "print(len(bytearray(1500 * 1024 * 1024)))"', { memoryMb: 300 });
     expect(one.code).toBe(1);
     expect(one.output).toContain('MemoryError');
     const fill = 'import time; x = bytearray(b"x" * (150 * 1024 * 1024)); time.sleep(60)';
@@ -125,7 +125,7 @@ describe(`the sandbox of an unprivileged account${missing && ` (skipped: ${missi
       ],
       { encoding: 'utf8', env: { PATH: '/usr/bin:/bin' } },
     );
-    expect(output).toMatch(/^1000\n307200\n/);
+    expect(output).toMatch(/^1000\n1355776\n/);
     expect(output).toContain('Cannot fork');
     expect(readdirSync(folder)).toEqual(['made']);
     rmSync(folder, { recursive: true });

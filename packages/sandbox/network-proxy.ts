@@ -98,6 +98,8 @@ async function tunnel(gate: Gate, incoming: IncomingMessage, client: Duplex, hea
     if (target === null || target.pathname !== '/') throw new Error('CONNECT needs a host and a port.');
     const port = Number(target.port || 80);
     const upstream = await connected(await gate.pass(target.hostname, port), port);
+    // It may have gone while the other end was being reached.
+    if (client.destroyed) return void upstream.destroy();
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
     upstream.write(head);
     upstream.setTimeout(IDLE_MS, () => upstream.destroy());

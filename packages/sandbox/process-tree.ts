@@ -13,6 +13,8 @@ interface Usage {
 
 /** Fixed for programs, whatever the kernel counts in. */
 const TICKS_A_SECOND = 100;
+/** bwrap itself, outside and inside. */
+const OWN_PROCESSES = 2;
 /** Most programs that go wrong do so at once; one that has run for a while is looked at less often. */
 const FIRST_CHECK_MS = 100;
 const LAST_CHECK_MS = 1000;
@@ -26,8 +28,13 @@ export function watchTree(root: number, limits: TreeLimits, onExceeded: (words: 
   let timer: NodeJS.Timeout | undefined;
   let delay = FIRST_CHECK_MS;
   const look = async () => {
-    const pids = await descendants(root, limits.processes);
-    const words = tooMany(pids, limits) ?? exceeded(await usageOf(pids), limits);
+    const { processes } = limits;
+    const most = processes === undefined ? undefined : processes + OWN_PROCESSES;
+    const pids = await descendants(root, most);
+    const words =
+      most !== undefined && pids.length > most
+        ? `it started more than ${processes} processes`
+        : exceeded(await usageOf(pids), limits);
     if (isStopped) return;
     if (words !== undefined) return onExceeded(words);
     timer = setTimeout(() => void look(), delay).unref();
@@ -38,12 +45,6 @@ export function watchTree(root: number, limits: TreeLimits, onExceeded: (words: 
     isStopped = true;
     clearTimeout(timer);
   };
-}
-
-function tooMany(pids: readonly number[], { processes }: TreeLimits): string | undefined {
-  return processes !== undefined && pids.length > processes
-    ? `it started more than ${processes} processes`
-    : undefined;
 }
 
 function exceeded(usage: Usage, { memoryMb, cpuSeconds }: TreeLimits): string | undefined {

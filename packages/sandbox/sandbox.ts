@@ -62,6 +62,7 @@ export interface SandboxedProcess {
 }
 
 export interface SandboxStatus {
+  kind: 'bubblewrap' | 'none' | 'off';
   isolated: boolean;
   /** Nothing is started at all. */
   refuses?: boolean;
@@ -124,18 +125,21 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     async status() {
       if (mode === 'off')
         return {
+          kind: 'off',
           isolated: false,
           words:
             'TRUNKLINE_SANDBOX=off: commands, MCP servers, coding agents and plugins run with all rights of this account.',
           advice: 'Unset it to run them in a sandbox.',
         };
       const found = await isolation();
-      if (found.kind === 'bubblewrap') return { isolated: true, words: isolatedWords(found.program) };
+      if (found.kind === 'bubblewrap')
+        return { kind: 'bubblewrap', isolated: true, words: isolatedWords(found.program) };
       const consequence =
         mode === 'require'
           ? 'commands, MCP servers, coding agents and plugins are refused'
           : 'commands, MCP servers, coding agents and plugins run with all rights of this account';
       return {
+        kind: 'none',
         isolated: false,
         ...(mode === 'require' && { refuses: true }),
         words: `none: ${found.reason}; ${consequence}.`,
@@ -192,10 +196,14 @@ const SHARED_MEMORY_BYTES = 64 * 1024 ** 2;
 /** O_CLOEXEC, as /proc shows it on every architecture that has a filter here. */
 const CLOSE_ON_EXEC = 0o2000000;
 
+/** Each thread of Node reserves 128 MB for code and does not use them. */
+const RESERVED_MB = 1024;
+
 type Stdio = 'ignore' | 'pipe' | 'ipc' | number;
 
 const FORWARDER = fileURLToPath(new URL('./forwarder.ts', import.meta.url));
-const INNER_FORWARDER = '/run/trunkline/forwarder.ts';
+/** Not .ts: loading what strips types takes longer than all the rest. */
+const INNER_FORWARDER = '/run/trunkline/forwarder.mjs';
 const INNER_SOCKET = '/run/trunkline/proxy.sock';
 const INNER_NODE = '/run/trunkline/node';
 const PROXY_PORT = '3128';
@@ -250,7 +258,7 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
     spawn(setup.program, args, { cwd: '/', env: environment, stdio, detached: true }),
   );
   for (const [index, { bytes }] of files.entries()) feed(child.stdio[firstFile + index] as Writable, bytes);
-  child.once('close', () => void proxy?.close());
+  child.once('exit', () => void proxy?.close());
   child.once('error', () => void proxy?.close());
   const end = async () => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -281,11 +289,9 @@ function supervise(child: ChildProcess, supervision: Supervision): SandboxedProc
     seconds === undefined
       ? undefined
       : setTimeout(() => stop(`it took longer than ${seconds} s`), seconds * 1000);
-  // bwrap itself is two processes, which the program did not start.
-  const own = processes === undefined ? undefined : processes + 2;
   const unwatch =
     isolated && child.pid !== undefined
-      ? watchTree(child.pid, { memoryMb, processes: own, cpuSeconds }, stop)
+      ? watchTree(child.pid, { memoryMb, processes, cpuSeconds }, stop)
       : () => undefined;
   const release = () => {
     clearTimeout(timer);
@@ -364,8 +370,8 @@ const proxyEnvironment = {
 function limited({ memoryMb, processes, cpuSeconds, fileMb }: SandboxLimits): string[] {
   const settings = [
     'ulimit -c 0',
-    // Of the data, not of addresses: V8 and Go reserve far more addresses than they use.
-    ...(memoryMb === undefined ? [] : [`ulimit -d ${memoryMb * 1024}`]),
+    // Of the data, not of addresses: V8 and Go reserve far more addresses than they use. The whole tree is watched.
+    ...(memoryMb === undefined ? [] : [`ulimit -d ${(memoryMb + RESERVED_MB) * 1024}`]),
     ...(cpuSeconds === undefined ? [] : [`ulimit -t ${Math.ceil(cpuSeconds)}`]),
     ...(fileMb === undefined ? [] : [`ulimit -f ${fileMb * 2048}`]),
     ...(processes === undefined || !countsProcessesApart() ? [] : [processLimit(processes)]),

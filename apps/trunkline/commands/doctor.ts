@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
 import { createModelGateway } from '@trunkline/llm';
+import { createSandbox } from '@trunkline/sandbox';
 import type { Diagnosis } from '@trunkline/service';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
@@ -41,6 +42,7 @@ export const main = defineCommand({
       checkPorts(services),
       checkDirectories(options.trunklineHome),
       Promise.resolve(checkAccess(options, services)),
+      checkSandbox(services.agent),
     ];
     const findings: Diagnosis[] = [];
     for (const check of checks) {
@@ -113,6 +115,13 @@ async function checkModel(options: AgentOptions): Promise<Diagnosis[]> {
   const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
   if (!ok) return [{ subject: 'model', state: 'failed', words: message }];
   return [{ subject: 'model', state: gateway.describe().demo ? 'warning' : 'ok', words: message }];
+}
+
+/** Whether programs that a model, a plugin or a configuration chose are kept apart from the services. */
+async function checkSandbox({ sandbox: mode }: AgentOptions): Promise<Diagnosis[]> {
+  const { isolated, refuses, words, advice } = await createSandbox({ mode }).status();
+  const state = isolated ? 'ok' : refuses ? 'failed' : 'warning';
+  return [{ subject: 'sandbox', state, words, ...(advice !== undefined && { advice }) }];
 }
 
 /** One finding as a line, with what to do below it. */
