@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { AddressPolicyOptions } from '@trunkline/http';
 import { findIsolation, type Isolation } from './availability.ts';
+import { type Stdio, withoutInherited } from './inherited-files.ts';
 import { markProcesses } from './marked-processes.ts';
 import { findProgram, folderMounts, isInside, systemMounts } from './mounts.ts';
 import { type NetworkProxy, openNetworkProxy } from './network-proxy.ts';
@@ -193,13 +194,8 @@ const USER_ID = '1000';
 const TMP_BYTES = 512 * 1024 ** 2;
 const SHARED_MEMORY_BYTES = 64 * 1024 ** 2;
 
-/** O_CLOEXEC, as /proc shows it on every architecture that has a filter here. */
-const CLOSE_ON_EXEC = 0o2000000;
-
 /** Each thread of Node reserves 128 MB for code and does not use them. */
 const RESERVED_MB = 1024;
-
-type Stdio = 'ignore' | 'pipe' | 'ipc' | number;
 
 const FORWARDER = fileURLToPath(new URL('./forwarder.ts', import.meta.url));
 /** Not .ts: loading what strips types takes longer than all the rest. */
@@ -312,35 +308,6 @@ function extraFiles(home: string): { flags: [string, ...string[]]; bytes: Buffer
     { flags: ['--ro-bind-data', '/etc/group'], bytes: Buffer.from(group) },
     ...(filter === undefined ? [] : [{ flags: ['--seccomp'] as [string], bytes: filter }]),
   ];
-}
-
-/** Files that whoever started the service left open are handed on to every child; /dev/null takes their place. */
-function withoutInherited(stdio: readonly Stdio[], start: (stdio: Stdio[]) => ChildProcess): ChildProcess {
-  const inherited = inheritedFiles().filter((fd) => fd >= stdio.length);
-  const nothing = openSync('/dev/null', 'r');
-  try {
-    const all = Array.from({ length: Math.max(stdio.length, ...inherited.map((fd) => fd + 1)) }, (_, fd) =>
-      inherited.includes(fd) ? nothing : (stdio[fd] ?? 'ignore'),
-    );
-    return start(all);
-  } finally {
-    closeSync(nothing);
-  }
-}
-
-/** Those without close-on-exec, which Node sets on all that it opens itself. */
-function inheritedFiles(): number[] {
-  return readdirSync('/proc/self/fdinfo')
-    .map(Number)
-    .filter((fd) => {
-      try {
-        const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1] ?? '0';
-        return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
-      } catch {
-        // The one that listed the folder.
-        return false;
-      }
-    });
 }
 
 function feed(pipe: Writable, bytes: Buffer): void {
