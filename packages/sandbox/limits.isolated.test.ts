@@ -23,10 +23,10 @@ describe(`limits of the sandbox${missing && ` (skipped: ${missing})`}`, { timeou
 
   it('end a fork bomb, and every process of it', async () => {
     const sleep = `5${process.pid}`;
-    const bomb = `bomb() { sleep ${sleep} & bomb | bomb & }; bomb; while :; do sleep 1 || exit 3; done`;
-    const { code, exceeded } = await run(bomb, { processes: 50, seconds: 60 });
-    // Root has no limit of processes, so the count of the whole tree stops it; others may fail to start more.
-    if (process.getuid?.() === 0) expect(exceeded).toBe('it started more than 50 processes');
+    // Bounded, so that a machine on which the limit fails goes on working.
+    const bomb = `i=0; while [ $i -lt 500 ]; do sleep ${sleep} & i=$((i + 1)); done; wait`;
+    const { code, output, exceeded } = await run(bomb, { processes: 50, seconds: 60 });
+    expect(exceeded ?? output).toMatch(/Cannot fork|it started more than 50 processes/);
     expect(code).not.toBe(0);
     await waitFor(() => !commandLines().some((line) => line.includes(`sleep\0${sleep}`)));
   });

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 
 export interface TreeLimits {
   memoryMb?: number | undefined;
+  /** The kernel counts threads too. */
   processes?: number | undefined;
   cpuSeconds?: number | undefined;
 }
@@ -14,7 +15,7 @@ interface Usage {
 /** Fixed for programs, whatever the kernel counts in. */
 const TICKS_A_SECOND = 100;
 /** bwrap itself, outside and inside. */
-const OWN_PROCESSES = 2;
+export const OWN_PROCESSES = 2;
 /** Most programs that go wrong do so at once; one that has run for a while is looked at less often. */
 const FIRST_CHECK_MS = 100;
 const LAST_CHECK_MS = 1000;

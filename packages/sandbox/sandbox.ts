@@ -11,7 +11,8 @@ import { type Stdio, withoutInherited } from './inherited-files.ts';
 import { markProcesses } from './marked-processes.ts';
 import { findProgram, folderMounts, isInside, systemMounts } from './mounts.ts';
 import { type NetworkProxy, openNetworkProxy } from './network-proxy.ts';
-import { type TreeLimits, watchTree } from './process-tree.ts';
+import { createProcessCgroup } from './process-cgroup.ts';
+import { OWN_PROCESSES, type TreeLimits, watchTree } from './process-tree.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** `auto` isolates where the system can, `require` starts nothing without isolation, `off` never isolates. */
@@ -249,13 +250,20 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
     ...(proxy === undefined ? [] : [INNER_NODE, '--no-warnings', INNER_FORWARDER, INNER_SOCKET, PROXY_PORT]),
     ...[program, ...request.args],
   ];
+  const { processes } = request.limits ?? {};
+  const group = processes === undefined ? undefined : createProcessCgroup(processes + OWN_PROCESSES);
+  const [first = '', ...launch] = [...(group?.prefix ?? []), setup.program, ...args];
   const environment = { ...env, PATH: path, HOME: home, ...(proxy === undefined ? {} : proxyEnvironment) };
   const child = withoutInherited(stdio, (stdio) =>
-    spawn(setup.program, args, { cwd: '/', env: environment, stdio, detached: true }),
+    spawn(first, launch, { cwd: '/', env: environment, stdio, detached: true }),
   );
   for (const [index, { bytes }] of files.entries()) feed(child.stdio[firstFile + index] as Writable, bytes);
-  child.once('exit', () => void proxy?.close());
-  child.once('error', () => void proxy?.close());
+  const cleanUp = () => {
+    group?.remove();
+    void proxy?.close();
+  };
+  child.once('exit', cleanUp);
+  child.once('error', cleanUp);
   const end = async () => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exit = once(child, 'exit');

@@ -22,7 +22,7 @@ export interface ProcessTransportOptions {
   writable: readonly string[];
 }
 
-const MAX_PROCESSES = 256;
+const MAX_PROCESSES = 1024;
 const END_MS = 2000;
 
 /** Speaks with a program over its standard streams. The SDK's own transport starts it itself, outside a sandbox. */

@@ -12,7 +12,7 @@ import { scriptFiles } from '../approval/script-files.ts';
 import { orRefusal } from '../failure.ts';
 
 const LONGEST_OUTPUT = 20_000;
-const MAX_PROCESSES = 256;
+const MAX_PROCESSES = 512;
 const MAX_FILE_MB = 2048;
 
 const input = z.object({

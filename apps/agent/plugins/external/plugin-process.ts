@@ -67,7 +67,7 @@ const MAX_FETCHES = 10;
 
 /** More than the heap that Node may have, for what Node itself needs. */
 const MEMORY_MB = 512;
-const MAX_PROCESSES = 16;
+const MAX_PROCESSES = 64;
 
 /** The process of one plugin. When it has died, the next call starts a new one. */
 export class PluginProcess {

@@ -18,7 +18,7 @@ import { errorMessage } from '@trunkline/std';
 const HANDED_ON = ['PATH', 'HOME', 'LANG', 'TERM', 'USER'];
 
 const MAX_COMPLAINT_LENGTH = 500;
-const MAX_PROCESSES = 512;
+const MAX_PROCESSES = 1024;
 
 /** An agent that runs as a process and speaks ACP. */
 export interface AcpAgent extends PermissionRules {
