@@ -71,6 +71,8 @@ describe('a switchboard without a key', () => {
       args: ['-e', `require('fs').writeFileSync(${JSON.stringify(proof)}, '')`],
       trust: 'trusted',
       enabled: true,
+      // A sandbox would not let it write the proof.
+      sandbox: 'off',
     };
     expect((await board.call('/api/mcp-servers/test', server)).status).toBe(403);
     expect((await board.call('/api/mcp-servers', server)).status).toBe(403);
