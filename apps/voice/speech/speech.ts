@@ -159,7 +159,7 @@ function createSpeaking(options: VoiceOptions, context: BackendContext) {
       }),
     timeoutMs: (each) => (remote.has(each) ? remoteTimeoutMs : undefined),
     warnings: context.warnings,
-    close: async () => void (await Promise.all(all.map((each) => each.close?.()))),
+    close: async () => void (await Promise.all(all.map(async (each) => each.close?.()))),
   });
   return { synthesizer, warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer) };
 }

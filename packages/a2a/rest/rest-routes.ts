@@ -63,7 +63,7 @@ function answering(operation: OperationName, legacy: Dialect, options: RestOptio
         checkOrigin(context.req);
         return openStream(context, await operations[operation](call), dialect, (frame) => frame);
       }
-      const result = await operations[operation](call);
+      const result = await Promise.resolve(operations[operation](call));
       if (context.req.method === 'DELETE') return new Response(null, { status: 204 });
       return answerText(context, JSON.stringify(result), { 'content-type': dialect.contentType });
     } catch (error) {

@@ -55,7 +55,7 @@ async function answerOne(
       const feed = await operations[operation](call);
       return openStream(context, feed, dialect, (frame) => wrapResult(id ?? null, frame));
     }
-    const result = await operations[operation](call);
+    const result = await Promise.resolve(operations[operation](call));
     return id === undefined ? noAnswer() : jsonAnswer(context, resultText(id, result));
   } catch (error) {
     if (error instanceof HttpError) throw error;
@@ -99,7 +99,7 @@ async function answerInBatch(
     id = request.id;
     const operation = findOperation(dialect.version, request.method);
     if (isStreaming(operation)) throw noStreamInBatch(request.method);
-    const result = await operations[operation](callOf(context, dialect, request.params));
+    const result = await Promise.resolve(operations[operation](callOf(context, dialect, request.params)));
     return id === undefined ? undefined : resultText(id, result);
   } catch (error) {
     const reported = reportError(error, logger);

@@ -49,13 +49,12 @@ it('keeps the last id and the pause that the stream asks for, however it is cut'
   const text =
     'retry: 1\r\n\r\nid: 7\r\ndata: a\r\ndata: b\r\n\r\ndata: c\r\n\r\nevent: none\r\n\r\ndata: never ended';
   let connections = 0;
-  service = await startService(async (_request, response) => {
+  service = await startService((_request, response) => {
     connections += 1;
     startStream(response);
-    if (connections > 1) return;
-    for (const character of text)
-      await new Promise<void>((resolve) => response.write(character, () => resolve()));
-    response.end();
+    const writeFrom = (index: number): unknown =>
+      index < text.length ? response.write(text.charAt(index), () => writeFrom(index + 1)) : response.end();
+    if (connections === 1) writeFrom(0);
   });
   const { events, states } = follow(service.url, { firstPauseMs: 3_600_000 });
   await vi.waitFor(() => expect(connections).toBe(2), SOON);

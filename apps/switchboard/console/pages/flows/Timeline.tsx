@@ -41,7 +41,6 @@ function StepRow({ step, since }: { step: Step; since: number }) {
   );
 }
 
-
 interface Step {
   at: number;
   title: string;

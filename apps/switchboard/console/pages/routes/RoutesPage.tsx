@@ -168,6 +168,7 @@ function payloadOf(given: string): Record<string, unknown> {
     const value: unknown = JSON.parse(given);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
+    // Anything else is the content itself.
   }
   return { content: given };
 }

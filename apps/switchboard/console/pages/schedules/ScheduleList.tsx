@@ -84,7 +84,6 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
   );
 }
 
-
 type Values = Readonly<Record<string, unknown>>;
 
 const FIELDS: Record<string, JsonSchema> = {

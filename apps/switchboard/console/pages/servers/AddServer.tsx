@@ -54,7 +54,6 @@ export function AddServer({ onClose, onAdd }: AddServerProps) {
   );
 }
 
-
 type Values = Readonly<Record<string, unknown>>;
 
 const SERVER_FORM: JsonSchema = {
