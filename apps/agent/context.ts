@@ -48,19 +48,20 @@ export async function createContext(
   const ui = options.headless && options.ui === 'full' ? 'console' : options.ui;
   if (ui === 'none' || options.headlessSetup)
     await completeSetup(directory, modelSettings(options, live.config, live.secrets));
+  const audit = auditOf(options, service);
   return {
     options: withSwitchboard(options, peers),
     env,
     peers,
     operator: operatorOf(options, service),
-    audit: auditOf(options, service),
+    audit,
     serviceToken: peers?.serviceToken ?? crypto.randomUUID(),
     directory,
     live,
     keys,
     ui,
     places: await findPlaces(options, live.config, logger),
-    policy: new Policy({ home: options.trunklineHome, logger }),
+    policy: new Policy({ home: options.trunklineHome, logger, audit: { service: 'agent', log: audit } }),
     sandbox: openSandbox(options, { service: 'agent', hidden: [directory], logger }),
     logger,
   };

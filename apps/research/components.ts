@@ -4,6 +4,7 @@ import { createGuardedFetch } from '@trunkline/http';
 import { createModelGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import {
+  auditOf,
   type ComponentValues,
   component,
   peerOrigins,
@@ -134,7 +135,11 @@ export function researchComponents(
   const facts = component('settings', {}, () => ({
     settings,
     turnTimeoutMs: modelTimeoutMs,
-    policy: new Policy({ home: options.trunklineHome, logger }).for('research'),
+    policy: new Policy({
+      home: options.trunklineHome,
+      logger,
+      audit: { service: 'research', log: auditOf(options, service) },
+    }).for('research'),
   }));
   return { address, stores, gateway, model, sources, aggregator, pool, engine, deepResearch, a2a, facts };
 }

@@ -39,14 +39,19 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const home = serviceHome(options.trunklineHome, 'switchboard');
   const env = service.env ?? Object.fromEntries(readVariables(/^(.+)$/));
 
+  const audit = auditOf(options, service);
   const context = component('context', {}, () => ({
     options,
     env,
     home,
     logger,
     operator: operatorOf(options, service),
-    audit: auditOf(options, service),
-    policy: new Policy({ home: options.trunklineHome, logger }),
+    audit,
+    policy: new Policy({
+      home: options.trunklineHome,
+      logger,
+      audit: { service: 'switchboard', log: audit },
+    }),
     sandbox: openSandbox(options, {
       service: 'switchboard',
       hidden: [options.workspaceDirectory ?? home],

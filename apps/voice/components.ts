@@ -235,9 +235,10 @@ export function voiceComponents(
     const { llmModel: model, llmMaxTokens: maxTokens, llmTemperature: temperature } = options;
     return createModels({ gateway, model, maxTokens, temperature, env, logger });
   });
-  const persona = component('personas', { selection, preferences, modelFor, toolsFor }, (deps) => {
-    const { verbosity } = options;
-    const policy = new Policy({ home: options.trunklineHome, logger }).for('voice');
+  const persona = component('personas', { context, selection, preferences, modelFor, toolsFor }, (deps) => {
+    const { verbosity, trunklineHome: home } = options;
+    const audit = { service: 'voice', log: deps.context.audit };
+    const policy = new Policy({ home, logger, audit }).for('voice');
     return (user: User, principal: Principal = anonymous) =>
       snapshotPersona(user, principal, { ...deps, verbosity, policy });
   });

@@ -1,6 +1,6 @@
 import type { Origin, Principal } from '@trunkline/identity';
 import type { ModelErrorCode, ModelWait, TokenCounts, Tool } from '@trunkline/llm';
-import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
+import type { DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import type { LanguageModel, ModelMessage } from 'ai';
 import type { AskReason, Checkpoint } from './checkpoint.ts';
 
@@ -36,6 +36,8 @@ export interface TurnPolicy {
   decide(request: PolicyRequest): PolicyDecision;
   /** Books a call that is about to run; the words say which budget has no room for it. */
   spend?(request: PolicyRequest): string | undefined;
+  /** Gets each call that was held, refused or run, for the audit log. */
+  record?(call: DecidedCall): void;
   /** Books what the model cost. */
   pay?(principal: Principal, agent: string, usd: number): void;
   /** Who is asked: `pause` ends the turn until the answer comes; a function waits for it. Nobody when left out. */

@@ -1,8 +1,10 @@
 // What a turn may do before and after it has read text from outside, with a model that obeys everything.
+
+import type { AuditEvent } from '@trunkline/identity';
 import { defineTool, type Tool, urlSubject } from '@trunkline/llm';
-import { decideByDefault } from '@trunkline/policy';
-import type { ModelServer } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { decideByDefault, Policy } from '@trunkline/policy';
+import { type ModelServer, temporaryDirectory } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { Approval, TurnOptions, TurnPolicy } from './options.ts';
 import { isKnownUrl, markOf } from './taint.ts';
@@ -73,6 +75,39 @@ describe('a turn that has read text from outside', () => {
     expect(written).toContain('a');
     const refused = await resume(played, stored, 'Error: no', { tools, policy });
     expect(resultsOf(refused.events)).toEqual([]);
+  });
+
+  it('leaves what was held, refused and done in the audit log, and allowed reads out of it', async () => {
+    const home = temporaryDirectory();
+    onTestFinished(home.remove);
+    const events: AuditEvent[] = [];
+    const log = { record: (event: AuditEvent) => void events.push(event) };
+    const logger = { info: () => undefined, error: () => undefined } as never;
+    const recorded = new Policy({ home: home.path, logger, audit: { service: 'agent', log } }).for('ada');
+    const audited: TurnPolicy = { ...recorded, ask: 'pause' };
+    const script = [
+      calling(writing('u')),
+      calling(fetching('https://evil.example/')),
+      calling(writing('v')),
+      '.',
+    ];
+    const played = await play(script, { tools, policy: audited });
+    const { checkpoint } = paused(played.last);
+    await resume(played, checkpoint, '', { tools, policy: audited, approval: 'once' });
+    await play(script, { tools, policy: recorded });
+    expect(events.map(({ subject, decision, result }) => [subject, decision, result])).toEqual([
+      ['write_file', 'allow', 'done'],
+      ['write_file', 'ask', 'waits for a person'],
+      ['write_file', 'ask', 'done'],
+      ['write_file', 'allow', 'done'],
+      ['write_file', 'ask', 'nobody could be asked'],
+    ]);
+    expect(events[1]).toMatchObject({
+      service: 'agent',
+      action: 'tool.call',
+      arguments: { path: 'v' },
+      rule: expect.stringMatching(/./),
+    });
   });
 
   it('asks once where the answer is for the task', async () => {

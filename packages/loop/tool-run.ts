@@ -1,6 +1,6 @@
 import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
 import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
-import type { PolicyRequest } from '@trunkline/policy';
+import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
 import type { AskReason, CheckpointCall } from './checkpoint.ts';
@@ -35,7 +35,14 @@ const longestResult = 100_000;
 
 /** A call that can run, that waits for an answer from outside, or whose result is known without running it. */
 type Prepared =
-  | { kind: 'run'; tool: RunningTool; input: unknown; request: PolicyRequest; ask?: AskReason }
+  | {
+      kind: 'run';
+      tool: RunningTool;
+      input: unknown;
+      request: PolicyRequest;
+      decided: PolicyDecision;
+      ask?: AskReason;
+    }
   | { kind: 'wait'; ask?: AskReason }
   | { kind: 'refuse'; result: string };
 
@@ -58,18 +65,39 @@ async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval)
 function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval | undefined): Prepared {
   const { policy, grants } = deps;
   const request = requestOf(tool, input, deps);
-  const { decision, rule, why } = policy.decide(request);
-  if (decision === 'deny') return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`);
+  const decided = policy.decide(request);
+  const { decision, rule, why } = decided;
+  const record = (result: string) => recordCall(deps, { request, input, decided }, result);
+  if (decision === 'deny') {
+    record('refused');
+    return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`);
+  }
   if (tool.pause || tool.pausesFor?.(input)) return { kind: 'wait' };
   if (approved === 'task') grants.add(grantKey(request));
   if (decision === 'allow' || approved !== undefined || grants.has(grantKey(request)))
-    return { kind: 'run', tool, input, request };
+    return { kind: 'run', tool, input, request, decided };
   const ask = { rule, why };
-  if (policy.ask === 'pause') return { kind: 'wait', ask };
-  if (policy.ask !== undefined) return { kind: 'run', tool, input, request, ask };
+  if (policy.ask === 'pause') {
+    record('waits for a person');
+    return { kind: 'wait', ask };
+  }
+  if (policy.ask !== undefined) return { kind: 'run', tool, input, request, decided, ask };
+  record('nobody could be asked');
   return refuse(
     `${tool.name} was not run: ${why}, so a person has to allow it, and nobody can be asked here. Say what you wanted to do; the operator can allow it in policy.yaml.`,
   );
+}
+
+function recordCall(
+  { policy, sessionId }: ToolDeps,
+  {
+    request,
+    input,
+    decided: { decision, rule },
+  }: { request: PolicyRequest; input: unknown; decided: PolicyDecision },
+  result: string,
+): void {
+  policy.record?.({ request, input, decision, rule, result, sessionId });
 }
 
 function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
@@ -94,21 +122,30 @@ function grantKey({ tool, subject: { host, command, recipient } }: PolicyRequest
 /** Asks where that is needed, books the call and runs it. */
 async function settle(
   call: RequestedCall,
-  { tool, input, request, ask }: Extract<Prepared, { kind: 'run' }>,
+  prepared: Extract<Prepared, { kind: 'run' }>,
   deps: ToolDeps,
 ): Promise<Ran> {
+  const { tool, input, request, ask } = prepared;
   const { policy, grants, signal } = deps;
   if (ask !== undefined && typeof policy.ask === 'function') {
     const answer = await policy.ask(
       { ...ask, toolCallId: call.toolCallId, input: call.input, request },
       signal,
     );
-    if (typeof answer === 'object') return { result: `Error: ${tool.name} was not run: ${answer.refused}` };
+    if (typeof answer === 'object') {
+      recordCall(deps, prepared, 'refused by a person, or not answered in time');
+      return { result: `Error: ${tool.name} was not run: ${answer.refused}` };
+    }
     if (answer === 'task') grants.add(grantKey(request));
   }
   const spent = policy.spend?.(request);
-  if (spent !== undefined) return { result: `Error: ${tool.name} was not run: ${spent}.` };
-  return await run(call, tool, input, request, deps);
+  if (spent !== undefined) {
+    recordCall(deps, prepared, 'over budget');
+    return { result: `Error: ${tool.name} was not run: ${spent}.` };
+  }
+  const ran = await run(call, tool, input, request, deps);
+  recordCall(deps, prepared, isFailure(ran.result) ? 'failed' : 'done');
+  return ran;
 }
 
 interface Ran {

@@ -1,3 +1,3 @@
 export { type Decide, decideByDefault, type PolicyDecision, type PolicyRequest } from './decide.ts';
-export { Policy, type PolicyOptions } from './policy.ts';
+export { type DecidedCall, Policy, type PolicyOptions } from './policy.ts';
 export type { PolicyConfig } from './schema.ts';

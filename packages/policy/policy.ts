@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger, parseYaml } from '@trunkline/config';
-import type { Principal } from '@trunkline/identity';
+import type { AuditRecorder, Principal } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
 import { StorageError, writeFileAtomic } from '@trunkline/storage';
 import { isSeq, parseDocument } from 'yaml';
@@ -20,7 +20,19 @@ export interface PolicyOptions {
   /** TRUNKLINE_HOME: holds `policy.yaml`. */
   home: string;
   logger: Pick<Logger, 'info' | 'error'>;
+  /** Gets every call that has effects or is held, with the service's name. */
+  audit?: { service: string; log: AuditRecorder };
   now?: () => number;
+}
+
+/** A call of a tool, what was decided about it, and how it ended so far. */
+export interface DecidedCall {
+  request: PolicyRequest;
+  input: unknown;
+  decision: PolicyDecision['decision'];
+  rule: string;
+  result: string;
+  sessionId: string;
 }
 
 const CHECK_MS = 500;
@@ -74,7 +86,17 @@ export class Policy {
       },
       spend: (request: PolicyRequest) => this.spend(request),
       pay: (principal: Principal, by: string, usd: number) => this.pay(principal, by, usd),
+      record: (call: DecidedCall) => this.#record(call),
     };
+  }
+
+  /** Reads that are allowed are left out: they are many, and change nothing. */
+  #record({ request, input, decision, rule, result, sessionId }: DecidedCall): void {
+    const { audit } = this.#options;
+    if (audit === undefined || (decision === 'allow' && !hasEffects(request))) return;
+    const { principal, tool } = request;
+    const event = { service: audit.service, action: 'tool.call', subject: tool, principal };
+    audit.log.record({ ...event, arguments: input, decision, rule, result, task: sessionId });
   }
 
   #log({ principal: { kind, id, via }, agent, tool, subject }: PolicyRequest, decided: PolicyDecision): void {
@@ -86,8 +108,7 @@ export class Policy {
   decide(request: PolicyRequest): PolicyDecision {
     this.#refresh();
     const decided = this.#decide(request);
-    const changes = request.effects.length === 0 || request.effects.some((effect) => effect !== 'reads');
-    if (this.#broken === undefined || (!changes && decided.decision === 'allow')) return decided;
+    if (this.#broken === undefined || (!hasEffects(request) && decided.decision === 'allow')) return decided;
     return { decision: 'deny', rule: 'policy.yaml cannot be read', why: this.#broken };
   }
 
@@ -155,6 +176,11 @@ export class Policy {
     this.#options.logger.error({ file: this.file, problem, stays }, 'failed to read policy file');
     if (!this.#hasGood) this.#broken = `Mend policy.yaml first: ${problem}`;
   }
+}
+
+/** A tool that declares nothing may do anything. */
+function hasEffects({ effects }: PolicyRequest): boolean {
+  return effects.length === 0 || effects.some((effect) => effect !== 'reads');
 }
 
 function markOf(file: string): string {
