@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface ProcessCgroup {
@@ -23,8 +23,10 @@ let count = 0;
  */
 export function createProcessCgroup(processes: number): ProcessCgroup | undefined {
   if (process.getuid?.() !== 0) return undefined;
+  const parent = limitsProcesses(UNIFIED) ? UNIFIED : SEPARATE;
+  if (count === 0) sweep(parent);
   count += 1;
-  const group = join(limitsProcesses(UNIFIED) ? UNIFIED : SEPARATE, `trunkline-${process.pid}-${count}`);
+  const group = join(parent, `trunkline-${process.pid}-${count}`);
   try {
     mkdirSync(group);
     writeFileSync(join(group, 'pids.max'), `${processes}`);
@@ -45,6 +47,14 @@ function limitsProcesses(root: string): boolean {
     return readFileSync(join(root, 'cgroup.subtree_control'), 'utf8').split(/\s/).includes('pids');
   } catch {
     return false;
+  }
+}
+
+/** Removes groups that services left behind which ended before they could. */
+function sweep(parent: string): void {
+  for (const name of existsSync(parent) ? readdirSync(parent) : []) {
+    const [, owner] = /^trunkline-(\d+)-\d+$/.exec(name) ?? [];
+    if (owner !== undefined && !existsSync(`/proc/${owner}`)) remove(join(parent, name));
   }
 }
 
