@@ -1,4 +1,9 @@
-import { type ChatRequestBody, describeWithBrowser, type ScriptedReply } from '@trunkline/testing';
+import {
+  type ChatRequestBody,
+  describeWithBrowser,
+  type ScriptedReply,
+  withoutFence,
+} from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hasLocalVoices } from '../apps/voice/cases/harness/local-voices.suite.ts';
 import { wordError } from '../apps/voice/speech/word-error.suite.ts';
@@ -64,7 +69,7 @@ describeWithBrowser('journey 1', () => {
 /** The model of all four services: it answers the caller, and does the thinking of the research app. */
 function reply(request: ChatRequestBody): ScriptedReply {
   const system = String(request.messages[0]?.content ?? '');
-  const asked = JSON.stringify(request.messages.at(-1)?.content ?? '');
+  const asked = JSON.stringify(withoutFence(request.messages.at(-1)?.content ?? ''));
   const part = researching.find(([beginning]) => system.startsWith(beginning));
   return part?.[1](asked) ?? spokenReply(request, asked);
 }

@@ -1,4 +1,9 @@
-import { type ChatRequestBody, describeWithBrowser, type ScriptedReply } from '@trunkline/testing';
+import {
+  type ChatRequestBody,
+  describeWithBrowser,
+  type ScriptedReply,
+  withoutFence,
+} from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hasLocalVoices } from '../apps/voice/cases/harness/local-voices.suite.ts';
 import { wordError } from '../apps/voice/speech/word-error.suite.ts';
@@ -50,7 +55,7 @@ describeWithBrowser('a question of the agent', () => {
 /** The agent, which may ask a person, and the voice, which may ask the agent. */
 function modelReply({ messages, tools = [] }: ChatRequestBody): ScriptedReply {
   const isAgent = tools.some((tool) => tool.function.name === 'ask_human');
-  const said = String(messages.at(-1)?.content ?? '');
+  const said = withoutFence(messages.at(-1)?.content ?? '');
   const isResult = messages.at(-1)?.role === 'tool';
   return isAgent ? agentReply(isResult, said) : voiceReply(isResult, said);
 }

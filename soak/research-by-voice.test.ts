@@ -5,6 +5,7 @@ import {
   startModelServer,
   startSearchServer,
   temporaryDirectory,
+  withoutFence,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { corpus, researcher } from '../apps/research/fixtures/lab.ts';
@@ -23,7 +24,7 @@ beforeAll(async () => {
       const { messages, tools = [] } = request;
       const last = messages.at(-1);
       if (!tools.some((tool) => tool.function.name === 'deep_research')) return research(request);
-      if (last?.role === 'tool') return `Told: ${String(last.content)}`;
+      if (last?.role === 'tool') return `Told: ${withoutFence(last.content)}`;
       return { toolCalls: [{ name: 'deep_research', arguments: { query: 'tidal power' } }] };
     },
   });

@@ -1,5 +1,5 @@
 import { createA2aClient } from '@trunkline/a2a';
-import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
+import { type ModelServer, startModelServer, waitFor, withoutFence } from '@trunkline/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
@@ -47,7 +47,7 @@ async function stopBoard(): Promise<void> {
 /** Hands every question on where it can, and says what came back. */
 function reply({ model: name, messages, tools }: Json) {
   const last = messages.at(-1);
-  if (last.role === 'tool') return `${name} heard: ${withoutFence(String(last.content))}`;
+  if (last.role === 'tool') return `${name} heard: ${withoutFence(last.content)}`;
   const description: string = tools?.find((tool: Json) => tool.function.name === 'delegate_to')?.function
     .description;
   if (description === undefined) return `${name} did it itself`;
@@ -170,8 +170,3 @@ describe('agents of other services that ask here again', () => {
     await allAreIdle();
   });
 });
-
-/** The answer of another service stands in a fence. */
-function withoutFence(text: string): string {
-  return text.replace(/^<(outside-\w+)[^>]*>\n([\s\S]*)\n<\/\1>$/, '$2');
-}

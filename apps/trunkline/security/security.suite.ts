@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createLogger, type Environment, readOptions } from '@trunkline/config';
 import type { Service } from '@trunkline/service';
-import { type ChatRequestBody, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { type ChatRequestBody, temporaryDirectory, waitFor, withoutFence } from '@trunkline/testing';
 import { startFleet } from '../fleet/fleet.ts';
 import { upOptions } from '../options.ts';
 
@@ -150,8 +150,7 @@ export function rawGet(url: string, path: string, headers: Record<string, string
 /** A model that calls the tool it finds named in the message, and repeats what the tool said, without the fence. */
 export function obey({ messages }: ChatRequestBody) {
   const last = messages.at(-1);
-  if (last?.role === 'tool')
-    return `The tool said: ${String(last.content).replace(/^<(outside-\w+)[^>]*>\n([\s\S]*)\n<\/\1>$/, '$2')}`;
+  if (last?.role === 'tool') return `The tool said: ${withoutFence(last.content)}`;
   const order = /CALL(\{.*\})/s.exec(JSON.stringify(last?.content).replaceAll('\\"', '"'))?.[1];
   return order === undefined
     ? 'Nothing.'

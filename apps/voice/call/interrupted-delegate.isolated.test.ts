@@ -1,4 +1,10 @@
-import { type ModelScript, startModelServer, startSidecarServer, waitFor } from '@trunkline/testing';
+import {
+  type ModelScript,
+  startModelServer,
+  startSidecarServer,
+  waitFor,
+  withoutFence,
+} from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dial } from '../media/caller.suite.ts';
 import { artifact, startPeer } from '../peer.suite.ts';
@@ -9,7 +15,7 @@ type Messages = Parameters<Extract<ModelScript, (...given: never[]) => unknown>>
 /** Hands every question to the scout, in other letters each time, and says what it was told. */
 function answer(messages: Messages) {
   const last = messages.at(-1);
-  if (last?.role === 'tool') return `The scout: ${String(last.content)}`;
+  if (last?.role === 'tool') return `The scout: ${withoutFence(last.content)}`;
   const query = messages.filter(({ role }) => role === 'user').length > 1 ? ' who  WON' : 'Who won?';
   return { toolCalls: [{ name: 'delegate_to', arguments: { target: 'scout', query } }] };
 }

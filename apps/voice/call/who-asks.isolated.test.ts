@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodePrincipal } from '@trunkline/identity';
 import type { Peers } from '@trunkline/service';
-import { startModelServer, startSidecarServer, waitFor } from '@trunkline/testing';
+import { startModelServer, startSidecarServer, waitFor, withoutFence } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dial } from '../media/caller.suite.ts';
 import { artifact, startPeer } from '../peer.suite.ts';
@@ -18,7 +18,7 @@ async function startBesideAgent(setup: VoiceSetup & { agentAnswers?: { status: n
   const model = await startModelServer({
     script: ({ messages }) => {
       const last = messages.at(-1);
-      if (last?.role === 'tool') return `Heard: ${String(last.content)}`;
+      if (last?.role === 'tool') return `Heard: ${withoutFence(last.content)}`;
       return { toolCalls: [{ name: 'delegate_to', arguments: { target: 'agent', query: 'Run ls' } }] };
     },
   });

@@ -1,4 +1,4 @@
-import { type ModelServer, startModelServer } from '@trunkline/testing';
+import { type ModelServer, startModelServer, withoutFence } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
 import { type PeerAnswer, startPeer } from '../peer.suite.ts';
 import { startVoice } from '../voice.suite.ts';
@@ -8,7 +8,7 @@ async function startAsking(target: string, query = 'Who won?'): Promise<ModelSer
   const server = await startModelServer({
     script: ({ messages }) => {
       const last = messages.at(-1);
-      if (last?.role === 'tool') return `Heard: ${String(last.content)}`;
+      if (last?.role === 'tool') return `Heard: ${withoutFence(last.content)}`;
       return { toolCalls: [{ name: 'delegate_to', arguments: { target, query } }] };
     },
   });

@@ -1,6 +1,6 @@
 import { createA2aServer, type ExecutionEvent } from '@trunkline/a2a';
 import { createApp, serve } from '@trunkline/http';
-import { freePort, startModelServer, temporaryDirectory } from '@trunkline/testing';
+import { freePort, startModelServer, temporaryDirectory, withoutFence } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startVoice, type TestVoice } from '../voice.suite.ts';
 
@@ -78,7 +78,7 @@ async function startModel(): Promise<Record<string, string>> {
   const server = await startModelServer({
     script: ({ messages }) =>
       messages.at(-1)?.role === 'tool'
-        ? `Told: ${String(messages.at(-1)?.content)}`
+        ? `Told: ${withoutFence(messages.at(-1)?.content)}`
         : { toolCalls: [{ name: 'deep_research', arguments: { query: question } }] },
   });
   onTestFinished(() => server.stop());

@@ -67,3 +67,8 @@ export function createReplySource(script: ModelScript) {
 function emptyQueue(index: number): ScriptedFault {
   return { fault: 'status', status: 400, message: `The test's script holds no reply for request ${index}` };
 }
+
+/** Text from outside as it was before it was fenced for the model, for scripts that repeat what a tool said. */
+export function withoutFence(content: unknown): string {
+  return String(content).replace(/^<(outside-[0-9a-f]{24})[^>]*>\n([\s\S]*)\n<\/\1>$/, '$2');
+}
