@@ -84,6 +84,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     store: stores.skills,
     logger,
     sandbox: settings.sandbox,
+    policy: settings.policy,
   });
   const concurrency = options.executorConcurrency;
   const limiter = new AgentLimiter({

@@ -1,6 +1,8 @@
 import type { Logger } from '@trunkline/config';
+import { anonymous } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import { type McpClient, McpClients, type McpTool, probeMcpServer, toTools } from '@trunkline/mcp';
+import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry, SkillStore } from '../dispatch/registry.ts';
@@ -13,6 +15,7 @@ export interface McpServersOptions {
   store: SkillStore;
   logger: Logger;
   sandbox: Sandbox;
+  policy: Policy;
 }
 
 const shared = {
@@ -81,7 +84,11 @@ export function createMcpServers(options: McpServersOptions) {
 
   function register(): void {
     const known = [...clients].filter(({ tools }) => tools.length > 0);
-    options.registry.replace('mcp', known.map(executorOf));
+    const policy = options.policy.for('switchboard');
+    options.registry.replace(
+      'mcp',
+      known.map((client) => executorOf(client, policy)),
+    );
   }
 
   return { restore, refresh, failureOf, toolsFor, probe, close };
@@ -104,7 +111,9 @@ function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string)
   return (allowedTools === undefined || allowedTools.includes(tool)) && !excludeTools.includes(tool);
 }
 
-function executorOf(client: McpClient<McpServer>): SkillExecutor {
+type ServicePolicy = ReturnType<Policy['for']>;
+
+function executorOf(client: McpClient<McpServer>, policy: ServicePolicy): SkillExecutor {
   const { name: server } = client.server;
   return {
     agent: server,
@@ -115,13 +124,48 @@ function executorOf(client: McpClient<McpServer>): SkillExecutor {
       keywords: [],
       ...(!client.isConfirmed && { pending: true }),
     })),
-    execute: async (request, { signal }) => {
-      const tool = request.skill.slice(server.length + 1);
-      const { text, failed } = await client.call(tool, argumentsOf(request), signal);
-      const result: SkillResult = { content: text, taskState: 'completed' };
+    async execute(request, { signal }) {
+      const name = request.skill.slice(server.length + 1);
+      const tool = toTools(client)[client.tools.findIndex((offered) => offered.name === name)];
+      if (tool === undefined) return rejected(`${server} has no tool ${name}`);
+      const input = argumentsOf(request);
+      const refusal = refusalOf(tool, input, request, policy);
+      if (refusal !== undefined) return rejected(refusal);
+      const { text, failed } = await client.call(name, input, signal);
+      const origins = tool.external ? { origins: [{ kind: tool.name, source: server }] } : {};
+      const result: SkillResult = { content: text, taskState: 'completed', ...origins };
       return failed ? { ...result, error: text, taskState: 'failed' } : result;
     },
   };
+}
+
+function rejected(error: string): SkillResult {
+  return { content: '', error, taskState: 'rejected' };
+}
+
+/** Nobody can be asked here: what policy does not allow at once is refused. */
+function refusalOf(
+  { name, effects, subject }: Tool,
+  input: Record<string, unknown>,
+  { principal = anonymous, correlationId }: SkillRequest,
+  { agent, decide, spend, record }: ServicePolicy,
+): string | undefined {
+  const origins = principal.origins ?? [];
+  const call = { principal, agent, tool: name, effects, subject: subject?.(input) ?? {}, origins };
+  const { decision, rule, why } = decide(call);
+  const spent = decision === 'allow' ? spend(call) : undefined;
+  const isRun = decision === 'allow' && spent === undefined;
+  record({
+    request: call,
+    input,
+    decision,
+    rule,
+    result: isRun ? 'started' : 'refused',
+    sessionId: correlationId,
+  });
+  if (isRun) return undefined;
+  if (spent !== undefined) return `${name} was not run: ${spent}.`;
+  return `${name} was not run, because policy does not allow it here: ${why}.`;
 }
 
 /** The content is the tool's input as a JSON object; plain text becomes `input`. */

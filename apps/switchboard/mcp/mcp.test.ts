@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { mcpProgram, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
+import { startRemoteAgent } from '../fixtures/remote-agent.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
 const definition = (name: string, more: Json = {}) => ({
@@ -107,3 +108,26 @@ it(
     expect((await board.call('/api/mcp-servers/nobody/enabled', { enabled: true })).status).toBe(404);
   },
 );
+
+it('runs no tool with effects for a request that holds text from outside', longTest, async () => {
+  const far = await startRemoteAgent(async function* () {
+    yield { type: 'completed', text: '{"a":2,"b":3}' };
+  });
+  try {
+    await board.call('/api/mcp-servers', definition('held'));
+    await waitFor(() => skillsOf('held'), patience);
+    board.write(
+      'agents.yaml',
+      `agents: [{ name: far, url: "${far.url}", skills: [far-work], chain: { far-work: held } }]`,
+    );
+    await waitFor(() => skillsOf('far'), patience);
+    const payload = { skillHint: 'far-work', content: 'what are the numbers?' };
+    await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'tainted' });
+    const answer = (await seen.first('agent.skill.response.tainted')).payload;
+    expect(answer).toMatchObject({ content: '', taskState: 'rejected' });
+    expect(answer.error).toContain('held_add was not run, because policy does not allow it here');
+    expect(answer.error).toContain('delegate_to far');
+  } finally {
+    await far.stop();
+  }
+});
