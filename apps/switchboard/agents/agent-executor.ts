@@ -236,7 +236,7 @@ function delegatesOf(
     return {
       name,
       description,
-      internal: true,
+      internal: executor.type === 'in-process' || executor.isPeer === true,
       reportsOrigins: true,
       ask: (query, { signal, principal = request.principal, addOrigins }) => {
         const wait = () =>

@@ -63,7 +63,7 @@ function publishEvent({ bus }: ToolParts, work: Work, owner: ToolOwner) {
       topic: z.string().describe('Segments between dots, such as deploy.finished'),
       payload: z.record(z.string(), z.unknown()).default({}),
     }),
-    async execute({ topic, payload }) {
+    async execute({ topic, payload }, { principal = work.principal }) {
       const refusal = refusalOf(topic, owner);
       if (refusal !== undefined) return `Error: ${refusal}`;
       try {
@@ -73,7 +73,7 @@ function publishEvent({ bus }: ToolParts, work: Work, owner: ToolOwner) {
           payload,
           correlationId,
           source,
-          principal: onBehalf(work, name),
+          principal: onBehalf({ principal }, name),
         });
         return `Published as ${id}.`;
       } catch (error) {
@@ -117,9 +117,9 @@ function reportIncident({ incidents }: ToolParts, work: Work, agent: string) {
       severity: z.enum(severities).default('medium'),
       description: z.string().optional(),
     }),
-    async execute({ title, severity, description }) {
+    async execute({ title, severity, description }, { principal = work.principal }) {
       const given = { title, severity, ...(description && { description }) };
-      const { id } = await incidents.report(given, agent, onBehalf(work, agent));
+      const { id } = await incidents.report(given, agent, onBehalf({ principal }, agent));
       return `Reported as ${id}.`;
     },
   });
@@ -167,14 +167,14 @@ function runCeremony({ bus, ceremonies }: ToolParts, work: Work, agent: string) 
     subject: ({ id }) => ({ recipient: id }),
     description: 'Begins a ceremony now. It goes on by itself; its outcome is not waited for.',
     input: z.object({ id: z.string().describe('The id of a ceremony, as get_ceremonies lists it.') }),
-    async execute({ id }) {
+    async execute({ id }, { principal = work.principal }) {
       if (!ceremonies().some((ceremony) => ceremony.id === id)) return `Error: there is no ceremony ${id}.`;
       const payload = { id, requestedBy: agent };
       await bus.publish({
         topic: `ceremony.${escapeSegment(id)}.execute`,
         payload,
         correlationId: work.correlationId,
-        principal: onBehalf(work, agent),
+        principal: onBehalf({ principal }, agent),
       });
       return `The ceremony ${id} has begun.`;
     },

@@ -9,7 +9,7 @@ import {
   type RemoteState,
   toolCallMediaType,
 } from '@trunkline/a2a';
-import { anonymous, handedOn, type Principal } from '@trunkline/identity';
+import { anonymous, handedOn, joinOrigins, type Principal, withOrigins } from '@trunkline/identity';
 import type { ConversationStore } from '../conversations/conversation-store.ts';
 import {
   type OfferedSkill,
@@ -46,6 +46,7 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
   return {
     agent: parts.agent.name,
     type: 'a2a',
+    isPeer: parts.agent.peer !== undefined,
     skills: parts.skills,
     async execute(request, context) {
       try {
@@ -121,7 +122,9 @@ async function settle(
   context: SkillContext,
   parts: RemoteParts,
 ): Promise<SkillResult> {
-  const result = resultOf(reply, parts.agent.name);
+  const { name } = parts.agent;
+  const origins = [{ kind: 'delegate_to', source: name }];
+  const result = { ...resultOf(reply, name), origins };
   if (request.conversationId !== undefined) remember(request.conversationId, result, parts);
   return await goOn(request, result, context, parts);
 }
@@ -177,7 +180,9 @@ async function goOn(
   const content = `${request.content}\n\n${agent.name} answered:\n${result.content}`;
   const { signal, tell, slot } = context;
   slot?.release();
-  const principal = handedOn(request.principal ?? anonymous, agent.name);
+  const { origins } = result;
+  const principal = withOrigins(handedOn(request.principal ?? anonymous, agent.name), origins);
   const following = { ...request, agent: name, skill: skill.name, content, principal, chained: true };
-  return { ...(await runToEnd(next, following, { signal, tell })), chained: true };
+  const end = await runToEnd(next, following, { signal, tell });
+  return { ...end, origins: joinOrigins(origins, end.origins), chained: true };
 }

@@ -1,5 +1,6 @@
 import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { type Origin, withOrigins } from '@trunkline/identity';
 import type { Flow } from '../api-types.ts';
 import { derivedId, onBehalf } from '../core/messages.ts';
 import type { SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
@@ -37,11 +38,14 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
   ): Promise<void> {
     const { correlationId, message } = dispatch;
     const { unavailable: _, usage, ...told } = result;
+    const { origins } = result;
     const payload = { ...told, usage: usage && plain(usage), correlationId, durationMs };
-    await bus.publish(about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload));
+    await bus.publish(
+      about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload, origins),
+    );
     if (message.reply === undefined) return;
     const said = result.error === undefined ? result.content : `Error: ${result.error}`;
-    const draft = about(dispatch, message.reply.topic, { ...payload, content: said });
+    const draft = about(dispatch, message.reply.topic, { ...payload, content: said }, origins);
     // A stable id, so that the answer is delivered once.
     await bus.publish({ ...draft, id: derivedId(message.id, purpose) });
   }
@@ -51,13 +55,13 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
     direction: 'inbound' | 'outbound',
     dispatch: Dispatch,
     { agent, type }: SkillExecutor,
-    content: string,
+    { content, origins }: Pick<SkillResult, 'content' | 'origins'>,
   ): Promise<void> {
     if (type === 'mcp') return;
     const { skill, correlationId, conversationId, message } = dispatch;
     const { userId, channelId } = message.source ?? {};
     const payload = { agent, skill, content, correlationId, conversationId, userId, channelId };
-    await bus.publish(about(dispatch, `agent.chat.${direction}`, payload));
+    await bus.publish(about(dispatch, `agent.chat.${direction}`, payload, origins));
   }
 
   async function outcome(
@@ -105,8 +109,13 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
 export type Announcer = ReturnType<typeof createAnnouncer>;
 
 /** What follows runs on behalf of whoever asked, never in person: it comes from what an agent said. */
-function about({ message, correlationId }: Dispatch, topic: string, payload: unknown): Draft {
-  const principal = onBehalf(message, 'switchboard');
+function about(
+  { message, correlationId }: Dispatch,
+  topic: string,
+  payload: unknown,
+  origins?: readonly Origin[],
+): Draft {
+  const principal = withOrigins(onBehalf(message, 'switchboard'), origins);
   return { topic, payload, correlationId, parentId: message.id, principal };
 }
 

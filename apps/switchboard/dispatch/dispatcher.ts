@@ -227,7 +227,7 @@ export class Dispatcher {
       return flows.start(flowId, executor.type, executor.agent);
     });
     await this.#announcer.flow('updated', flow, dispatch);
-    await this.#announcer.chat('inbound', dispatch, executor, dispatch.content);
+    await this.#announcer.chat('inbound', dispatch, executor, dispatch);
   }
 
   /** Failures become results; an executor that ignores its signal is abandoned. */
@@ -281,7 +281,7 @@ export class Dispatcher {
     const durationMs = times.endedAt - startedAt;
     const executor = this.#settings.registry.agent(agent);
     if (executor !== undefined && result.error === undefined)
-      await this.#announcer.chat('outbound', dispatch, executor, result.content);
+      await this.#announcer.chat('outbound', dispatch, executor, result);
     await this.#end(flowId, dispatch, result, durationMs);
     await this.#announcer.outcome(dispatch, agent, result, times);
     await this.#settings.arms.note(dispatch, agent, result.error === undefined, durationMs);

@@ -85,6 +85,8 @@ export interface OfferedSkill {
 export interface SkillExecutor {
   readonly agent: string;
   readonly type: 'in-process' | 'a2a' | 'mcp';
+  /** One of our own services: it gets the principal with its origins, and asks before effects itself. */
+  readonly isPeer?: boolean;
   readonly skills: readonly OfferedSkill[];
   /** A `working` result with a task id continues elsewhere; poll it with `resume`. */
   execute(request: SkillRequest, context: SkillContext): Promise<SkillResult>;

@@ -1,0 +1,169 @@
+import type { Draft } from '@trunkline/bus';
+import type { Origin, Principal } from '@trunkline/identity';
+import { createModelGateway } from '@trunkline/llm';
+import { Policy } from '@trunkline/policy';
+import { type ModelScript, startModelServer, temporaryDirectory } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRemoteExecutor, type RemoteParts } from '../broker/remote-executor.ts';
+import { createAnnouncer } from '../dispatch/announcer.ts';
+import type { SkillContext, SkillExecutor, SkillRequest } from '../dispatch/executor.ts';
+import { ExecutorRegistry } from '../dispatch/registry.ts';
+import type { Dispatch } from '../dispatch/request.ts';
+import type { AgentDefinition } from '../workspace/schema/agent.ts';
+import { type AgentParts, createAgentExecutor } from './agent-executor.ts';
+
+const ignore = () => undefined;
+const logger = { info: ignore, warn: ignore, error: ignore } as never;
+const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+const page: Origin = { kind: 'fetch_url', source: 'https://outside.example' };
+const tainted: Principal = { ...operator, via: ['x'], origins: [page] };
+const context: SkillContext = { signal: new AbortController().signal, tell: ignore };
+const request = (principal: Principal): SkillRequest => ({
+  requestId: 'r',
+  skill: 'chat',
+  content: 'go',
+  correlationId: 'c',
+  depth: 0,
+  principal,
+});
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+const other = (agent: string, type: SkillExecutor['type'], more: Partial<SkillExecutor> = {}) => ({
+  agent,
+  type,
+  skills: [{ name: 'work', description: 'works', keywords: [] }],
+  execute: async () => ({ content: 'words from outside', taskState: 'completed' as const }),
+  ...more,
+});
+
+/** Runs an agent whose model follows the script; says what people were asked and what the agent published. */
+async function run(
+  agent: Partial<AgentDefinition>,
+  { script, principal, answer = 'no' }: { script: ModelScript; principal: Principal; answer?: string },
+) {
+  const server = await startModelServer({ script });
+  const { path: home, remove } = temporaryDirectory();
+  stops.push(() => server.stop(), remove);
+  const registry = new ExecutorRegistry();
+  registry.replace('all', [
+    other('outside', 'a2a'),
+    other('tools', 'mcp'),
+    other('peer', 'a2a', { isPeer: true }),
+    other('mate', 'in-process'),
+  ]);
+  const asked: string[] = [];
+  const published: Draft[] = [];
+  const parts = {
+    gateway: createModelGateway({ url: server.url, model: 'm', maxRetries: 0 }),
+    registry,
+    limiter: { limited: (executor: SkillExecutor) => executor },
+    turnTimeoutMs: 60_000,
+    humanInput: {
+      askApproval: async (_: string, question: string) => {
+        asked.push(question);
+        return answer;
+      },
+    },
+    policy: new Policy({ home, logger }),
+    memory: { recall: () => [], note: ignore },
+    builtIn: { directory: home, shell: 'off', path: '', sandbox: {} },
+    moreTools: () => [],
+    bus: { publish: async (draft: Draft) => ({ id: String(published.push(draft)) }) },
+    incidents: {},
+    projects: {},
+    ceremonies: () => [{ id: 'tidy' }],
+  } as unknown as AgentParts;
+  const definition = {
+    name: 'helm',
+    skills: [{ name: 'chat', keywords: [] }],
+    systemPrompt: 'x',
+    maxTurns: 8,
+    canDelegate: [],
+    publishes: [],
+    runCommand: false,
+    tools: [],
+    ...agent,
+  } as unknown as AgentDefinition;
+  const result = await createAgentExecutor(definition, parts).execute(request(principal), context);
+  return { result, asked, published };
+}
+
+const delegate = (target: string) => ({
+  toolCalls: [{ name: 'delegate_to', arguments: { target, query: 'q' } }],
+});
+
+describe('text from outside', () => {
+  it.each([
+    ['outside', 1],
+    ['tools', 1],
+    ['peer', 0],
+    ['mate', 0],
+  ])('goes on to %s after %i questions', async (target, questions) => {
+    const script = [delegate(target), 'done'];
+    const { asked } = await run({ canDelegate: [target] }, { script, principal: tainted });
+    expect(asked).toHaveLength(questions);
+  });
+
+  it('stays with what an agent publishes after it has read it', async () => {
+    const script = [
+      delegate('outside'),
+      { toolCalls: [{ name: 'publish_event', arguments: { topic: 'note.x', payload: {} } }] },
+      { toolCalls: [{ name: 'run_ceremony', arguments: { id: 'tidy' } }] },
+      'done',
+    ];
+    const agent = {
+      canDelegate: ['outside'],
+      tools: ['publish_event', 'run_ceremony'],
+      publishes: ['note.#'],
+    };
+    const { published } = await run(agent as never, { script, principal: operator, answer: 'yes' });
+    const origins = [{ kind: 'delegate_to', source: 'outside' }];
+    expect(published.map(({ topic, principal }) => [topic, principal?.origins])).toEqual([
+      ['note.x', origins],
+      ['ceremony.tidy.execute', origins],
+    ]);
+  });
+
+  it('stays with the answer of a remote agent and with whoever goes on with it', async () => {
+    const seen: SkillRequest[] = [];
+    const execute = async (next: SkillRequest) => {
+      seen.push(next);
+      return { content: 'ok', taskState: 'completed' as const };
+    };
+    const far = createRemoteExecutor({
+      client: { send: async () => ({ state: 'completed', text: 'an order', statusText: '' }) },
+      agent: { name: 'far', url: 'http://127.0.0.1:1' },
+      skills: [],
+      streaming: false,
+      pushes: false,
+      chain: { chat: 'mate' },
+      findAgent: () => other('mate', 'in-process', { execute }),
+      timeoutMs: 1000,
+      memory: { recall: () => ({}), keep: ignore },
+      isApprover: () => false,
+    } as unknown as RemoteParts);
+    const origins = [{ kind: 'delegate_to', source: 'far' }];
+    expect(await far.execute(request(operator), context)).toMatchObject({ chained: true, origins });
+    expect(seen.map(({ principal }) => principal?.origins)).toEqual([origins]);
+    expect(await far.execute({ ...request(operator), skill: 'look' }, context)).toMatchObject({ origins });
+  });
+
+  it('stays with the answer that the switchboard publishes', async () => {
+    const drafts: Draft[] = [];
+    const bus = { publish: async (draft: Draft) => void drafts.push(draft) } as never;
+    const message = { id: 'm', principal: operator, reply: { topic: 'team.next' } };
+    const dispatch = { correlationId: 'c', message } as Dispatch;
+    const result = { content: 'x', taskState: 'completed' as const, origins: [page] };
+    const announcer = createAnnouncer(bus, logger);
+    await announcer.answer(dispatch, result, 1);
+    await announcer.chat('outbound', dispatch, other('mate', 'in-process'), result);
+    expect(drafts.map(({ topic, principal }) => [topic, principal?.origins])).toEqual([
+      ['agent.skill.response.c', [page]],
+      ['team.next', [page]],
+      ['agent.chat.outbound', [page]],
+    ]);
+  });
+});
