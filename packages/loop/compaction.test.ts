@@ -2,6 +2,7 @@ import { createModelGateway } from '@trunkline/llm';
 import type { ModelMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { compact } from './compaction.ts';
+import { markOf } from './taint.ts';
 import { add, calling, ended, play, serve, stopServersAfterEach, turnOptions } from './turn.suite.ts';
 
 import { runTurn } from './turn.ts';
@@ -52,6 +53,16 @@ describe('compact', () => {
     expect(wish).toEqual(conversation[2]);
     expect(rest).toEqual(conversation.slice(-2));
     expect(compacted?.tokensAfter).toBeGreaterThan(0);
+  });
+
+  it('marks the summary with everything the conversation has read, also where that text stays', async () => {
+    const mark = markOf([{ kind: 'message', source: 'eve' }]);
+    const wish = { role: 'user' as const, content: 'Look for me.', ...mark };
+    const marked = [...conversation.slice(0, 2), wish, ...conversation.slice(3)];
+    const compacted = await compact(marked, { model: demo, tokens: 10_000, keepMessages: 2 });
+    const [summary, kept] = compacted?.messages ?? [];
+    expect(kept).toEqual(wish);
+    expect(summary?.providerOptions).toEqual(mark.providerOptions);
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(

@@ -35,8 +35,8 @@ export async function compact(
   const call = await summarise(older, options, signal);
   const head =
     call === undefined ? droppedNote(older.length) : `Summary of the earlier conversation:\n${call.output}`;
-  // What is drawn from outside text stays marked as such.
-  const summary: ModelMessage = { role: 'user', content: `[${head}]`, ...markOf(originsIn(older)) };
+  // The model may have written any of it after reading outside text, also where that text itself stays below.
+  const summary: ModelMessage = { role: 'user', content: `[${head}]`, ...markOf(originsIn(messages)) };
   const result = [summary, ...kept];
   return {
     messages: result,

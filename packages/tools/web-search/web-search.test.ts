@@ -91,6 +91,9 @@ describe('web_search', () => {
 
   it('says that there are none', async () => {
     expect(await search('/none/', { query: 'zxqv' })).toBe("0 result(s) for 'zxqv':");
+    expect(await search('/none/', { query: 'see https://a.example/?d=1 now' })).toBe(
+      "0 result(s) for 'see [address] now':",
+    );
   });
 
   it.each([

@@ -37,7 +37,9 @@ function listing(query: string, results: SearchResult[]): string {
     `${index + 1}. ${title} — ${url}`,
     ...(snippet === '' ? [] : [`   ${snippet}`]),
   ]);
-  return [`${results.length} result(s) for '${query}':`, ...lines].join('\n');
+  // An address that the model searched for must not come back as one that a text from outside held.
+  const shown = query.replace(/https?:\S+/gi, '[address]');
+  return [`${results.length} result(s) for '${shown}':`, ...lines].join('\n');
 }
 
 export interface SearchResult {
