@@ -129,6 +129,30 @@ describe('a turn that has read text from outside', () => {
     expect(written.slice(-3)).toEqual(['b', 'c', 'd']);
   });
 
+  it('asks again for another directory, or for other arguments of a call without a subject', async () => {
+    const note: Tool = defineTool<{ text: string }>({
+      name: 'note',
+      description: 'Notes.',
+      effects: ['writes'],
+      input: z.object({ text: z.string() }),
+      execute: async ({ text }) => `noted ${text}`,
+    }) as Tool;
+    const all = { tools: [...tools, note], policy };
+    for (const [first, same, other, covers] of [
+      [writing('r/h'), writing('./r/i'), writing('r/skills/j'), 'write_file with the directory r'],
+      [['note', { text: 'a' }], ['note', { text: 'a' }], ['note', { text: 'b' }], 'note with these arguments'],
+    ] as [[string, unknown], [string, unknown], [string, unknown], string][]) {
+      const read = calling(fetching('https://evil.example/'));
+      const played = await play([read, calling(first), calling(same), calling(other), 'Done.'], all);
+      const { checkpoint, ask } = paused(played.last);
+      expect(ask?.why).toContain(`"for this task" covers ${covers}`);
+      const { events, last } = await resume(played, checkpoint, '', { ...all, approval: 'task' });
+      expect(resultsOf(events)).toHaveLength(2);
+      expect(paused(last).input).toEqual(other[1]);
+    }
+    expect(written).not.toContain('r/skills/j');
+  });
+
   it('is refused where nobody can be asked, and asks a function where there is one', async () => {
     const script = [calling(fetching('https://evil.example/')), calling(writing('e')), 'Done.'];
     const { events } = await play(script, { tools });

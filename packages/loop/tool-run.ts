@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
 import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
 import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
 import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
@@ -73,10 +75,11 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
     return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`);
   }
   if (tool.pause || tool.pausesFor?.(input)) return { kind: 'wait' };
-  if (approved === 'task') grants.add(grantKey(request));
-  if (decision === 'allow' || approved !== undefined || grants.has(grantKey(request)))
+  const { key, covers } = grantFor(request, input);
+  if (approved === 'task') grants.add(key);
+  if (decision === 'allow' || approved !== undefined || grants.has(key))
     return { kind: 'run', tool, input, request, decided };
-  const ask = { rule, why };
+  const ask = { rule, why: `${why}; "for this task" covers ${covers}` };
   if (policy.ask === 'pause') {
     record('waits for a person');
     return { kind: 'wait', ask };
@@ -114,9 +117,19 @@ function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
   };
 }
 
-/** "For this task" covers the tool for the same host, command and recipient; paths may differ. */
-function grantKey({ tool, subject: { host, command, recipient } }: PolicyRequest): string {
-  return JSON.stringify([tool, host, command, recipient]);
+/** What "for this task" covers: the tool for one host, command, recipient and directory, else for the same arguments. */
+function grantFor({ tool, subject }: PolicyRequest, input: unknown): { key: string; covers: string } {
+  const { host, command, recipient } = subject;
+  const path = subject.path === undefined ? undefined : posix.normalize(subject.path);
+  const directory = path === undefined ? undefined : posix.dirname(path);
+  const named = Object.entries({ host, command, recipient, directory }).filter(([, value]) => value);
+  if (named.length > 0)
+    return {
+      key: JSON.stringify([tool, Object.fromEntries(named)]),
+      covers: `${tool} with ${named.map(([name, value]) => `the ${name} ${quote(value ?? '')}`).join(' and ')}`,
+    };
+  const hash = createHash('sha256').update(JSON.stringify(input) ?? '').digest('base64url');
+  return { key: JSON.stringify([tool, { hash }]), covers: `${tool} with these arguments` };
 }
 
 /** Asks where that is needed, books the call and runs it. */
@@ -136,7 +149,7 @@ async function settle(
       recordCall(deps, prepared, 'refused by a person, or not answered in time');
       return { result: `Error: ${tool.name} was not run: ${answer.refused}` };
     }
-    if (answer === 'task') grants.add(grantKey(request));
+    if (answer === 'task') grants.add(grantFor(request, input).key);
   }
   const spent = policy.spend?.(request);
   if (spent !== undefined) {
