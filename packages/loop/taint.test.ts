@@ -140,7 +140,12 @@ describe('a turn that has read text from outside', () => {
     const all = { tools: [...tools, note], policy };
     for (const [first, same, other, covers] of [
       [writing('r/h'), writing('./r/i'), writing('r/skills/j'), 'write_file with the directory r'],
-      [['note', { text: 'a' }], ['note', { text: 'a' }], ['note', { text: 'b' }], 'note with these arguments'],
+      [
+        ['note', { text: 'a' }],
+        ['note', { text: 'a' }],
+        ['note', { text: 'b' }],
+        'note with these arguments',
+      ],
     ] as [[string, unknown], [string, unknown], [string, unknown], string][]) {
       const read = calling(fetching('https://evil.example/'));
       const played = await play([read, calling(first), calling(same), calling(other), 'Done.'], all);

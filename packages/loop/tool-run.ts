@@ -128,8 +128,13 @@ function grantFor({ tool, subject }: PolicyRequest, input: unknown): { key: stri
       key: JSON.stringify([tool, Object.fromEntries(named)]),
       covers: `${tool} with ${named.map(([name, value]) => `the ${name} ${quote(value ?? '')}`).join(' and ')}`,
     };
-  const hash = createHash('sha256').update(JSON.stringify(input) ?? '').digest('base64url');
-  return { key: JSON.stringify([tool, { hash }]), covers: `${tool} with these arguments` };
+  const hash = createHash('sha256')
+    .update(JSON.stringify(input) ?? '')
+    .digest('base64url');
+  return {
+    key: JSON.stringify([tool, { hash }]),
+    covers: `${tool} with these arguments, and so does "always"`,
+  };
 }
 
 /** Asks where that is needed, books the call and runs it. */

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Principal } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
@@ -149,6 +149,35 @@ describe('a file', () => {
     ]);
   });
 
+  it.each([
+    ['empty', () => writeFileSync(file(), '')],
+    ['missing', () => rmSync(file())],
+    ['half written', () => writeFileSync(file(), 'rules: [{ tool: x, decision: deny }]')],
+  ])('that is %s counts only after it stayed so', (_, lose) => {
+    const policy = open('rules: [{ tool: a, decision: deny }]');
+    lose();
+    for (const passed of [1000, 600, 600]) {
+      time += passed;
+      expect(decided(policy, call('a'))).toBe('deny');
+    }
+    expect(policy.problem).toMatch(/lost rules or budgets/);
+    expect(logged.map(([level, , message]) => [level, message])).toEqual([
+      ['error', 'failed to read policy file'],
+    ]);
+    time += 1000;
+    expect(decided(policy, call('a'))).toBe('allow');
+    expect(policy.problem).toBeUndefined();
+  });
+
+  it('that is written in two steps never counts half, and one that takes an allow back counts at once', () => {
+    const policy = open('rules: [{ tool: a, decision: deny }, { tool: b, decision: allow }]');
+    change('rules:');
+    expect(decided(policy, call('a'))).toBe('deny');
+    change('rules: [{ tool: a, decision: deny }, { tool: b, decision: deny }]');
+    expect([decided(policy, call('a')), decided(policy, call('b'))]).toEqual(['deny', 'deny']);
+    expect(policy.problem).toBeUndefined();
+  });
+
   it('that is broken at the start refuses effects until it is mended', () => {
     const policy = open('rules: [{ decision: allow }]');
     expect(policy.problem).toMatch(/a rule needs a condition/);
@@ -188,7 +217,45 @@ describe('always', () => {
     await Promise.all(requests.map((each) => policy.allowAlways(each, policy.decide(each), 'approved')));
     expect(requests.map((each) => decided(policy, each))).toEqual(['allow', 'allow', 'allow']);
     const star = { ...request, subject: { recipient: '*' } };
-    await expect(policy.allowAlways(star, policy.decide(star), '')).rejects.toThrow(/Approve it once/);
+    expect(await policy.allowAlways(star, policy.decide(star), '')).toMatch(/Approve it once/);
+  });
+
+  it('stands behind a rule that the operator put in meanwhile, and is refused where that denies', async () => {
+    const policy = open('rules:\n  - { tool: write_file, decision: ask }\n');
+    const write = call('write_file', { subject: { path: 'pay/x' } });
+    const asked = policy.decide(write);
+    const text = `rules:
+  - { tool: write_file, arguments: { path: 'pay/**' }, decision: deny }
+  - { tool: write_file, decision: ask }
+`;
+    writeFileSync(file(), text);
+    expect(await policy.allowAlways(write, asked, 'yes')).toMatch(/rules\[0\] of policy.yaml denies it/);
+    expect(readFileSync(file(), 'utf8')).toBe(text);
+    expect(decided(policy, write)).toBe('deny');
+    const other = call('write_file', { subject: { path: 'reports/x' } });
+    expect(await policy.allowAlways(other, asked, 'yes')).toBeUndefined();
+    expect([decided(policy, other), decided(policy, write)]).toEqual(['allow', 'deny']);
+    expect(policy.decide(other).rule).toBe('rules[1]');
+  });
+
+  it('finds the rule that asks only after outside text', async () => {
+    const policy = open(
+      'rules: [{ tool: chat_send, taint: tainted, decision: ask }, { tool: b, decision: ask }]',
+    );
+    await policy.allowAlways({ ...request, origins: [] }, policy.decide(request), 'yes');
+    expect(policy.decide(request)).toMatchObject({ decision: 'allow', rule: 'rules[0]' });
+  });
+
+  it.each<[string, Partial<PolicyRequest>]>([
+    ['any arguments', { subject: {} }],
+    ['with a \\*', { principal: { kind: 'person', id: 'mail:*', via: [] } }],
+    ['with a \\*', { agent: '*' }],
+    ['with a \\*', { tool: 'chat_*' }],
+  ])('writes no rule that is wider than the call: %s', async (words, more) => {
+    const policy = open('# mine\n');
+    const wide = { ...request, ...more };
+    expect(await policy.allowAlways(wide, policy.decide(wide), 'yes')).toMatch(new RegExp(words));
+    expect(readFileSync(file(), 'utf8')).toBe('# mine\n');
   });
 });
 

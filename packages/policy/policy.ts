@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type Logger, parseYaml } from '@trunkline/config';
 import type { AuditRecorder, Principal } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
@@ -36,6 +37,7 @@ export interface DecidedCall {
 }
 
 const CHECK_MS = 500;
+const SETTLE_MS = 2000;
 const MAX_TRIES = 5;
 const empty: PolicyConfig = { rules: [], hosts: [], agents: {}, budgets: [] };
 
@@ -54,6 +56,8 @@ export class Policy {
   #hasGood = false;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #mark: string | undefined;
+  /** A content of the file that is looser than the policy in force, and when it was first seen. */
+  #held: { text: string; since: number } | undefined;
 
   constructor(options: PolicyOptions) {
     this.#options = options;
@@ -125,21 +129,55 @@ export class Policy {
     this.#budgets.pay({ principal, agent }, usd);
   }
 
-  /** Writes a rule that allows calls like this one from now on, in front of the rule that asked. */
-  async allowAlways(request: PolicyRequest, decided: PolicyDecision, reason: string): Promise<void> {
-    const rule = ruleFor(request, reason);
+  /**
+   * Writes a rule that allows calls like this one from now on, in front of the rule that asks. Returns why no rule was
+   * written, else undefined; it never throws, so that the call can go on with an approval for its task.
+   */
+  async allowAlways(
+    request: PolicyRequest,
+    decided: PolicyDecision,
+    reason: string,
+  ): Promise<string | undefined> {
+    try {
+      await this.#writeRule(request, ruleFor(request, reason));
+      return undefined;
+    } catch (error) {
+      const problem = errorMessage(error);
+      const { tool } = request;
+      this.#options.logger.error(
+        { file: this.file, tool, asked: decided.rule, problem },
+        'failed to add rule',
+      );
+      return problem;
+    } finally {
+      this.#look();
+    }
+  }
+
+  async #writeRule(request: PolicyRequest, rule: object): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
+      this.#look();
+      if (this.#problem !== undefined)
+        throw new Error(`No rule was written. Mend policy.yaml first: ${this.#problem}`);
       const before = await readFile(this.file, 'utf8').catch(emptyWhenMissing);
-      const text = withRule(before, rule, indexOf(decided));
+      // The operator may have changed the file since the call was asked about.
+      const config = parseYaml(before ?? '', policySchema, { file: this.file, expand: false });
+      const text = withRule(before, rule, placeFor(request, config));
       parseYaml(text, policySchema, { file: this.file, expand: false });
       try {
-        await writeFileAtomic(this.file, text, before === undefined ? { mode: 0o600 } : { over: before });
-        break;
+        return await writeFileAtomic(
+          this.file,
+          text,
+          before === undefined ? { mode: 0o600 } : { over: before },
+        );
       } catch (error) {
         const isChanged = error instanceof StorageError && error.code === 'file_changed';
         if (!isChanged || attempt === MAX_TRIES) throw error;
       }
     }
+  }
+
+  #look(): void {
     this.#checkedAt = Number.NEGATIVE_INFINITY;
     this.#refresh();
   }
@@ -149,15 +187,26 @@ export class Policy {
     if (this.#now() - this.#checkedAt < CHECK_MS) return;
     this.#checkedAt = this.#now();
     const mark = markOf(this.file);
-    if (mark === this.#mark && this.#isLoaded) return;
+    if (mark === this.#mark && this.#isLoaded && this.#held === undefined) return;
     this.#mark = mark;
     this.#isLoaded = true;
     try {
       const text = mark === 'missing' ? '' : readFileSync(this.file, 'utf8');
-      this.#use(parseYaml(text, policySchema, { file: this.file, expand: false }));
+      const config = parseYaml(text, policySchema, { file: this.file, expand: false });
+      if (this.#isSettled(text, config)) this.#use(config);
     } catch (error) {
+      this.#held = undefined;
       this.#refuse(errorMessage(error));
     }
+  }
+
+  /** A file that lost what holds calls back may be half written: it counts once it has stayed the same for a while. */
+  #isSettled(text: string, config: PolicyConfig): boolean {
+    if (!isLooser(config, this.#config)) return true;
+    if (this.#held?.text === text) return this.#now() - this.#held.since >= SETTLE_MS;
+    this.#held = { text, since: this.#now() };
+    this.#refuse(`it lost rules or budgets; it counts if it is still the same after ${SETTLE_MS / 1000} s`);
+    return false;
   }
 
   #use(config: PolicyConfig): void {
@@ -167,6 +216,7 @@ export class Policy {
     this.#broken = undefined;
     if (this.#problem !== undefined) this.#options.logger.info({ file: this.file }, 'policy file mended');
     this.#problem = undefined;
+    this.#held = undefined;
     this.#hasGood = true;
   }
 
@@ -193,26 +243,47 @@ function markOf(file: string): string {
   }
 }
 
+/** Whether rules that ask or deny, or budgets, of the policy before are gone. */
+function isLooser(config: PolicyConfig, before: PolicyConfig): boolean {
+  const limits = ({ rules, budgets }: PolicyConfig) => [
+    ...rules.filter(({ decision }) => decision !== 'allow'),
+    ...budgets,
+  ];
+  const stated = limits(config);
+  return limits(before).some((limit) => !stated.some((each) => isDeepStrictEqual(each, limit)));
+}
+
 /** As narrow as the call: this principal, agent and tool, and the subject it had. */
-function ruleFor({ principal, agent, tool, subject }: PolicyRequest, reason: string) {
+function ruleFor({ principal: { kind, id }, agent, tool, subject }: PolicyRequest, reason: string) {
   const { path, host, command, recipient } = subject;
   const given = { path, host, command, recipient };
   const named = Object.entries(given).filter(([, value]) => value !== undefined);
-  if (named.some(([, value]) => value?.includes('*')))
+  if (named.length === 0)
+    throw new Error(
+      `No rule can be written for ${tool}: it would allow any arguments. Approve it for each task, or write a rule in policy.yaml.`,
+    );
+  if ([id, agent, tool, ...named.map(([, value]) => value)].some((text) => text?.includes('*')))
     throw new Error(`No rule can be written for a call of ${tool} with a * in it. Approve it once.`);
   return {
-    principal: `${principal.kind}:${principal.id}`,
+    principal: `${kind}:${id}`,
     agent,
     tool,
-    ...(named.length > 0 && { arguments: Object.fromEntries(named) }),
+    arguments: Object.fromEntries(named),
     decision: 'allow',
     reason,
   };
 }
 
-function indexOf({ rule }: PolicyDecision): number | undefined {
-  const [, index] = /^rules\[(\d+)\]$/.exec(rule) ?? [];
-  return index === undefined ? undefined : Number(index);
+/** Before the first rule that asks about the call, with text from outside or without; undefined: behind all rules. */
+function placeFor(request: PolicyRequest, config: PolicyConfig): number | undefined {
+  const decide = compilePolicy(config);
+  const origins = [[], [{ kind: 'message', source: '' }]];
+  const decisions = origins.map((each) => decide({ ...request, origins: each }));
+  const denied = decisions.find(({ decision }) => decision === 'deny');
+  if (denied)
+    throw new Error(`No rule was written for ${request.tool}: ${denied.rule} of policy.yaml denies it.`);
+  const places = decisions.flatMap(({ rule }) => /^rules\[(\d+)\]$/.exec(rule)?.[1] ?? []);
+  return places.length === 0 ? undefined : Math.min(...places.map(Number));
 }
 
 /** The text with one more rule; comments and order stay. */
