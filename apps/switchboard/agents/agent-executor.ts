@@ -126,15 +126,15 @@ function policyOf(
 
 function remembered({ name }: AgentDefinition, { conversationId }: SkillRequest, { memory }: AgentParts) {
   if (conversationId === undefined) return [];
-  return memory.recall(conversationId, name).flatMap(({ said, answered, origins }) => [
-    { role: 'user' as const, content: said },
+  return memory.recall(conversationId, name).flatMap(({ said, answered, origins, saidOrigins }) => [
+    { role: 'user' as const, content: said, ...markOf(saidOrigins) },
     { role: 'assistant' as const, content: answered, ...markOf(origins) },
   ]);
 }
 
 function remember(
   { name: agent }: AgentDefinition,
-  { conversationId, requestId, content }: SkillRequest,
+  { conversationId, requestId, content, principal }: SkillRequest,
   result: SkillResult,
   { memory }: AgentParts,
 ): void {
@@ -146,6 +146,7 @@ function remember(
     said: content,
     answered: result.content,
     origins: result.origins,
+    saidOrigins: principal?.origins,
   });
 }
 

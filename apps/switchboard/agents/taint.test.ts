@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Draft } from '@trunkline/bus';
 import type { Origin, Principal } from '@trunkline/identity';
 import { createModelGateway } from '@trunkline/llm';
@@ -5,6 +6,7 @@ import { Policy } from '@trunkline/policy';
 import { type ModelScript, startModelServer, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRemoteExecutor, type RemoteParts } from '../broker/remote-executor.ts';
+import { ConversationStore, createTurnMemory, type TurnMemory } from '../conversations/conversation-store.ts';
 import { createAnnouncer } from '../dispatch/announcer.ts';
 import type { SkillContext, SkillExecutor, SkillRequest } from '../dispatch/executor.ts';
 import { ExecutorRegistry } from '../dispatch/registry.ts';
@@ -39,10 +41,20 @@ const other = (agent: string, type: SkillExecutor['type'], more: Partial<SkillEx
   ...more,
 });
 
+interface RunOptions {
+  script: ModelScript;
+  principal: Principal;
+  answer?: string;
+  memory?: TurnMemory;
+  conversationId?: string;
+}
+
+let requests = 0;
+
 /** Runs an agent whose model follows the script; says what people were asked and what the agent published. */
 async function run(
   agent: Partial<AgentDefinition>,
-  { script, principal, answer = 'no' }: { script: ModelScript; principal: Principal; answer?: string },
+  { script, principal, answer = 'no', memory, conversationId }: RunOptions,
 ) {
   const server = await startModelServer({ script });
   const { path: home, remove } = temporaryDirectory();
@@ -68,7 +80,7 @@ async function run(
       },
     },
     policy: new Policy({ home, logger }),
-    memory: { recall: () => [], note: ignore },
+    memory: memory ?? { recall: () => [], note: ignore },
     builtIn: { directory: home, shell: 'off', path: '', sandbox: {} },
     moreTools: () => [],
     bus: { publish: async (draft: Draft) => ({ id: String(published.push(draft)) }) },
@@ -87,8 +99,11 @@ async function run(
     tools: [],
     ...agent,
   } as unknown as AgentDefinition;
-  const result = await createAgentExecutor(definition, parts).execute(request(principal), context);
-  return { result, asked, published };
+  const result = await createAgentExecutor(definition, parts).execute(
+    { ...request(principal), requestId: `r${++requests}`, ...(conversationId && { conversationId }) },
+    context,
+  );
+  return { result, asked, published, chats: server.chats() };
 }
 
 const delegate = (target: string) => ({
@@ -125,6 +140,20 @@ describe('text from outside', () => {
       ['note.x', origins],
       ['ceremony.tidy.execute', origins],
     ]);
+  });
+
+  it('stays with the words of an earlier turn', async () => {
+    const { path, remove } = temporaryDirectory();
+    const store = new ConversationStore(join(path, 'conversations.db'));
+    stops.push(() => store.close(), remove);
+    const memory = createTurnMemory(store);
+    const conversation = { conversationId: 'talk', memory };
+    await run({}, { ...conversation, script: ['noted'], principal: tainted });
+    await run({}, { ...conversation, script: ['noted'], principal: operator });
+    expect(memory.recall('talk', 'helm')[0]).toMatchObject({ origins: [page], saidOrigins: [page] });
+    const { chats } = await run({}, { ...conversation, script: ['noted'], principal: operator });
+    const said = chats.at(-1)?.messages.filter(({ role }) => role === 'user') ?? [];
+    expect(said.map(({ content }) => /^<outside-/.test(String(content)))).toEqual([true, false, false]);
   });
 
   it('stays with the answer of a remote agent and with whoever goes on with it', async () => {

@@ -20,7 +20,11 @@ export interface Turn {
   at: number;
   /** What it has read from outside the operator's trust. */
   origins?: readonly Origin[] | undefined;
+  /** What the words that were said were drawn from, where they are not the speaker's own. */
+  saidOrigins?: readonly Origin[] | undefined;
 }
+
+type TurnRow = Omit<Turn, 'origins' | 'saidOrigins'> & Record<'origins' | 'saidOrigins', string | null>;
 
 export interface TurnQuery {
   conversationId?: string | undefined;
@@ -47,6 +51,9 @@ const migrations = [
      PRIMARY KEY (conversationId, agent)) STRICT;`,
   // A JSON list.
   'ALTER TABLE turns ADD COLUMN origins TEXT;',
+  // Of older turns nobody knows: what they have read counts for what was said as well.
+  `ALTER TABLE turns ADD COLUMN saidOrigins TEXT;
+   UPDATE turns SET saidOrigins = origins;`,
 ];
 
 /** Conversations and their turns; deleted a week after the last message. */
@@ -76,25 +83,29 @@ export class ConversationStore extends Store {
   }
 
   /** A redelivered request is one turn. */
-  addTurn({ conversationId, agent, requestId, said, answered, origins }: Omit<Turn, 'at'>): void {
-    const read = origins === undefined ? null : JSON.stringify(origins);
+  addTurn(turn: Omit<Turn, 'at'>): void {
+    const { conversationId, agent, requestId, said, answered } = turn;
+    const [origins, saidOrigins] = [turn.origins, turn.saidOrigins].map((list) =>
+      list === undefined ? null : JSON.stringify(list),
+    );
     this.write(
-      `INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at, origins)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      [conversationId, agent, requestId, said, answered, this.now(), read],
+      `INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at, origins, saidOrigins)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      [conversationId, agent, requestId, said, answered, this.now(), origins ?? null, saidOrigins ?? null],
     );
   }
 
   /** The newest turns, in the order in which they were said. */
   turns({ conversationId, agent, limit }: TurnQuery): Turn[] {
-    return this.all<Omit<Turn, 'origins'> & { origins: string | null }>(
+    return this.all<TurnRow>(
       `SELECT * FROM turns WHERE (?1 IS NULL OR conversationId = ?1) AND (?2 IS NULL OR agent = ?2)
          ORDER BY rowid DESC LIMIT ?3`,
       [conversationId ?? null, agent ?? null, limit],
     )
-      .map(({ origins, ...turn }) => ({
+      .map(({ origins, saidOrigins, ...turn }) => ({
         ...turn,
         ...(origins !== null && { origins: parseOrigins(JSON.parse(origins)) }),
+        ...(saidOrigins !== null && { saidOrigins: parseOrigins(JSON.parse(saidOrigins)) }),
       }))
       .reverse();
   }
