@@ -20,6 +20,6 @@ export type {
   TurnPolicy,
   Usage,
 } from './options.ts';
-export { markOf } from './taint.ts';
+export { markOf, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
 export { estimateTokens } from './usage.ts';

@@ -1,7 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { HttpError } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { defineTool, ModelError, type PausingTool } from '@trunkline/llm';
-import { type EndEvent, type ErrorEvent, type PauseEvent, runTurn, type TurnEvent } from '@trunkline/loop';
+import {
+  type EndEvent,
+  type ErrorEvent,
+  markOf,
+  originsIn,
+  type PauseEvent,
+  runTurn,
+  type TurnEvent,
+} from '@trunkline/loop';
 import {
   type AnswerEvent,
   type CompletionCall,
@@ -32,24 +41,38 @@ interface AgentModelDeps {
   scopeOf(request: ScopeRequest): string;
 }
 
+/** Older ones are forgotten; their conversations ask before effects. */
+const maxCleanAnswers = 10_000;
+
 /** The agent as a model; it answers whatever model a request names. */
 export function agentModel(deps: AgentModelDeps): OpenAiApi {
   const { agentName } = deps;
+  const cleanAnswers = new CleanAnswers();
   return {
     ownedBy: 'trunkline',
     models: () => [agentName],
-    findModel: () => (call) => answer(call, deps),
+    findModel: () => (call) => answer(call, deps, cleanAnswers),
     defaultModel: () => agentName,
     images: true,
   };
 }
 
-async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerator<AnswerEvent, void> {
+async function* answer(
+  call: CompletionCall,
+  deps: AgentModelDeps,
+  cleanAnswers: CleanAnswers,
+): AsyncGenerator<AnswerEvent, void> {
+  let streamed = '';
   try {
-    for await (const event of turn(call, deps)) {
+    for await (const event of turn(call, deps, cleanAnswers)) {
+      if (event.type === 'text-delta') streamed += event.text;
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
       else if (event.type === 'error') throw failure(event);
-      else if (event.type === 'end' || event.type === 'pause') yield endOf(event);
+      else if (event.type === 'end' || event.type === 'pause') {
+        if (isClean(event))
+          for (const text of [streamed, event.text]) cleanAnswers.add(text, pendingCalls(event));
+        yield endOf(event);
+      }
     }
   } catch (error) {
     throw error instanceof ModelError ? failure(error) : error;
@@ -63,8 +86,9 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
 async function* turn(
   { request, principal: asker, signal }: CompletionCall,
   { graph: compiled, observe, scopeOf }: AgentModelDeps,
+  cleanAnswers: CleanAnswers,
 ): AsyncGenerator<TurnEvent, void> {
-  const messages = toMessages(request);
+  const messages = toMessages(request, cleanAnswers);
   const graph = await compiled();
   // Apart from the sessions of A2A, whatever the caller chooses to call itself.
   const sessionId = `openai-${request.user || crypto.randomUUID()}`;
@@ -127,12 +151,46 @@ function pendingCalls(event: EndEvent | PauseEvent): ToolCall[] {
     }));
 }
 
-function toMessages({ messages }: CompletionRequest): Messages {
+function isClean(event: EndEvent | PauseEvent): boolean {
+  return event.type === 'end'
+    ? event.origins === undefined
+    : originsIn(event.checkpoint.messages).length === 0;
+}
+
+type CalledFunction = Pick<ToolCall, 'function'>;
+
+/** The answers of turns that read nothing from outside, by hash, as the caller sends them back. */
+class CleanAnswers {
+  readonly #hashes = new Set<string>();
+
+  add(text: string, calls: readonly CalledFunction[]): void {
+    this.#hashes.add(hashOf(text, calls));
+    const [oldest] = this.#hashes;
+    if (this.#hashes.size > maxCleanAnswers && oldest !== undefined) this.#hashes.delete(oldest);
+  }
+
+  has(text: string, calls: readonly CalledFunction[]): boolean {
+    return this.#hashes.has(hashOf(text, calls));
+  }
+}
+
+function hashOf(text: string, calls: readonly CalledFunction[]): string {
+  const named = calls.map(({ function: called }) => [called.name, parseArguments(called.arguments)]);
+  return createHash('sha256')
+    .update(JSON.stringify([text, named]))
+    .digest('base64');
+}
+
+/**
+ * The caller stores the conversation, so nothing in it says what it was drawn from: results of its tools count as from
+ * outside, and so do answers, unless a turn that read nothing from outside gave them.
+ */
+function toMessages({ messages }: CompletionRequest, cleanAnswers: CleanAnswers): Messages {
   const toolNames = new Map<string, string>();
   return messages.flatMap((entry): Messages => {
     for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
     if (entry.role === 'user') return [userMessage(entry)];
-    if (entry.role === 'assistant') return [assistantMessage(entry)];
+    if (entry.role === 'assistant') return [assistantMessage(entry, cleanAnswers)];
     return entry.role === 'tool' ? [toolMessage(entry, toolNames)] : [];
   });
 }
@@ -146,7 +204,7 @@ function userMessage(entry: RequestMessage): Messages[number] {
   return { role: 'user', content };
 }
 
-function assistantMessage(entry: RequestMessage): Messages[number] {
+function assistantMessage(entry: RequestMessage, cleanAnswers: CleanAnswers): Messages[number] {
   const text = textOf(entry);
   const calls = (entry.tool_calls ?? []).map(({ id, function: called }) => ({
     type: 'tool-call' as const,
@@ -154,8 +212,10 @@ function assistantMessage(entry: RequestMessage): Messages[number] {
     toolName: called.name,
     input: parseArguments(called.arguments),
   }));
+  const isClean = cleanAnswers.has(text, entry.tool_calls ?? []);
   return {
     role: 'assistant',
+    ...(!isClean && markOf([{ kind: 'message', source: 'assistant' }])),
     content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls],
   };
 }
@@ -178,7 +238,8 @@ function toolMessage(entry: RequestMessage, toolNames: ReadonlyMap<string, strin
     });
   }
   const output = { type: 'text' as const, value: textOf(entry) };
-  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
+  const mark = markOf([{ kind: toolName, source: '' }]);
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output, ...mark }] };
 }
 
 function callerTools({ tools, tool_choice }: CompletionRequest): PausingTool[] {
