@@ -1,6 +1,6 @@
 import { A2aError, type TaskEngine } from '@trunkline/a2a';
 import type { AppEnv } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import { type Principal, withOrigins } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { type ActivityFeed, activityContext } from '../activity/activity-feed.ts';
@@ -91,7 +91,7 @@ function start(engine: TaskEngine, { id, text, source }: InboxItem, sender: Prin
       contextId: activityContext,
     },
     metadata: { inbox_item_id: id },
-    principal: actingFor(sender, 'inbox'),
+    principal: withOrigins(actingFor(sender, 'inbox'), [{ kind: 'inbox', source }]),
     strict: false,
   });
   return stored;

@@ -110,6 +110,12 @@ describe('inbox and events', () => {
       },
       { event: 'activity.message', data: { role: 'assistant', text: 'On my way.' } },
     ]);
+    // Somebody outside wrote it: the turn asks before effects.
+    const asked = model
+      .chats()
+      .at(-1)
+      ?.messages.findLast(({ role }) => role === 'user');
+    expect(asked?.content).toMatch(/^<outside-\w+ from="inbox bell">\nFire!/);
 
     model.enqueue('A private word.');
     await agent.send('Just between us.');

@@ -1,5 +1,5 @@
 import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
-import type { Principal } from '@trunkline/identity';
+import { type Principal, withOrigins } from '@trunkline/identity';
 import type { EndEvent, PauseEvent, Usage as TurnUsage } from '@trunkline/loop';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
@@ -81,8 +81,9 @@ export class TurnExecutor implements Executor {
       if ('note' in verdict) return yield { type: 'completed', message: verdict.note };
       yield { type: 'progress', text: 'The goal is not reached yet: going on' };
       yield { type: 'text-delta', text: '\n\n' };
+      const principal = withOrigins(turn.principal, end.origins);
       [events, counter] = [
-        this.#options.runner.run({ ...turn, text: verdict.goOnWith }),
+        this.#options.runner.run({ ...turn, principal, text: verdict.goOnWith }),
         new UsageCounter(undefined),
       ];
     }

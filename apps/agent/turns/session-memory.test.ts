@@ -78,3 +78,14 @@ it("takes what was kept before sessions had owners for the operator's", async ()
   expect(memory.digest('operator', 'none', roomy)).toContain('topic of old');
   expect(memory.digest('person:ann', 'none', roomy)).toBe('');
 });
+
+it('quotes nothing that came from outside', async () => {
+  const memory = await open();
+  memory.keep({ ...session('mail', 'an order'), outside: { question: true, answer: true } });
+  memory.keep({ ...session('page', 'a look'), outside: { question: false, answer: true } });
+  const digest = memory.digest('operator', 'none', roomy);
+  expect(digest).not.toContain('an order');
+  expect(digest).not.toContain('About a look');
+  expect(digest).toContain('a message from outside, answered with text from outside');
+  expect(digest).toContain('asked "a look"');
+});

@@ -29,6 +29,12 @@ export interface SessionMemoryOptions {
   logger: Logger;
 }
 
+/** What of a session was drawn from text that the operator does not vouch for. */
+interface Outside {
+  question: boolean;
+  answer: boolean;
+}
+
 /** Older files are deleted. */
 const maxFiles = 1000;
 /** More sessions than this are not held in memory. */
@@ -59,10 +65,10 @@ export class SessionMemory {
 
   /** Stores a session as it stands after a turn; writes the file in the background. */
   keep({
-    tainted = false,
+    outside = { question: false, answer: false },
     ...session
-  }: Omit<SessionRecord, 'summary' | 'timestamp'> & { tainted?: boolean }): void {
-    const summary = summaryOf(session, tainted);
+  }: Omit<SessionRecord, 'summary' | 'timestamp'> & { outside?: Outside }): void {
+    const summary = summaryOf(session, outside);
     const record = { ...session, summary, timestamp: new Date().toISOString() };
     if (this.#options.write) this.#write(record);
     // No other conversation is ever shared of it.
@@ -128,13 +134,13 @@ export class SessionMemory {
   }
 }
 
-/** An answer that drew on outside text is left out: the instructions of later sessions would hold that text. */
+/** Text from outside is not quoted: the instructions of later sessions would hold it. */
 function summaryOf(
   { messages, final_output }: Pick<SessionRecord, 'messages' | 'final_output'>,
-  tainted: boolean,
+  outside: Outside,
 ): string {
   const asked = messages.find(({ role }) => role === 'user')?.content ?? '';
-  const question = oneLine(asked, maxQuoteLength);
-  if (tainted) return `asked "${question}", answered with text from outside`;
-  return `asked "${question}", answered "${oneLine(final_output, maxQuoteLength)}"`;
+  const question = outside.question ? 'a message from outside' : `asked "${oneLine(asked, maxQuoteLength)}"`;
+  const answer = outside.answer ? 'with text from outside' : `"${oneLine(final_output, maxQuoteLength)}"`;
+  return `${question}, answered ${answer}`;
 }

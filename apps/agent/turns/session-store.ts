@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { type EndEvent, type ErrorEvent, markOf } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
 import { operatorScope } from './memory-scope.ts';
@@ -76,10 +77,11 @@ export class SessionStore {
 export function appended(
   { messages }: Session,
   { text, origins }: EndEvent | ErrorEvent,
-  request: { text: string },
+  request: { text: string; principal: Principal },
 ): Messages {
   const answer = text === '' ? [] : [{ role: 'assistant' as const, content: text, ...markOf(origins) }];
-  return [...messages, { role: 'user', content: request.text }, ...answer];
+  const asked = { role: 'user' as const, content: request.text, ...markOf(request.principal.origins) };
+  return [...messages, asked, ...answer];
 }
 
 /** The record of a session after a turn. */

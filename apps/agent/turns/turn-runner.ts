@@ -4,6 +4,7 @@ import {
   CheckpointError,
   type EndEvent,
   type ErrorEvent,
+  originsIn,
   type PauseEvent,
   parseCheckpoint,
   type RunTurnOptions,
@@ -284,8 +285,12 @@ export class TurnRunner {
     sessions.save(request.sessionId, { messages, version: version + 1, owner });
     // What the operator adds to a conversation of somebody else stays theirs.
     const scope = owner === prepared.owner ? options.scope : owner;
-    const tainted = event.origins !== undefined;
-    this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope, tainted });
+    const question = messages.find(({ role }) => role === 'user');
+    const outside = {
+      question: question !== undefined && originsIn([question]).length > 0,
+      answer: event.origins !== undefined,
+    };
+    this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope, outside });
   }
 }
 
