@@ -49,6 +49,7 @@ export async function createContext(
   if (ui === 'none' || options.headlessSetup)
     await completeSetup(directory, modelSettings(options, live.config, live.secrets));
   const audit = auditOf(options, service);
+  const places = await findPlaces(options, live.config, logger);
   return {
     options: withSwitchboard(options, peers),
     env,
@@ -60,9 +61,14 @@ export async function createContext(
     live,
     keys,
     ui,
-    places: await findPlaces(options, live.config, logger),
+    places,
     policy: new Policy({ home: options.trunklineHome, logger, audit: { service: 'agent', log: audit } }),
-    sandbox: openSandbox(options, { service: 'agent', hidden: [directory], logger }),
+    sandbox: openSandbox(options, {
+      service: 'agent',
+      hidden: [directory],
+      workspaces: [places.workspace],
+      logger,
+    }),
     logger,
   };
 }

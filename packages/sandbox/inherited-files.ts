@@ -4,7 +4,7 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 /** O_CLOEXEC, as /proc shows it on every architecture that has a filter here. */
 const CLOSE_ON_EXEC = 0o2000000;
 
-export type Stdio = 'ignore' | 'pipe' | 'ipc' | number;
+export type Stdio = 'ignore' | 'pipe' | number;
 
 /** Files that whoever started the service left open are handed on to every child; /dev/null takes their place. */
 export function withoutInherited(

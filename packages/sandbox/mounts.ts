@@ -12,6 +12,8 @@ export interface MountRequest {
   readOnly: readonly string[];
   /** Covered wherever a visible folder would show them, unless they are listed as writable or read-only themselves. */
   hidden: readonly string[];
+  /** Folders that programs may change or could change before: a link below them may be planted and must not lead out. */
+  roots: readonly string[];
 }
 
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
@@ -62,21 +64,25 @@ function systemMount(path: string): string[] {
 
 /** Folders of the request as arguments of bwrap; deeper ones come later and so cover what lies above them. */
 export function folderMounts(request: MountRequest): string[] {
-  const mounts = new Map<string, Mount>();
-  const add = (kind: Mount['kind']) => (path: string) => {
-    const real = realPath(path);
-    if (real === undefined) return;
-    mounts.set(real, { kind, source: real, target: real });
-    if (real !== resolve(path)) mounts.set(resolve(path), { kind, source: real, target: resolve(path) });
-  };
-  programFolders(request).forEach(add('read-only'));
-  for (const path of request.hidden.flatMap((hidden) => realPath(hidden) ?? [])) {
-    const visible = [...mounts.values(), ...given(request)].some(({ source }) => isInside(path, source));
-    if (visible) mounts.set(path, { kind: 'hidden', source: path, target: path });
-  }
-  request.readOnly.forEach(add('read-only'));
-  request.writable.forEach(add('writable'));
-  return [...mounts.values()].sort((a, b) => depth(a.target) - depth(b.target)).flatMap(mountArguments);
+  for (const folder of [request.cwd, ...request.writable])
+    if (realPath(folder) === undefined) throw new Error(`${folder} does not exist.`);
+  refuseWayOut(request.cwd, request);
+  const program = mountsOf(programFolders(request), 'read-only', request);
+  const named = new Map([
+    ...mountsOf(request.readOnly, 'read-only', request),
+    ...mountsOf(request.writable, 'writable', request),
+  ]);
+  const mounts = new Map([...program, ...named]);
+  const covers = coversOf(request.hidden, [...systemFolders(), ...mounts.values()]);
+  for (const cover of covers) if (!named.has(cover.target)) mounts.set(cover.target, cover);
+  for (const { target } of covers) pinParents(target, mounts);
+  const sorted = [...mounts.values()].sort((a, b) => depth(a.target) - depth(b.target));
+  const covered = sorted.filter(({ kind, source }) => kind === 'hidden' && isFolder(source));
+  return [
+    ...sorted.flatMap(mountArguments),
+    // Only now, as folders of the request may lie in what is covered.
+    ...covered.flatMap(({ target }) => ['--remount-ro', target]),
+  ];
 }
 
 interface Mount {
@@ -85,28 +91,99 @@ interface Mount {
   target: string;
 }
 
-function given({ readOnly, writable }: MountRequest): { source: string }[] {
-  return [...readOnly, ...writable].flatMap((path) => {
-    const source = realPath(path);
-    return source === undefined ? [] : [{ source }];
+/** By target: the folder itself, and the path by which it was named where that leads through links. */
+function mountsOf(
+  folders: readonly string[],
+  kind: Mount['kind'],
+  request: MountRequest,
+): Map<string, Mount> {
+  const mounts = new Map<string, Mount>();
+  for (const folder of folders) {
+    const source = realPath(folder);
+    if (source === undefined) continue;
+    refuseWayOut(folder, request);
+    for (const target of [source, resolve(folder)]) mounts.set(target, { kind, source, target });
+  }
+  return mounts;
+}
+
+/** Throws for a path whose links lead out of a folder that programs may change, or into one that is hidden. */
+function refuseWayOut(path: string, { roots, hidden }: Pick<MountRequest, 'roots' | 'hidden'>): void {
+  const named = resolve(path);
+  const real = realPath(path);
+  if (real === undefined) return;
+  for (const root of roots) {
+    const realRoot = realPath(root);
+    if (realRoot === undefined || isInside(real, realRoot)) continue;
+    if (isInside(named, resolve(root)) || isInside(named, realRoot))
+      throw new Error(
+        `${path} leads to ${real}, out of ${root}, where programs may have planted a link. Remove the link, or name ${real} itself.`,
+      );
+  }
+  for (const folder of hidden) {
+    const realFolder = realPath(folder);
+    if (realFolder === undefined || named === real || !isInside(real, realFolder)) continue;
+    if (real !== resolve(realFolder, relative(resolve(folder), named)))
+      throw new Error(
+        `${path} leads to ${real}, which the sandbox hides. Remove the link, or name ${real} itself.`,
+      );
+  }
+}
+
+/** One cover for each path by which a mount shows something hidden. */
+function coversOf(hidden: readonly string[], visible: readonly Pick<Mount, 'source' | 'target'>[]): Mount[] {
+  return hidden.flatMap((path) => {
+    const secret = realPath(path);
+    if (secret === undefined) return [];
+    return visible
+      .filter(({ source }) => isInside(secret, source))
+      .map(({ source, target }) => ({
+        kind: 'hidden' as const,
+        source: secret,
+        target: resolve(target, relative(source, secret)),
+      }));
   });
+}
+
+/** Those that are no links; what a link shows lies in another of them. */
+function systemFolders(): { source: string; target: string }[] {
+  return [...SYSTEM, ...ETC.map((name) => `/etc/${name}`)]
+    .filter((path) => realPath(path) === path)
+    .map((path) => ({ source: path, target: path }));
+}
+
+/** Makes folders above a cover mount points: a program that could rename them would uncover it at the next start. */
+function pinParents(cover: string, mounts: Map<string, Mount>): void {
+  const unpinned: string[] = [];
+  for (let at = dirname(cover); at !== '/'; at = dirname(at)) {
+    const mount = mounts.get(at);
+    if (mount === undefined) unpinned.push(at);
+    else {
+      if (mount.kind === 'writable')
+        for (const target of unpinned)
+          mounts.set(target, { kind: 'writable', source: join(mount.source, relative(at, target)), target });
+      unpinned.length = 0;
+    }
+  }
 }
 
 function mountArguments({ kind, source, target }: Mount): string[] {
   if (kind === 'read-only') return ['--ro-bind', source, target];
   if (kind === 'writable') return ['--bind', source, target];
-  return statSync(source).isDirectory()
-    ? ['--perms', '0500', '--tmpfs', target]
+  return isFolder(source)
+    ? ['--perms', '0500', '--size', '4096', '--tmpfs', target]
     : ['--ro-bind', '/dev/null', target];
 }
 
 /** What the program itself consists of: its file, the folders of PATH, and the files that its arguments name. */
-function programFolders({ command, args, cwd, path }: MountRequest): string[] {
+function programFolders(request: MountRequest): string[] {
+  const { command, args, cwd, path } = request;
   const files = [command, ...args].flatMap((text) => {
     const file = resolve(cwd, text);
     const real = realPath(file);
     // A word such as `server` may be the name of a folder here by chance; a path is meant.
     if (real === undefined || (!isAbsolute(text) && isFolder(real))) return [];
+    if (!isSystem(real)) refuseWayOut(file, request);
     return [file, real];
   });
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder) && isFolder(folder));

@@ -15,6 +15,8 @@ interface SandboxServiceContext {
   service: string;
   /** Folders with secrets beside TRUNKLINE_HOME, such as that of the configuration. */
   hidden?: readonly string[];
+  /** Folders that programs may change. */
+  workspaces?: readonly string[];
   logger: { warn(fields: object, message: string): void };
 }
 
@@ -24,10 +26,11 @@ let hasWarned = false;
 /** The sandbox of a service. Logs a warning where programs run without isolation. */
 export function openSandbox(options: SandboxServiceOptions, context: SandboxServiceContext): Sandbox {
   const { trunklineHome, fetchAllowedHosts = [], fetchAllowedCidrs = [] } = options;
-  const { service, hidden = [], logger } = context;
+  const { service, hidden = [], workspaces = [], logger } = context;
   const sandbox = createSandbox({
     mode: options.sandbox,
     hidden: [trunklineHome, join(process.cwd(), '.env'), ...hidden],
+    workspaces,
     homes: join(trunklineHome, service, 'sandbox'),
     commandHosts: options.sandboxHosts,
     memoryMb: options.sandboxMemoryMb,

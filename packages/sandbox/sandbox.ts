@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
-import { release } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +10,9 @@ import { type Stdio, withoutInherited } from './inherited-files.ts';
 import { markProcesses } from './marked-processes.ts';
 import { findProgram, folderMounts, isInside, systemMounts } from './mounts.ts';
 import { type NetworkProxy, openNetworkProxy } from './network-proxy.ts';
-import { createProcessCgroup } from './process-cgroup.ts';
+import { createProcessCgroup, type ProcessCgroup } from './process-cgroup.ts';
 import { OWN_PROCESSES, type TreeLimits, watchTree } from './process-tree.ts';
+import { limited } from './resource-limits.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** `auto` isolates where the system can, `require` starts nothing without isolation, `off` never isolates. */
@@ -46,8 +46,8 @@ export interface SandboxRequest {
   limits?: SandboxLimits;
   stdin?: 'ignore' | 'pipe';
   stdout?: 'ignore' | 'pipe';
-  /** Opens Node's message channel to the child. */
-  ipc?: boolean;
+  /** Opens a pipe for both directions as file 3. Not Node's own channel, through which a child can crash its parent. */
+  channel?: boolean;
   /** False runs it without isolation, as its own setting asks for. */
   isolate?: boolean;
 }
@@ -77,6 +77,8 @@ export interface SandboxOptions {
   mode: SandboxMode;
   /** Folders and files that no program sees, wherever they lie: data of the services, key files. */
   hidden?: readonly string[];
+  /** Folders that programs could change in earlier runs of the service, such as the workspace. */
+  workspaces?: readonly string[];
   /** The folder for the homes of programs that have a name. */
   homes?: string;
   /** Hosts that commands of agents may reach; `*` alone opens the network. Default none. */
@@ -108,6 +110,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     commandHosts = [],
     memoryMb = DEFAULT_MEMORY_MB,
   } = options;
+  /** Grows with every start: what one program may change can hold a link that another follows. */
+  const roots = new Set([...(options.workspaces ?? []), ...(homes === undefined ? [] : [homes])]);
   const isolation = async () => options.isolation ?? (await findIsolation());
   return {
     commandNetwork: networkOf(commandHosts),
@@ -116,7 +120,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (mode === 'off') return startPlain(request);
       const found = await isolation();
       if (request.isolate !== false && found.kind === 'bubblewrap')
-        return await startIsolated(request, { program: found.program, homes, hidden, addresses });
+        return await startIsolated(request, { program: found.program, homes, hidden, roots, addresses });
       if (mode === 'auto') return startPlain(request);
       const reason =
         found.kind === 'none' ? `${found.reason}.` : `the settings of ${request.command} turn it off.`;
@@ -164,12 +168,12 @@ function isolatedWords(program: string): string {
 }
 
 function startPlain(request: SandboxRequest): SandboxedProcess {
-  const { command, args, cwd, env, stdin = 'ignore', stdout = 'pipe', ipc, limits } = request;
+  const { command, args, cwd, env, stdin = 'ignore', stdout = 'pipe', channel, limits } = request;
   const processes = markProcesses();
   const child = spawn(command, [...args], {
     cwd,
     env: { ...env, ...processes.environment },
-    stdio: [stdin, stdout, stdout, ...(ipc ? (['ipc'] as const) : [])],
+    stdio: [stdin, stdout, stdout, ...(channel ? (['pipe'] as const) : [])],
     detached: true,
   });
   const end = () => processes.end(child.pid);
@@ -180,6 +184,7 @@ interface Setup {
   program: string;
   homes: string | undefined;
   hidden: readonly string[];
+  roots: Set<string>;
   addresses: AddressPolicyOptions;
 }
 
@@ -195,9 +200,6 @@ const USER_ID = '1000';
 const TMP_BYTES = 512 * 1024 ** 2;
 const SHARED_MEMORY_BYTES = 64 * 1024 ** 2;
 
-/** Each thread of Node reserves 128 MB for code and does not use them. */
-const RESERVED_MB = 1024;
-
 const FORWARDER = fileURLToPath(new URL('./forwarder.ts', import.meta.url));
 /** Not .ts: loading what strips types takes longer than all the rest. */
 const INNER_FORWARDER = '/run/trunkline/forwarder.mjs';
@@ -206,7 +208,7 @@ const INNER_NODE = '/run/trunkline/node';
 const PROXY_PORT = '3128';
 
 async function startIsolated(request: SandboxRequest, setup: Setup): Promise<SandboxedProcess> {
-  const { command, cwd, env, network, stdin = 'ignore', stdout = 'pipe', ipc } = request;
+  const { command, cwd, env, network, stdin = 'ignore', stdout = 'pipe', channel } = request;
   const path = env.PATH ?? '/usr/local/bin:/usr/bin:/bin';
   const program = findProgram(command, path, cwd);
   if (program === undefined)
@@ -215,16 +217,28 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
       syscall: 'spawn',
       path: command,
     });
+  const ownHome = homeOf(request.name, setup.homes);
+  const writable = [...request.writable, ...(ownHome ?? [])];
+  const home = isVisible(env.HOME, request.writable) ? env.HOME : (ownHome?.[0] ?? '/tmp');
+  const folders = folderMounts({
+    command: program,
+    args: request.showsArguments ? request.args : [],
+    cwd,
+    path,
+    writable,
+    readOnly: request.readOnly ?? [],
+    hidden: setup.hidden,
+    roots: [...setup.roots, ...writable],
+  });
+  for (const folder of writable) setup.roots.add(folder);
   const proxy =
     typeof network === 'object'
       ? await openNetworkProxy({ ...setup.addresses, hosts: network.hosts })
       : undefined;
-  const ownHome = homeOf(request.name, setup.homes);
-  const writable = [...request.writable, ...(ownHome ?? [])];
-  const home = isVisible(env.HOME, request.writable) ? env.HOME : (ownHome?.[0] ?? '/tmp');
-  const files = extraFiles(home);
-  const firstFile = ipc ? 4 : 3;
-  const stdio = [stdin, stdout, stdout, ...(ipc ? ['ipc'] : []), ...files.map(() => 'pipe')] as Stdio[];
+  const files = extraFiles(home, { ...env, PATH: path, HOME: home, ...(proxy && proxyEnvironment) });
+  const firstFile = channel ? 4 : 3;
+  const stdio: Stdio[] = [stdin, stdout, stdout, ...(channel ? (['pipe'] as const) : [])];
+  stdio.push(...files.map(() => 'pipe' as const));
   const args = [
     ...NAMESPACES,
     ...(network === 'open' ? [] : ['--unshare-net']),
@@ -235,33 +249,33 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
     ...files.flatMap(({ flags }, index) => [flags[0] ?? '', `${firstFile + index}`, ...flags.slice(1)]),
     ...(proxy === undefined ? [] : proxyMounts(proxy)),
     ...['--dir', cwd],
-    ...folderMounts({
-      command: program,
-      args: request.showsArguments ? request.args : [],
-      cwd,
-      path,
-      writable,
-      readOnly: request.readOnly ?? [],
-      hidden: setup.hidden,
-    }),
+    ...folders,
     // Files of /proc/sys belong to root, and so to a service that runs as root: bwrap covers them only in part.
     ...['--remount-ro', '/proc', '--remount-ro', '/', '--chdir', cwd, '--'],
     ...limited(request.limits ?? {}),
     ...(proxy === undefined ? [] : [INNER_NODE, '--no-warnings', INNER_FORWARDER, INNER_SOCKET, PROXY_PORT]),
     ...[program, ...request.args],
   ];
-  const { processes } = request.limits ?? {};
-  const group = processes === undefined ? undefined : createProcessCgroup(processes + OWN_PROCESSES);
-  const [first = '', ...launch] = [...(group?.prefix ?? []), setup.program, ...args];
-  const environment = { ...env, PATH: path, HOME: home, ...(proxy === undefined ? {} : proxyEnvironment) };
-  const child = withoutInherited(stdio, (stdio) =>
-    spawn(first, launch, { cwd: '/', env: environment, stdio, detached: true }),
-  );
-  for (const [index, { bytes }] of files.entries()) feed(child.stdio[firstFile + index] as Writable, bytes);
+  const { limits = {} } = request;
+  const { processes } = limits;
+  let group: ProcessCgroup | undefined;
   const cleanUp = () => {
     group?.remove();
     void proxy?.close();
   };
+  let child: ChildProcess;
+  try {
+    group = processes === undefined ? undefined : createProcessCgroup(processes + OWN_PROCESSES);
+    const [first = '', ...launch] = [...(group?.prefix ?? []), setup.program, ...args];
+    // The variables of the program act on bwrap too (LD_PRELOAD), so it gets none of them itself.
+    child = withoutInherited(stdio, (stdio) =>
+      spawn(first, launch, { cwd: '/', env: {}, stdio, detached: true }),
+    );
+  } catch (error) {
+    cleanUp();
+    throw error;
+  }
+  for (const [index, { bytes }] of files.entries()) feed(child.stdio[firstFile + index] as Writable, bytes);
   child.once('exit', cleanUp);
   child.once('error', cleanUp);
   const end = async () => {
@@ -270,7 +284,6 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
     child.kill('SIGKILL');
     await exit;
   };
-  const { limits = {} } = request;
   return supervise(child, { isolated: true, limits, refusedHosts: proxy?.refused, end });
 }
 
@@ -306,12 +319,20 @@ function supervise(child: ChildProcess, supervision: Supervision): SandboxedProc
   return { child, isolated, refusedHosts, exceeded: () => exceeded, end };
 }
 
-/** What bwrap reads from pipes: the filter, and an account so that programs find a name for their number. */
-function extraFiles(home: string): { flags: [string, ...string[]]; bytes: Buffer }[] {
+/**
+ * What bwrap reads from pipes: the filter, an account so that programs find a name for their number, and the environment,
+ * which a command line would show to every account.
+ */
+function extraFiles(
+  home: string,
+  env: Readonly<Record<string, string>>,
+): { flags: [string, ...string[]]; bytes: Buffer }[] {
   const filter = seccompFilter(process.arch);
   const passwd = `user:x:${USER_ID}:${USER_ID}:user:${home}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n`;
   const group = `user:x:${USER_ID}:\nnogroup:x:65534:\n`;
+  const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]);
   return [
+    { flags: ['--args'], bytes: Buffer.from(['--clearenv', ...variables].join('\0')) },
     { flags: ['--ro-bind-data', '/etc/passwd'], bytes: Buffer.from(passwd) },
     { flags: ['--ro-bind-data', '/etc/group'], bytes: Buffer.from(group) },
     ...(filter === undefined ? [] : [{ flags: ['--seccomp'] as [string], bytes: filter }]),
@@ -340,30 +361,6 @@ const proxyEnvironment = {
   // Node's own fetch looks at the variables above only with this.
   NODE_USE_ENV_PROXY: '1',
 };
-
-/** A shell that sets the resource limits and becomes the program. */
-function limited({ memoryMb, processes, cpuSeconds, fileMb }: SandboxLimits): string[] {
-  const settings = [
-    'ulimit -c 0',
-    // Of the data, not of addresses: V8 and Go reserve far more addresses than they use. The whole tree is watched.
-    ...(memoryMb === undefined ? [] : [`ulimit -d ${(memoryMb + RESERVED_MB) * 1024}`]),
-    ...(cpuSeconds === undefined ? [] : [`ulimit -t ${Math.ceil(cpuSeconds)}`]),
-    ...(fileMb === undefined ? [] : [`ulimit -f ${fileMb * 2048}`]),
-    ...(processes === undefined || !countsProcessesApart() ? [] : [processLimit(processes)]),
-  ];
-  return ['/bin/sh', '-c', `${settings.join(' && ')} && exec "$@"`, 'sh'];
-}
-
-/** bash calls it -u, dash and busybox -p. */
-function processLimit(processes: number): string {
-  return `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`;
-}
-
-/** From Linux 5.14 on a user namespace has a count of its own; before, all processes of the account counted. */
-function countsProcessesApart(): boolean {
-  const [major = 0, minor = 0] = release().split('.').map(Number);
-  return major > 5 || (major === 5 && minor >= 14);
-}
 
 function homeOf(name: string | undefined, homes: string | undefined): [string] | undefined {
   if (name === undefined || homes === undefined) return undefined;

@@ -1,4 +1,6 @@
 import { registerHooks } from 'node:module';
+import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type { FetchedResponse, FromPlugin, ToPlugin } from './messages.ts';
 
@@ -32,7 +34,9 @@ const PROCESS =
     ' ',
   );
 
-const tell = (message: FromPlugin) => process.send?.(message);
+/** One message a line; the service opened it as file 3. */
+const channel = new Socket({ fd: 3, readable: true, writable: true });
+const tell = (message: FromPlugin) => channel.write(`${JSON.stringify(message)}\n`);
 const fetching = new Map<number, PromiseWithResolvers<FetchedResponse>>();
 const tools = new Map<string, PluginTool>();
 let fetches = 0;
@@ -73,7 +77,8 @@ async function run({ id, tool, input }: { id: number; tool: string; input: unkno
   }
 }
 
-process.on('message', (message: ToPlugin) => {
+createInterface({ input: channel }).on('line', (line) => {
+  const message = JSON.parse(line) as ToPlugin;
   if (message.type === 'call') void run(message);
   else {
     const waiting = fetching.get(message.id);
@@ -82,7 +87,8 @@ process.on('message', (message: ToPlugin) => {
     else waiting?.resolve(message.response);
   }
 });
-process.on('disconnect', () => process.exit(0));
+channel.on('error', () => process.exit(0));
+channel.once('close', () => process.exit(0));
 
 try {
   takeAwayNetworkAndSignals();

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { loadYaml } from '@trunkline/config';
 import type { GuardedFetch } from '@trunkline/http';
@@ -64,6 +65,10 @@ export interface PluginProcessOptions {
 const HOST = fileURLToPath(new URL('./plugin-host.ts', import.meta.url));
 const START_TIMEOUT_MS = 15_000;
 const MAX_FETCHES = 10;
+/** Of one message of a plugin. */
+const MAX_LINE_LENGTH = 16 * 1024 ** 2;
+/** What a plugin may leave unread before it is killed. */
+const MAX_UNREAD_BYTES = 64 * 1024 ** 2;
 
 /** More than the heap that Node may have, for what Node itself needs. */
 const MEMORY_MB = 512;
@@ -147,10 +152,7 @@ export class PluginProcess {
     this.#child = child;
     const ready = Promise.withResolvers<PluginToolHead[]>();
     const timer = setTimeout(() => ready.reject(new Error('it did not start in time')), START_TIMEOUT_MS);
-    child.on('message', (given: unknown) => {
-      const message = fromPlugin.safeParse(given);
-      if (message.success) this.#hear(child, message.data, ready);
-    });
+    readMessages(child, (message) => this.#hear(child, message, ready));
     child.once('error', (error) => ready.reject(error));
     child.once('close', () => this.#lost(child, ready));
     try {
@@ -181,7 +183,7 @@ export class PluginProcess {
         network: 'none',
         limits: { memoryMb: MEMORY_MB, processes: MAX_PROCESSES },
         stdout: 'ignore',
-        ipc: true,
+        channel: true,
       });
       return running.child;
     }
@@ -189,7 +191,7 @@ export class PluginProcess {
     return spawn(command, args, {
       cwd: directory,
       env: { ...environment },
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
       // A process group of its own: a signal to the group would reach the service also from another namespace.
       detached: true,
     });
@@ -246,9 +248,46 @@ export class PluginProcess {
   }
 }
 
+function channelOf(child: ChildProcess): Duplex | undefined {
+  return child.stdio[3] as Duplex | undefined;
+}
+
 function tell(child: ChildProcess, message: ToPlugin): void {
+  const channel = channelOf(child);
   // A process that has just died takes nothing; its end fails the calls that wait.
-  if (child.connected) child.send(message, () => undefined);
+  if (!channel?.writable) return;
+  channel.write(`${JSON.stringify(message)}\n`);
+  if (channel.writableLength > MAX_UNREAD_BYTES) child.kill('SIGKILL');
+}
+
+/** Hands on what is a message, one a line. A process whose line has no end is killed. */
+function readMessages(child: ChildProcess, onMessage: (message: FromPlugin) => void): void {
+  let pieces: string[] = [];
+  let length = 0;
+  const channel = channelOf(child);
+  channel?.on('error', () => child.kill('SIGKILL'));
+  channel?.setEncoding('utf8').on('data', (chunk: string) => {
+    const [first = '', ...others] = chunk.split('\n');
+    pieces.push(first);
+    length += first.length;
+    for (const next of others) {
+      const message = fromPlugin.safeParse(parsedJson(pieces.join('')));
+      pieces = [next];
+      length = next.length;
+      if (message.success) onMessage(message.data);
+    }
+    if (length <= MAX_LINE_LENGTH) return;
+    channel.destroy();
+    child.kill('SIGKILL');
+  });
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export type Manifest = z.output<typeof manifestSchema>;
