@@ -250,6 +250,24 @@ except OSError as error: print('no terminal')
   });
 });
 
+describe(`the environment of a program${missing && ` (skipped: ${missing})`}`, { timeout: 60_000 }, () => {
+  it('acts on nothing outside, and no process shows it to other accounts', async () => {
+    const traces = join(workspace, 'trace');
+    const env = { PATH: '/usr/bin:/bin', LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: traces, TOKEN: 'a b\n"c' };
+    const running = await sandbox.start(
+      shellScript('echo "$TOKEN"; read line', workspace, { env, stdin: 'pipe' }),
+    );
+    await new Promise((resolve) => running.child.stdout?.once('data', resolve));
+    const show = (name: string) => readFileSync(`/proc/${running.child.pid}/${name}`, 'utf8');
+    expect(show('environ') + show('cmdline')).not.toMatch(/LD_DEBUG|a b/);
+    running.child.stdin?.end();
+    await outcomeOf(running);
+    // The loader names its file after the process; outside, bwrap would have left one with its own number.
+    expect(existsSync(`${traces}.${running.child.pid}`)).toBe(false);
+    expect((await run('printf %s "$TOKEN"', { env: { TOKEN: env.TOKEN } })).output).toBe(env.TOKEN);
+  });
+});
+
 async function python(script: string): Promise<string> {
   writeFileSync(join(workspace, 'attempt.py'), script);
   return (await run('python3 attempt.py')).output;

@@ -90,7 +90,9 @@ describe(`folders of the sandbox${missing && ` (skipped: ${missing})`}`, { timeo
     expect(output).not.toContain(SECRET);
     expect(output).toMatch(/end\n$/);
     const system = open({ hidden: [realpathSync('/usr/bin/env'), '/usr/share'] });
-    expect(await run('/usr/bin/env; ls /usr/share; echo end', workspace, {}, system)).toMatch(/denied\nend\n$/);
+    expect(await run('/usr/bin/env; ls /usr/share; echo end', workspace, {}, system)).toMatch(
+      /denied\nend\n$/,
+    );
   });
 
   it('keeps what is hidden hidden at the next start, although its parents may be changed', async () => {

@@ -1,9 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { type Duplex, pipeline } from 'node:stream';
 import { type AddressPolicyOptions, createAddressPolicy } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 
@@ -137,6 +144,7 @@ async function forward(gate: Gate, incoming: IncomingMessage, response: ServerRe
     if (response.headersSent) response.destroy();
     else response.writeHead(status, { 'content-type': 'text/plain' }).end(`${errorMessage(error)}\n`);
   };
+  response.on('error', () => response.destroy());
   const target = URL.parse(incoming.url ?? '');
   if (target === null || target.protocol !== 'http:')
     return fail(400, new Error('This is a proxy: ask for a whole http address.'));
@@ -147,26 +155,52 @@ async function forward(gate: Gate, incoming: IncomingMessage, response: ServerRe
   } catch (error) {
     return fail(403, error);
   }
-  const {
-    'proxy-connection': _connection,
-    'proxy-authorization': _authorization,
-    ...headers
-  } = incoming.headers;
-  const outgoing = request({
-    host: address,
-    port,
-    method: incoming.method,
-    path: `${target.pathname}${target.search}`,
-    headers: { ...headers, host: target.host },
-    timeout: IDLE_MS,
-  });
+  let outgoing: ClientRequest;
+  try {
+    outgoing = request({
+      host: address,
+      port,
+      method: incoming.method,
+      path: `${target.pathname}${target.search}`,
+      headers: { ...endToEnd(incoming.headers), host: target.host },
+      timeout: IDLE_MS,
+      // No connection is shared with other programs, whose answers this one could disturb.
+      agent: false,
+    });
+  } catch (error) {
+    return fail(502, error);
+  }
   outgoing.once('response', (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
-    answer.once('error', () => response.destroy());
+    const { statusCode = 0 } = answer;
+    try {
+      if (statusCode < 200) throw new Error(`${target.host} answered with the status ${statusCode}.`);
+      response.writeHead(statusCode, endToEnd(answer.headers));
+    } catch (error) {
+      answer.destroy();
+      return fail(502, error);
+    }
+    // Whichever end breaks, the other is closed.
+    pipeline(answer, response, () => undefined);
   });
   outgoing.once('timeout', () => outgoing.destroy(new Error(`${target.host} did not answer in time.`)));
-  outgoing.once('error', (error) => fail(502, error));
+  outgoing.on('error', (error) => fail(502, error));
+  outgoing.once('upgrade', (_answer, socket) => {
+    socket.destroy();
+    fail(502, new Error(`${target.host} changes the protocol, which the proxy does not.`));
+  });
   response.once('close', () => outgoing.destroy());
-  incoming.pipe(outgoing);
+  pipeline(incoming, outgoing, () => undefined);
+}
+
+/** Headers that are for one connection only; the proxy has its own on either side. */
+const HOP_BY_HOP = ['connection', 'keep-alive', 'te', 'trailer', 'upgrade', 'expect'];
+/** Stay although `connection` may list them: without them nobody knows where a body ends. */
+const FRAMING = ['content-length', 'transfer-encoding'];
+
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const listed = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  const dropped = new Set([...HOP_BY_HOP, ...listed.filter((name) => !FRAMING.includes(name))]);
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !dropped.has(name) && !name.startsWith('proxy-')),
+  );
 }

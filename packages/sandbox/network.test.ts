@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -77,12 +77,62 @@ describe(`a sandbox with a list of hosts${missing && ` (skipped: ${missing})`}`,
     expect((await outcomeOf(running)).output).toContain(`GET /node of good.test:${port}`);
   });
 
+  it('hands on what belongs to the message, and no header of one connection', async () => {
+    const seen: IncomingHttpHeaders[] = [];
+    const listener = createServer((request, response) => {
+      seen.push(request.headers);
+      response.writeHead(200, {
+        connection: 'x-hop',
+        'x-hop': '1',
+        'proxy-authenticate': 'x',
+        'x-kept': '1',
+      });
+      response.end('done');
+    });
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    const address = `good.test:${(listener.address() as AddressInfo).port}`;
+    const { output } = await run(
+      `curl -sSi http://${address}/ -H 'Trailer: x' -H 'TE: trailers' -H 'Proxy-Authorization: x' -H 'Kept: 1' \
+         -H 'Connection: listed, content-length' -H 'Listed: 1' -d body; curl -sS http://${address}/ -H 'Trailer: x'`,
+      [address],
+    );
+    await new Promise((resolve) => listener.close(resolve));
+    expect(output).toMatch(/^HTTP\/1.1 200 [\s\S]*x-kept: 1[\s\S]*donedone$/);
+    expect(output).not.toMatch(/x-hop|proxy-authenticate/);
+    expect(seen[0]).toMatchObject({ kept: '1', 'content-length': '4' });
+    expect(Object.keys(seen[0] ?? {})).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(trailer|te|proxy-.*|listed)$/)]),
+    );
+  });
+
+  it.each([
+    ['HTTP/1.1 099 Odd\r\ncontent-length: 2\r\n\r\nxx', /status 99/],
+    ['HTTP/1.1 101 Other\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', /502/],
+    ['HTTP/1.1 200 Fine\r\ntrailer: x\r\ncontent-length: 2\r\n\r\nok', /ok/],
+    ['HTTP/1.1 200 Fine\r\ncontent-length: 20\r\n\r\nshort', /curl: \(18\)/],
+    ['no HTTP at all', /502/],
+  ])('survives a listed host that answers %j', async (answer, expected) => {
+    const odd = createTcpServer((socket) =>
+      socket.on('error', () => undefined).once('data', () => socket.end(answer)),
+    );
+    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
+    const address = `good.test:${(odd.address() as AddressInfo).port}`;
+    const ask = `curl -sSi -m 20 http://${address}/ 2>&1`;
+    expect((await run(ask, [address])).output).toMatch(expected);
+    await new Promise((resolve) => odd.close(resolve));
+  });
+
   it('ends the tunnels with the program', async () => {
     let closed: () => void = () => undefined;
     const isClosed = new Promise<void>((resolve) => {
       closed = resolve;
     });
-    const silent = createTcpServer((socket) => socket.on('error', () => undefined).once('close', closed));
+    const silent = createTcpServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .resume()
+        .once('close', closed),
+    );
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port: silentPort } = silent.address() as AddressInfo;
     const connected = new Promise((resolve) => silent.once('connection', resolve));

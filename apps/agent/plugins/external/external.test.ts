@@ -41,7 +41,7 @@ const attempts = {
   kill: () => process.exit(3),
   late: () => new Promise((resolve) => setTimeout(resolve, 200, process.pid)),
   spin: () => { for (;;); },
-  babble: () => { process.send(null); process.send({ type: 'ready', tools: 5 }); process.send({ type: 'fetch-start', id: 'x' }); return 'said'; },
+  babble: async () => { (await import('node:fs')).writeSync(3, 'null\\n{"type":"ready","tools":5}\\n{"type":"fetch-start","id":"x"}\\n'); return 'said'; },
   fail: () => { throw new Error('no luck'); },
   allowed: async (host) => { const answer = await host.fetch(process.env.SERVICE_URL + '/data'); return answer.status + ' ' + answer.text; },
   elsewhere: (host) => host.fetch('http://localhost:1/'),

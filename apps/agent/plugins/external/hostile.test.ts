@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { createSandbox, findIsolation } from '@trunkline/sandbox';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnswering } from '../../tools/answering-server.suite.ts';
@@ -63,7 +64,7 @@ afterEach(async () => {
   home.remove();
 });
 
-async function open(entry: string, source: string, chosen: Confinement): Promise<OpenPlugins> {
+async function open(entry: string, source: string, chosen?: Confinement): Promise<OpenPlugins> {
   const directory = join(home.path, 'hostile');
   mkdirSync(directory);
   const permissions = 'permissions: { environment: [TARGET, SERVICE] }';
@@ -74,7 +75,7 @@ async function open(entry: string, source: string, chosen: Confinement): Promise
     directory: home.path,
     env,
     logger: silent,
-    confinement: chosen,
+    ...(chosen === undefined ? { sandbox: createSandbox({ mode: 'require' }) } : { confinement: chosen }),
   });
   plugins = await openPlugins(found, { enabled: ['hostile'], disabled: [] }, { logger: silent });
   return plugins;
@@ -107,6 +108,31 @@ describe.each(ways)('a hostile plugin, $name', ({ chosen }) => {
     const { states } = await open('index.js', `export default ${tool(attempts)};`, chosen);
     expect(states[0]?.state).toBe('on');
     expect(states[0]?.unenforced ?? []).toEqual(chosen.unenforced);
+  });
+});
+
+const isolation = await findIsolation();
+const doors = [
+  ...ways,
+  ...(isolation.kind === 'none' ? [] : [{ name: 'in the sandbox', chosen: undefined }]),
+];
+
+describe.each(doors)('what a plugin says to the service, $name', ({ chosen }) => {
+  it('ends nothing but its own process', async () => {
+    const says = `{
+      internal: () => process.send?.({ cmd: 'NODE_HANDLE_ACK' }),
+      noise: async () => (await import('node:fs')).writeSync(3,
+        '{"cmd":"NODE_HANDLE_ACK"}\\n{"cmd":"NODE_HANDLE","type":"net.Socket"}\\nno json\\nnull\\n{"type":"call-end"}\\n\\n'),
+      endless: async () => {
+        const { writeSync } = await import('node:fs');
+        for (;;) try { writeSync(3, 'x'.repeat(65536)); } catch (error) { if (error.code !== 'EAGAIN') throw error; }
+      },
+    }`;
+    await open('index.js', `export default ${tool(says)};`, chosen);
+    expect(await attempt('internal')).toBe('DID IT: undefined');
+    expect(await attempt('noise')).toMatch(/^DID IT: \d+/);
+    expect(await attempt('endless')).toContain('the plugin hostile has stopped');
+    expect(await attempt('noise')).toMatch(/^DID IT: \d+/);
   });
 });
 
