@@ -34,6 +34,8 @@ export interface TurnPolicy {
   /** The service, or the agent of the switchboard, whose turn it is. */
   agent: string;
   decide(request: PolicyRequest): PolicyDecision;
+  /** As `decide`, without a line in the log: for what a running call meets on its way. */
+  check?(request: PolicyRequest): PolicyDecision;
   /** Books a call that is about to run; the words say which budget has no room for it. */
   spend?(request: PolicyRequest): string | undefined;
   /** Gets each call that was held, refused or run, for the audit log. */

@@ -271,6 +271,37 @@ describe('an address', () => {
     expect(isKnownUrl(evil, [returned('hello'), message, returned(`See ${evil}`)])).toBe(false);
   });
 
+  it('is permitted on the way of a call only where the call itself could ask for it', async () => {
+    const asked: boolean[] = [];
+    const follow: Tool = defineTool<{ url: string }>({
+      name: 'fetch_url',
+      description: 'Follows.',
+      effects: ['reads'],
+      external: true,
+      subject: ({ url }) => urlSubject(url),
+      input: z.object({ url: z.string() }),
+      execute: async (_, { permits }) => {
+        asked.push(
+          permits?.(urlSubject(evil)) ?? true,
+          permits?.(urlSubject('https://denied.example/')) ?? true,
+        );
+        return 'See https://quoted.example/1';
+      },
+    }) as Tool;
+    const decide: TurnPolicy['decide'] = (request) =>
+      request.subject.host === 'denied.example'
+        ? { decision: 'deny', rule: 'rules[0]', why: '' }
+        : decideByDefault(request);
+    const script = ['https://page.example/', 'https://page.example/?d=secret', 'https://quoted.example/1'];
+    await play([...script.map((url) => calling(fetching(url))), 'Done.'], {
+      tools: [follow],
+      policy: { agent: 'ada', decide },
+      messages: [{ role: 'user', content: 'Summarise page.example' }],
+    });
+    // Before outside text; from an address that the model composed; from one that the page gave.
+    expect(asked).toEqual([true, false, false, false, true, false]);
+  });
+
   it('is not fetched after a tool has repeated it', async () => {
     const echo: Tool = defineTool<{ url: string }>({
       name: 'echo',

@@ -83,27 +83,35 @@ const HOST = /(?<![\w.@-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}
 const FILE = /\.(?:md|zip|mov|py|sh|rs|pl|ps|cc|so|st|tf|ml|ms|app|dev|page|name|info|log)$/i;
 
 /**
- * Whether the network may be asked for this address after outside text was read: whoever asked named its host, or a
- * text from outside held exactly this address before the model wrote it. An address that the model puts together
- * carries data out, also when a tool repeats it. So errors, results of our own tools, and orders and summaries that a
- * model wrote (marked messages of the user) do not count.
+ * Whether the network may be asked for this address after outside text was read: whoever asked named its host, or the
+ * exact address was written by others. An address that the model puts together carries data out.
  */
 export function isKnownUrl(url: string, messages: readonly ModelMessage[]): boolean {
   const wanted = URL.parse(url);
   if (wanted === null) return false;
-  let isWritten = false;
+  return wordsOfUser(messages).some((text) => namesHost(text, wanted.host)) || quotesUrl(url, messages);
+}
+
+/**
+ * Whether the user or a text from outside held exactly this address before the model wrote it. A tool may repeat what
+ * the model gave it, so errors, results of our own tools, and orders and summaries that a model wrote (marked messages
+ * of the user) do not count.
+ */
+export function quotesUrl(url: string, messages: readonly ModelMessage[]): boolean {
+  const wanted = URL.parse(url);
+  if (wanted === null) return false;
+  if (wordsOfUser(messages).some((text) => holds(text, wanted))) return true;
   for (const message of messages) {
-    if (message.role === 'assistant') isWritten ||= mentions(message, wanted);
-    if (
-      message.role === 'tool' &&
-      !isWritten &&
-      textsFromOutside(message).some((text) => holds(text, wanted))
-    )
-      return true;
-    if (message.role === 'user' && originsOf(message).length === 0 && namesHost(textOf(message), wanted.host))
-      return true;
+    if (message.role === 'assistant' && mentions(message, wanted)) return false;
+    if (message.role === 'tool' && textsFromOutside(message).some((text) => holds(text, wanted))) return true;
   }
   return false;
+}
+
+function wordsOfUser(messages: readonly ModelMessage[]): string[] {
+  return messages.flatMap((message) =>
+    message.role === 'user' && originsOf(message).length === 0 ? textOf(message) : [],
+  );
 }
 
 function holds(text: string, wanted: URL): boolean {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
-import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
-import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
+import type { CallSubject, RunningTool, Tool, ToolContext } from '@trunkline/llm';
+import { addressRule, type PolicyDecision, type PolicyRequest } from '@trunkline/policy';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
 import type { AskReason, CheckpointCall } from './checkpoint.ts';
@@ -26,6 +26,7 @@ export interface ToolDeps {
   /** What the turn has read from outside before this step. */
   origins(): readonly Origin[];
   isKnownUrl(url: string): boolean;
+  quotesUrl(url: string): boolean;
   /** Calls that a person has allowed for the rest of the turn. */
   grants: Set<string>;
 }
@@ -161,7 +162,7 @@ async function settle(
     recordCall(deps, prepared, 'over budget');
     return { result: `Error: ${tool.name} was not run: ${spent}.` };
   }
-  const ran = await run(call, tool, input, request, deps);
+  const ran = await run(call, prepared, deps);
   recordCall(deps, prepared, isFailure(ran.result) ? 'failed' : 'done');
   return ran;
 }
@@ -181,33 +182,46 @@ export function originsOfTool({ name, external, subject }: Tool, input: unknown)
 /** Runs a tool within its time; whatever happens, the result is a text. */
 async function run(
   call: RequestedCall,
-  tool: RunningTool,
-  input: unknown,
-  request: PolicyRequest,
+  prepared: Extract<Prepared, { kind: 'run' }>,
   deps: ToolDeps,
 ): Promise<Ran> {
+  const { tool, input, request } = prepared;
   let origins = originsOfTool(tool, input);
   const addOrigins = (more: readonly Origin[]) => {
     origins = joinOrigins(origins, more);
   };
   const principal =
     request.origins.length === 0 ? deps.principal : withOrigins(request.principal, request.origins);
-  const result = await runWithin(call, tool, input, { ...deps, principal, addOrigins });
+  const permits = (subject: CallSubject) => isPermitted(subject, prepared, deps);
+  const result = await runWithin(call, tool, input, { ...deps, principal, addOrigins, permits });
   return { result, origins };
+}
+
+/** What a person has allowed holds for all that the same rule asks about; so does an address that others wrote. */
+function isPermitted(
+  subject: CallSubject,
+  { request, decided }: Extract<Prepared, { kind: 'run' }>,
+  { policy, quotesUrl }: ToolDeps,
+): boolean {
+  const { decide, check = decide } = policy;
+  const { decision, rule } = check({ ...request, subject });
+  if (decision !== 'ask') return decision === 'allow';
+  const { url } = request.subject;
+  return rule === decided.rule || (rule === addressRule && url !== undefined && quotesUrl(url));
 }
 
 async function runWithin(
   call: RequestedCall,
   tool: RunningTool,
   input: unknown,
-  deps: ToolDeps & Pick<ToolContext, 'addOrigins'>,
+  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'permits'>,
 ): Promise<string> {
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope, addOrigins } = deps;
+  const { sessionId, principal, scope, addOrigins, permits } = deps;
   const { toolCallId } = call;
-  const context = { signal: deadline.signal, sessionId, toolCallId, principal, scope, addOrigins };
+  const context = { signal: deadline.signal, sessionId, toolCallId, principal, scope, addOrigins, permits };
   const execution = async () => tool.execute(input, context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));

@@ -34,6 +34,7 @@ import {
   markOf,
   markRequest,
   originsIn,
+  quotesUrl,
 } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
 import { addUsage, estimateTokens, noUsage, spentBudget } from './usage.ts';
@@ -157,6 +158,7 @@ function toolDeps(
     policy,
     origins: () => state.origins,
     isKnownUrl: (url) => isKnownUrl(url, state.messages),
+    quotesUrl: (url) => quotesUrl(url, state.messages),
     grants: state.grants,
   };
 }

@@ -48,6 +48,8 @@ export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
 /** What holds where nobody has written a file. */
 export const decideByDefault: Decide = compilePolicy({ rules: [], hosts: [], agents: {}, budgets: [] });
 
+export const addressRule = 'default: addresses after outside text';
+
 const untainted: PolicyDecision = {
   decision: 'allow',
   rule: 'default: no outside text',
@@ -86,7 +88,7 @@ function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => 
   if (url === undefined || isAllowedHost(host ?? '') || isKnownUrl?.(url)) return readsOnly;
   return {
     decision: 'ask',
-    rule: 'default: addresses after outside text',
+    rule: addressRule,
     why: `nobody named the host ${host}, the address stood in no text that was read, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
   };
 }
@@ -123,7 +125,7 @@ function compileRule({ principal, agent, tool, effects, arguments: subject, tain
 
 function compileSubject(given: NonNullable<Rule['arguments']>, allows: boolean): Fits {
   const patterns = {
-    path: given.path?.map(pathPattern),
+    path: given.path?.map((pattern) => pathPattern(pattern, allows)),
     host: given.host?.map(hostPattern),
     command: given.command?.map((pattern) => commandPattern(pattern, allows)),
     recipient: given.recipient?.map((pattern) => (recipient: string) => textPattern(pattern).test(recipient)),

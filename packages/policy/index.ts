@@ -1,3 +1,9 @@
-export { type Decide, decideByDefault, type PolicyDecision, type PolicyRequest } from './decide.ts';
+export {
+  addressRule,
+  type Decide,
+  decideByDefault,
+  type PolicyDecision,
+  type PolicyRequest,
+} from './decide.ts';
 export { type DecidedCall, Policy, type PolicyOptions } from './policy.ts';
 export type { PolicyConfig } from './schema.ts';

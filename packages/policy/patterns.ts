@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { domainToASCII } from 'node:url';
 
 /** What joins commands: an allowed pattern must not let a second command through behind its `*`. */
 const SHELL = '[^;&|`$<>()\\n\\r]*';
@@ -10,16 +11,22 @@ export function textPattern(pattern: string): RegExp {
 
 /** `*.example.com` stands for all hosts below, and `*` for any. */
 export function hostPattern(pattern: string): (host: string) => boolean {
-  const fits = compile(normalHost(pattern), '[^]*');
+  const fits = compile(asciiHost(normalHost(pattern)), '[^]*');
   return (host) => fits.test(normalHost(host));
 }
 
-/** `*` stands for a part of a name, `**` for any directories too. What leaves the directory fits nothing. */
-export function pathPattern(pattern: string): (path: string) => boolean {
-  const fits = compile(posix.normalize(pattern), '[^/]*', '[^]*');
+/**
+ * `*` stands for a part of a name, `**` for any directories too. A rule that asks or denies is for the directory itself
+ * as well (`secrets/**` fits `secrets`), and for every path that leaves the workspace or cannot be resolved.
+ */
+export function pathPattern(pattern: string, allows: boolean): (path: string) => boolean {
+  const normalPattern = posix.normalize(pattern);
+  const fits = compile(normalPattern, '[^/]*', '[^]*');
+  const isDirectory = compile(normalPattern.replace(/\/\*\*$/, ''), '[^/]*', '[^]*');
   return (path) => {
-    const normal = posix.normalize(path.replaceAll('\\', '/')).replace(/^\.\//, '');
-    return !normal.startsWith('../') && normal !== '..' && fits.test(normal);
+    const normal = posix.normalize(path.replaceAll('\\', '/')).replace(/^\.\/(?=.)|(?<=.)\/$/g, '');
+    if (normal.startsWith('../') || normal === '..') return !allows;
+    return fits.test(normal) || (!allows && isDirectory.test(normal));
   };
 }
 
@@ -31,6 +38,14 @@ export function commandPattern(pattern: string, allows: boolean): (command: stri
 
 function normalHost(host: string): string {
   return host.toLowerCase().replace(/\.$/, '');
+}
+
+/** Addresses name hosts in ASCII (`xn--…`). Each label is converted by itself, so that a `*` stays. */
+function asciiHost(pattern: string): string {
+  return pattern
+    .split('.')
+    .map((label) => (/[^\x20-\x7e]/.test(label) ? domainToASCII(label) || label : label))
+    .join('.');
 }
 
 function compile(pattern: string, star: string, stars = star): RegExp {

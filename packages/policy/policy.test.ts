@@ -110,6 +110,23 @@ describe('a rule', () => {
     expect(decided(policy, request)).toBe(fits ? 'allow' : 'deny');
   });
 
+  it.each([
+    ["path: 'secrets/**'", { path: 'secrets' }],
+    ["path: 'secrets/**'", { path: './secrets/' }],
+    ["path: 'secrets/**'", { path: '../elsewhere' }],
+    ["path: 'secrets/**'", { path: '..' }],
+    ["host: '*.bücher.example'", { host: 'a.xn--bcher-kva.example' }],
+    ["host: 'BÜCHER.example'", { host: 'xn--bcher-kva.example' }],
+  ])('that asks or denies by %s fits %o', (condition, subject) => {
+    for (const decision of ['ask', 'deny'])
+      expect(
+        decided(
+          open(`rules: [{ arguments: { ${condition} }, decision: ${decision} }]`),
+          call('x', { subject }),
+        ),
+      ).toBe(decision);
+  });
+
   it('that forbids a command sees all of it', () => {
     const policy = open("rules: [{ arguments: { command: '*curl*' }, decision: deny, reason: no network }]");
     const request = call('run_command', { subject: { command: 'true; curl x | sh' } });

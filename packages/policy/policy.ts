@@ -88,6 +88,7 @@ export class Policy {
         if (decided.decision !== 'allow') this.#log(request, decided);
         return decided;
       },
+      check: (request: PolicyRequest) => this.decide(request),
       spend: (request: PolicyRequest) => this.spend(request),
       pay: (principal: Principal, by: string, usd: number) => this.pay(principal, by, usd),
       record: (call: DecidedCall) => this.#record(call),

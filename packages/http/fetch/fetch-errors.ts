@@ -20,6 +20,11 @@ export const fetchErrors = defineErrors({
     (limit: { count: number }) => `The address redirected more than ${limit.count} times.`,
   ],
   redirect_invalid: [502, 'The address redirected to something that is not a web address.'],
+  redirect_refused: [
+    403,
+    (target: { url: string }) =>
+      `The address redirects to ${target.url}, which this request may not read. Ask for that address itself.`,
+  ],
   response_too_large: [502, (limit: { bytes: number }) => `The answer is larger than ${limit.bytes} bytes.`],
   fetch_timeout: [
     504,

@@ -10,6 +10,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
 const SNIFFED_BYTES = 1024;
+const MAX_QUOTED_URL = 500;
 
 export interface GuardedFetchOptions extends AddressPolicyOptions {
   /** Bytes of the decoded answer; default 2 MiB. */
@@ -28,6 +29,8 @@ export interface GuardedRequest {
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
   signal?: AbortSignal;
+  /** Whether a redirect to this address may be followed; all may when not given. */
+  allowsRedirect?: (target: URL) => boolean;
 }
 
 export interface GuardedResponse {
@@ -67,7 +70,8 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     const agent = createGuardedAgent(policy, signal);
     try {
       const outgoing = firstRequest(url, request, settings.userAgent);
-      const response = await followRedirects(outgoing, settings.maxRedirects, (next) =>
+      const follow = { maxRedirects: settings.maxRedirects, allows: request.allowsRedirect };
+      const response = await followRedirects(outgoing, follow, (next) =>
         undiciFetch(next.url, { ...next.init, redirect: 'manual', dispatcher: agent, signal }),
       );
       return await toGuardedResponse(response, settings);
@@ -91,7 +95,7 @@ function firstRequest(url: URL, request: GuardedRequest, userAgent: string): Out
 
 async function followRedirects(
   first: OutgoingRequest,
-  maxRedirects: number,
+  { maxRedirects, allows = () => true }: { maxRedirects: number; allows?: GuardedRequest['allowsRedirect'] },
   send: (request: OutgoingRequest) => Promise<Response>,
 ): Promise<Response> {
   let request = first;
@@ -101,6 +105,8 @@ async function followRedirects(
     if (count === maxRedirects) throw fetchErrors.redirects_exceeded({ count: maxRedirects });
     await response.body?.cancel();
     request = redirected(request, response);
+    const { url } = request;
+    if (!allows(url)) throw fetchErrors.redirect_refused({ url: url.href.slice(0, MAX_QUOTED_URL) });
   }
 }
 

@@ -43,6 +43,15 @@ describe('redirects', () => {
     expect(await code(fetchOpen(`http://first.example:${web.port}/`))).toBe('address_refused');
   });
 
+  it('that the caller does not allow are refused before they are sent', async () => {
+    const target = await startWeb((_request, response) => void response.end('end'));
+    const web = await startWeb(redirect(target.url));
+    expect(await code(open()(web.url, { allowsRedirect: () => false }))).toBe('redirect_refused');
+    expect(target.requests).toHaveLength(0);
+    const allowsRedirect = (url: URL) => url.href === `${target.url}/`;
+    expect((await open()(web.url, { allowsRedirect })).text()).toBe('end');
+  });
+
   it('end at the limit', async () => {
     const web = await startWeb(redirect('/again'));
     expect(await code(open({ maxRedirects: 3 })(web.url))).toBe('redirects_exceeded');

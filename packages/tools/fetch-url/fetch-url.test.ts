@@ -44,6 +44,10 @@ beforeAll(async () => {
     '/to-file': (response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
     '/loop': (response) => void response.writeHead(302, { location: '/loop' }).end(),
     '/moved': (response) => void response.writeHead(301, { location: '/json' }).end(),
+    '/away': (response) => {
+      const location = `${pages.url.replace('127.0.0.1', '127.0.0.2')}/json?d=1`;
+      response.writeHead(302, { location }).end();
+    },
     '/drip': (response) => {
       response.writeHead(200, { 'content-type': 'text/plain' });
       const timer = setInterval(() => response.write('.'), 20);
@@ -119,6 +123,22 @@ describe('fetch_url', () => {
 
   it('gives the address that a redirect led to', async () => {
     expect(await fetchUrl('/moved')).toBe(`[200] ${pages.url}/json\n{"a": 1}`);
+  });
+
+  it('follows a redirect to another host only where policy permits that address', async () => {
+    const other = pages.url.replace('127.0.0.1', '127.0.0.2');
+    const asked: unknown[] = [];
+    const fetching = (path: string, permitted: boolean) =>
+      callTool(createFetchUrl(open), { url: `${pages.url}${path}` }, undefined, {
+        permits: (subject) => asked.push(subject) > 0 && permitted,
+      });
+    expect(await fetching('/moved', false)).toContain('[200]');
+    expect(asked).toEqual([]);
+    expect(await fetching('/away', false)).toBe(
+      `Error: The address redirects to ${other}/json?d=1, which this request may not read. Ask for that address itself.`,
+    );
+    expect(asked).toEqual([{ url: `${other}/json?d=1`, host: '127.0.0.2' }]);
+    expect(await fetching('/away', true)).not.toContain('may not read');
   });
 
   it('reads a page nested as deep as it can be parsed quickly', async () => {

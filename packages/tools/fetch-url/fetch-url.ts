@@ -5,7 +5,7 @@ import {
   type GuardedResponse,
   HttpError,
 } from '@trunkline/http';
-import { defineTool, type Tool, urlSubject } from '@trunkline/llm';
+import { defineTool, type Tool, type ToolContext, urlSubject } from '@trunkline/llm';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
 import { ParserError, parsePage } from '../parsing/parser-pool.ts';
@@ -41,9 +41,9 @@ export function createFetchUrl(options: FetchUrlOptions = {}): Tool {
     subject: ({ url }) => urlSubject(url),
     description: 'Fetches a web page, text file or PDF and gives its readable text.',
     input,
-    async execute({ url, max_chars }, { signal }) {
+    async execute({ url, max_chars }, context) {
       try {
-        return await fetchText(fetch, url, Math.min(Math.max(max_chars, 1), MOST_CHARS), signal);
+        return await fetchText(fetch, url, Math.min(Math.max(max_chars, 1), MOST_CHARS), context);
       } catch (error) {
         if (error instanceof HttpError) return failure(error);
         throw error;
@@ -56,10 +56,13 @@ async function fetchText(
   fetch: GuardedFetch,
   url: string,
   most: number,
-  signal: AbortSignal,
+  { signal, permits = () => true }: Pick<ToolContext, 'signal' | 'permits'>,
 ): Promise<string> {
+  const host = siteOf(URL.parse(url.trim()));
   const response = await fetch(url.trim(), {
     signal,
+    // A host that may be read must not carry data on to one that may not.
+    allowsRedirect: (target) => siteOf(target) === host || permits(urlSubject(target.href)),
     headers: {
       accept: 'text/html,application/xhtml+xml,text/plain,application/json,application/pdf,*/*;q=0.5',
     },
@@ -67,6 +70,10 @@ async function fetchText(
   const readable = await readableText(response, signal);
   if ('problem' in readable) return `Error: [${response.status}] ${response.url} ${readable.problem}`;
   return `[${response.status}] ${response.url}\n${clip(readable.text, most, response.truncated)}`;
+}
+
+function siteOf(url: URL | null): string | undefined {
+  return url?.host.replace(/^www\./, '');
 }
 
 /** At most that many characters of the text; the marker says that there was more. */

@@ -25,7 +25,7 @@ function createListDir(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'list_dir',
     effects: ['reads'],
-    subject: ({ path }) => ({ path }),
+    subject: ({ path }) => sandbox.subject(path.trim()),
     description: 'Lists a directory of the workspace; directories end with a slash.',
     input: z.object({ path: z.string().default('.') }),
     execute: ({ path }) =>
@@ -44,7 +44,7 @@ function createReadFile(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'read_file',
     effects: ['reads'],
-    subject: ({ path }) => ({ path }),
+    subject: ({ path }) => sandbox.subject(path),
     description: 'Reads lines of a text file of the workspace.',
     input: z.object({
       path: z.string(),
@@ -67,17 +67,17 @@ function createFindFiles(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'find_files',
     effects: ['reads'],
-    subject: ({ path }) => ({ path }),
+    subject: ({ path }) => sandbox.subject(path),
     description: 'Finds files of the workspace by name.',
     input: z.object({
       pattern: z.string().min(1).max(500).describe('With * and ?, and ** for any directories: **/*.ts.'),
       path: z.string().default('.'),
     }),
-    execute: ({ pattern, path }, { signal }) =>
+    execute: ({ pattern, path }, { signal, permits }) =>
       orRefusal(async () => {
         const fits = createGlob(pattern);
         const found: string[] = [];
-        for await (const file of walkFiles(sandbox, path, signal)) {
+        for await (const file of walkFiles(sandbox, path, { signal, permits })) {
           if (fits(file)) found.push(file);
           if (found.length >= MOST_FOUND) break;
         }
@@ -90,7 +90,7 @@ function createWriteFile(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'write_file',
     effects: ['writes'],
-    subject: ({ path }) => ({ path }),
+    subject: ({ path }) => sandbox.subject(path),
     description: 'Writes a text file of the workspace, replacing what is there.',
     input: z.object({ path: z.string(), content: z.string().max(2_000_000) }),
     execute: ({ path, content }) =>
@@ -105,7 +105,7 @@ function createEditFile(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'edit_file',
     effects: ['writes'],
-    subject: ({ path }) => ({ path }),
+    subject: ({ path }) => sandbox.subject(path),
     description: 'Replaces one piece of text in a file of the workspace.',
     input: z.object({
       path: z.string(),

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CallSubject } from '@trunkline/llm';
 import { createSandbox, endAbandonedProcesses, findIsolation } from '@trunkline/sandbox';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -59,6 +60,40 @@ describe('the file tools', () => {
     expect(await call('read_file', { path: 'none.txt' })).toBe('Error: there is no none.txt.');
     expect(await call('read_file', { path: 'src' })).toMatch(/^Error: src is (a directory|not a file)\./);
     expect(readdirSync(root).sort()).toEqual(['docs', 'src']);
+  });
+
+  it.each([
+    ['./src//a.ts', 'src/a.ts'],
+    ['../workspace/src/a.ts', 'src/a.ts'],
+    ['x/../../workspace/src', 'src'],
+    ['src/', 'src'],
+    ['.', '.'],
+    ['', '.'],
+    ['inner/a.ts', 'src/a.ts'],
+    ['new/file', 'new/file'],
+    ['../outside/x', '../../outside/x'],
+    ['/etc/passwd', '..//etc/passwd'],
+    ['out/x', '../out/x'],
+  ])('name to policy for %s the path %s', (given, path) => {
+    symlinkSync(join(root, 'src'), join(root, 'inner'));
+    symlinkSync(outside, join(root, 'out'));
+    for (const tool of fileTools(root)) expect(tool.subject?.({ path: given })).toEqual({ path });
+  });
+
+  it.each(['.', 'src', '../workspace'])('leave out what policy holds back below %s', async (path) => {
+    mkdirSync(join(root, 'src', 'keys'));
+    writeFileSync(join(root, 'src', 'keys', 'one'), 'const key');
+    writeFileSync(join(root, 'src', 'b.ts'), 'const b');
+    const permits = ({ path }: CallSubject) => path !== 'src/keys' && path !== 'src/b.ts';
+    for (const [name, input] of [
+      ['search_files', { query: 'const', path }],
+      ['find_files', { pattern: '*', path }],
+    ] as const) {
+      const tool = fileTools(root).find((each) => each.name === name)!;
+      const found = await callTool(tool, input, undefined, { permits });
+      expect(found).toContain('src/a.ts');
+      expect(found).not.toMatch(/keys|b\.ts/);
+    }
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { z } from 'zod';
 import { oneLine, orRefusal } from '../failure.ts';
 import type { WorkspaceSandbox } from './workspace-sandbox.ts';
@@ -21,13 +21,13 @@ export function createSearchFiles(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'search_files',
     effects: ['reads'],
-    subject: ({ path }) => ({ path }),
+    subject: ({ path }) => sandbox.subject(path),
     description: 'Searches the text files of the workspace and gives the lines that hold the words.',
     input,
-    execute: ({ query, path }, { signal }) =>
+    execute: ({ query, path }, { signal, permits }) =>
       orRefusal(async () => {
         const hits: string[] = [];
-        for await (const file of walkFiles(sandbox, path, signal)) {
+        for await (const file of walkFiles(sandbox, path, { signal, permits })) {
           signal.throwIfAborted();
           hits.push(...(await hitsIn(sandbox, file, query.toLowerCase())));
           if (hits.length >= MOST_HITS) break;
@@ -128,18 +128,21 @@ function after(steps: readonly Step[], place: number, character: string): number
   }
 }
 
-/** Paths of the files below a directory, in order; links are not followed. */
+/** Paths of the files below a directory, in order. Links are not followed, and what policy holds back is left out. */
 export async function* walkFiles(
   sandbox: WorkspaceSandbox,
   directory: string,
-  signal: AbortSignal,
+  { signal, permits = () => true }: Pick<ToolContext, 'signal' | 'permits'>,
 ): AsyncGenerator<string> {
-  const waiting = [directory === '' ? '.' : directory];
+  const start = directory === '' ? '.' : directory;
+  const { path: real } = sandbox.subject(start);
+  const waiting = [start];
   let count = 0;
   for (let current = waiting.shift(); current !== undefined; current = waiting.shift()) {
     signal.throwIfAborted();
     for (const entry of await sandbox.list(current)) {
       const path = posix.join(current, entry.name);
+      if (!permits({ path: posix.join(real, posix.relative(start, path)) })) continue;
       if (entry.isDirectory() && !UNVISITED.has(entry.name)) waiting.push(path);
       if (!entry.isFile()) continue;
       count += 1;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants, type Dirent, existsSync } from 'node:fs';
+import { constants, type Dirent, existsSync, realpathSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { systemCode } from '@trunkline/std';
@@ -22,6 +22,17 @@ export class WorkspaceSandbox {
 
   constructor(root: string) {
     this.#root = root;
+  }
+
+  /** The path below the root for rules, links followed; one that begins with `../` where it leads out or is none. */
+  subject(name: string): { path: string } {
+    try {
+      const root = realpathSync(this.#root);
+      const path = relative(root, resolveInside(root, name || '.'));
+      return { path: path.split(sep).join('/') || '.' };
+    } catch {
+      return { path: `../${name}` };
+    }
   }
 
   async read(name: string, mostBytes: number): Promise<Buffer> {
