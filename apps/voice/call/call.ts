@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { markOf } from '@trunkline/loop';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { Delivery } from '../delivery/delivery.ts';
@@ -261,10 +262,10 @@ export class Call implements VoiceSession {
       quietMs: () => this.#turns.quietMs,
       isListening: () => this.#input.active,
       isMuted: () => this.#microphone?.muted === true || clock.now() - this.#frameAt > 2 * frameTimeoutMs,
-      say: (words, urgent, done) =>
+      say: (words, urgent, done, origins) =>
         this.#announce(words, urgent, (heard) => {
           // What was heard belongs to the conversation.
-          if (heard) this.#history.add([{ role: 'assistant', content: words }]);
+          if (heard) this.#history.add([{ role: 'assistant', content: words, ...markOf(origins) }]);
           done(heard);
         }),
       announceResult: (outcome, done) => this.#turns.announceResult(outcome, done),

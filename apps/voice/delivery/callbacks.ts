@@ -4,6 +4,7 @@ import { questionKey } from '@trunkline/tools';
 import type { LateAnswers } from '../delegates/a2a-delegate.ts';
 import { SweptTable } from '../store/database.ts';
 import type { DeliveryPort } from './delivery.ts';
+import { pushedBy } from './delivery-controller.ts';
 
 /** One delegation: whom the delegate may notify, and how far it is. */
 export interface CallbackGrant {
@@ -58,7 +59,8 @@ export class CallbackTokens {
     for (const [key, grant] of this.#table.entries()) {
       const { state, text, userId, delegate: from } = grant;
       if (state !== 'asking') continue;
-      if (text !== undefined) delivery.deliver(userId, { from, text, policy: 'next_silence' });
+      if (text !== undefined)
+        delivery.deliver(userId, { from, text, policy: 'next_silence', origins: pushedBy(from) });
       this.#table.set(key, { ...grant, state: text === undefined ? 'late' : 'answered' });
     }
   }

@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { type Origin, parseOrigins } from '@trunkline/identity';
 import { runTurn } from '@trunkline/loop';
 import { Mutex } from '@trunkline/std';
 import type { Database } from '@trunkline/storage';
@@ -104,6 +105,8 @@ interface Row {
   sender: string;
   text: string;
   policy: DeliveryPolicy;
+  /** A JSON list; null in rows of older versions. */
+  origins: string | null;
 }
 
 const mostPerUser = 100;
@@ -118,21 +121,31 @@ export class PendingStore {
   }
 
   /** Keeps the newest hundred of each user. */
-  add(userId: string, { from, text, policy }: Notification): PendingNotification {
+  add(userId: string, { from, text, policy, origins = [] }: Notification): PendingNotification {
     const short = text.slice(0, longestText);
     const { lastInsertRowid } = this.#database
-      .prepare('INSERT INTO deliveries (user_id, sender, text, policy, created_at) VALUES (?, ?, ?, ?, ?)')
-      .run(userId, from, short, policy, Date.now());
+      .prepare(
+        'INSERT INTO deliveries (user_id, sender, text, policy, created_at, origins) VALUES (?, ?, ?, ?, ?, ?)',
+      )
+      .run(userId, from, short, policy, Date.now(), JSON.stringify(origins));
     this.#dropOldest(userId);
-    return { id: lastInsertRowid, from, text: short, policy };
+    return { id: lastInsertRowid, from, text: short, policy, origins };
   }
 
   /** Oldest first. */
   waitingFor(userId: string): PendingNotification[] {
     const rows = this.#database
-      .prepare<Row>('SELECT id, sender, text, policy FROM deliveries WHERE user_id IN (?, ?) ORDER BY id')
+      .prepare<Row>(
+        'SELECT id, sender, text, policy, origins FROM deliveries WHERE user_id IN (?, ?) ORDER BY id',
+      )
       .all(userId, anyone);
-    return rows.map(({ id, sender, text, policy }) => ({ id, from: sender, text, policy }));
+    return rows.map(({ id, sender: from, text, policy, origins }) => ({
+      id,
+      from,
+      text,
+      policy,
+      origins: origins === null ? pushedBy(from) : parseOrigins(JSON.parse(origins)),
+    }));
   }
 
   remove(id: number): void {
@@ -147,6 +160,11 @@ export class PendingStore {
       )
       .run(userId, userId);
   }
+}
+
+/** The origins of what another agent pushed. */
+export function pushedBy(sender: string): Origin[] {
+  return [{ kind: 'callback', source: sender }];
 }
 
 export interface SummaryDeps {

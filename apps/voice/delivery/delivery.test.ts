@@ -1,7 +1,9 @@
-import { type ModelScript, startModelServer, waitFor } from '@trunkline/testing';
+import { type ModelScript, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openVoiceDatabase } from '../store/database.ts';
 import { startVoice, type TestVoice } from '../voice.suite.ts';
 import type { Delivery } from './delivery.ts';
+import { PendingStore } from './delivery-controller.ts';
 
 /** A session that notes what it is to say, and says it when told. */
 function connect(voice: TestVoice, userId = 'default') {
@@ -17,6 +19,36 @@ function connect(voice: TestVoice, userId = 'default') {
 const stashed = { ok: true, delivered: false, reason: 'no active session', stashed: true };
 
 describe('the callback', () => {
+  it('says of each text that it came from outside, also after it has waited', async () => {
+    const voice = await startVoice();
+    const origins = [{ kind: 'callback', source: 'Scout' }];
+    await voice.post('/a2a/callback', { text: 'a', from: 'Scout' });
+    const session = connect(voice);
+    await voice.post('/a2a/callback', { text: 'b', from: 'Scout' });
+    expect(session.offered.map((delivery) => [delivery.text, delivery.origins])).toEqual([
+      ['a', origins],
+      ['b', origins],
+    ]);
+  });
+
+  it('takes notifications of older versions for pushed ones', () => {
+    const { path, remove } = temporaryDirectory();
+    const database = openVoiceDatabase(path);
+    onTestFinished(() => {
+      database.close();
+      remove();
+    });
+    const pending = new PendingStore(database);
+    pending.add('ava', { from: 'Timer', text: 'b', policy: 'now' });
+    database
+      .prepare('INSERT INTO deliveries (user_id, sender, text, policy, created_at) VALUES (?, ?, ?, ?, ?)')
+      .run('ava', 'Scout', 'a', 'now', 0);
+    expect(pending.waitingFor('ava').map(({ origins }) => origins)).toEqual([
+      [],
+      [{ kind: 'callback', source: 'Scout' }],
+    ]);
+  });
+
   it('takes the text from any of its places [V006][V091]', async () => {
     const voice = await startVoice();
     const session = connect(voice);

@@ -1,4 +1,5 @@
 import type { Origin } from '@trunkline/identity';
+
 /** When a notification is spoken: at once, at the next pause, or when the user asks for it. */
 export type DeliveryPolicy = 'now' | 'next_silence' | 'when_asked';
 
@@ -16,6 +17,8 @@ export interface Notification {
   from: string;
   text: string;
   policy: DeliveryPolicy;
+  /** Where the text came from, when from outside the operator's trust. */
+  origins?: readonly Origin[] | undefined;
   /** Set if the text is a tool's result: in a call the model announces it. */
   outcome?: ToolOutcome;
   /** Aborted once the user got it another way. */

@@ -1,3 +1,4 @@
+import { joinOrigins, type Origin } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import { Alarm } from '../call/clock.ts';
 import { wordsIn } from '../call/turns/interruption.ts';
@@ -9,7 +10,7 @@ export interface NotificationQueueDeps {
   isListening(): boolean;
   isMuted(): boolean;
   /** Speaks a text; `done` reports whether all of it was heard. `urgent`: before whatever else waits. */
-  say(words: string, urgent: boolean, done: (heard: boolean) => void): void;
+  say(words: string, urgent: boolean, done: (heard: boolean) => void, origins?: readonly Origin[]): void;
   /** Has the model announce a tool's result; `done` reports whether any of it was heard. */
   announceResult(outcome: ToolOutcome, done: (heard: boolean) => void): void;
 }
@@ -99,11 +100,13 @@ export class NotificationQueue {
     this.#speaking += 1;
     const senders = [...new Set(waiting.map(({ delivery }) => delivery.from))];
     const words = `I have ${countOf(waiting.length)} messages for you, from ${listed(senders)}. Do you want to hear them?`;
-    this.#deps.say(words, false, (heard) => {
+    const asked = (heard: boolean) => {
       this.#speaking -= 1;
       if (heard) this.#askedAt = this.#deps.clock.now();
       else this.#postpone(waiting);
-    });
+    };
+    // Agents outside choose the names that the question lists.
+    this.#deps.say(words, false, asked, joinOrigins(...waiting.map(({ delivery }) => delivery.origins)));
   }
 
   #awaitAnswer(askedAt: number, waiting: readonly Item[]): void {
@@ -121,9 +124,9 @@ export class NotificationQueue {
     this.#items = this.#items.filter((item) => !items.includes(item));
     for (const item of items) {
       this.#speaking += 1;
-      const { outcome, words } = item.delivery;
+      const { outcome, words, origins } = item.delivery;
       const done = (heard: boolean) => this.#onSpoken(item, heard);
-      if (outcome === undefined) this.#deps.say(words, urgent, done);
+      if (outcome === undefined) this.#deps.say(words, urgent, done, origins);
       else this.#deps.announceResult(outcome, done);
     }
   }

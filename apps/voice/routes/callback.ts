@@ -2,6 +2,7 @@ import { createKeyring, describeRoute, parseJson, refuseForeignName } from '@tru
 import type { Context } from 'hono';
 import type { RouteDeps, VoiceApp } from '../components.ts';
 import { type CallbackGrant, type Pushed, readPushed } from '../delivery/callbacks.ts';
+import { pushedBy } from '../delivery/delivery-controller.ts';
 import { voiceErrors } from '../errors.ts';
 
 type CallbackDeps = Pick<RouteDeps, 'delivery' | 'tokens' | 'questions' | 'admission' | 'options' | 'users'>;
@@ -43,6 +44,7 @@ function accept(
     from,
     text,
     policy: 'next_silence',
+    origins: pushedBy(from),
   });
   if (isHeard) return { ok: true, delivered: true };
   return { ok: true, delivered: false, reason: 'no active session', stashed: true };

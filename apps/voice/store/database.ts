@@ -60,6 +60,8 @@ const researchJobs = `
 /** Every answer deletes the oldest memories, and must not read all of them for that. */
 const memoriesByAge = 'CREATE INDEX memories_by_age ON memories (updated_at)';
 
+const deliveryOrigins = 'ALTER TABLE deliveries ADD COLUMN origins TEXT';
+
 export function openVoiceDatabase(directory: string): Database {
   const migrations = [
     preferences,
@@ -72,6 +74,7 @@ export function openVoiceDatabase(directory: string): Database {
     memoriesByAge,
     errandPrincipals,
     researchJobs,
+    deliveryOrigins,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

@@ -165,7 +165,8 @@ export class ResearchJobs {
     const text = await this.#result(job);
     if (this.#stopping.signal.aborted) return;
     try {
-      delivery.deliver(job.userId, { from: sender, text, policy: 'next_silence' });
+      const origins = [{ kind: 'deep_research', source: '' }];
+      delivery.deliver(job.userId, { from: sender, text, policy: 'next_silence', origins });
       this.#store.remove(job.id);
     } catch (error) {
       // The job stays in the store; its result is fetched again after the next start.

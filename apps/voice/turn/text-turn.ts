@@ -19,6 +19,7 @@ import { type Directories, SweptTable } from '../store/database.ts';
 import type { Admission } from '../users/admission.ts';
 import type { UserDirectory } from '../users/directory.ts';
 import { defaultUser, type User } from '../users/user.ts';
+import { newestMessages } from './newest-messages.ts';
 import { type ModelMessages, type Persona, runPersona } from './persona.ts';
 
 const maxMessages = 60;
@@ -127,11 +128,8 @@ class ConversationHistories {
     return this.#table.get(contextId) ?? [];
   }
 
-  /** Keeps the newest messages, starting with the user's, so that no tool result lacks its call. */
   set(contextId: string, messages: ModelMessages): void {
-    const newest = messages.slice(-maxMessages);
-    const start = newest.findIndex(({ role }) => role === 'user');
-    this.#table.set(contextId, newest.slice(Math.max(start, 0)));
+    this.#table.set(contextId, newestMessages(messages, maxMessages));
   }
 }
 

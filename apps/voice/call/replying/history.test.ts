@@ -1,3 +1,4 @@
+import { markOf, originsIn } from '@trunkline/loop';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openVoiceDatabase } from '../../store/database.ts';
@@ -61,6 +62,19 @@ const turn = (number: number): ModelMessage[] => [
 ];
 
 describe('the conversation', () => {
+  it('keeps the origins of what it forgets, away from the words of the user', () => {
+    const { history } = open(undefined);
+    const page = [{ kind: 'fetch_url', source: 'https://outside.example' }];
+    history.add([
+      { role: 'user', content: 'Read it.' },
+      { role: 'assistant', content: 'It says so.', ...markOf(page) },
+    ]);
+    for (let number = 1; number <= 50; number += 1) history.add(turn(number));
+    expect(JSON.stringify(history.messages)).not.toContain('It says so.');
+    expect(originsIn(history.messages)).toEqual(page);
+    expect(originsIn(history.messages.filter(({ role }) => role === 'user'))).toEqual([]);
+  });
+
   it('is summarised by the model when it grows, and goes on meanwhile', async () => {
     const { history, kept } = open('They spoke of many things.');
     for (let number = 1; number <= 40; number += 1) history.add(turn(number));

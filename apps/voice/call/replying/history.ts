@@ -1,6 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import { compact, estimateTokens } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
+import { newestMessages } from '../../turn/newest-messages.ts';
 import type { Model, ModelMessage, ModelMessages } from '../../turn/persona.ts';
 
 export interface HistoryDeps {
@@ -69,9 +70,7 @@ export class History {
 
   /** Without a summary the oldest messages go, and never a tool call without its result. */
   #set(messages: ModelMessage[]): void {
-    const newest = messages.slice(-mostMessages);
-    const start = newest.length < messages.length ? newest.findIndex(({ role }) => role === 'user') : 0;
-    this.#messages = newest.slice(Math.max(0, start));
+    this.#messages = newestMessages(messages, mostMessages);
     this.#store();
   }
 

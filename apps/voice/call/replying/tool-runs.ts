@@ -116,17 +116,14 @@ export class ToolRuns {
     run.result = result;
     this.#dropUncollected();
     const failure = /^error:\s*/i;
+    const origins = tool.external ? { origins: [{ kind: tool.name, source: '' }] } : {};
     try {
       delivery.deliver(userId, {
         from: tool.answeredBy?.(input) ?? tool.name.replaceAll('_', ' '),
         text: failure.test(result) ? `Sorry, that did not work: ${result.replace(failure, '')}` : result,
         policy: 'next_silence',
-        outcome: {
-          name: tool.name,
-          input,
-          result,
-          ...(tool.external && { origins: [{ kind: tool.name, source: '' }] }),
-        },
+        ...origins,
+        outcome: { name: tool.name, input, result, ...origins },
         withdrawn: collected.signal,
         heard: () => this.#runs.delete(run.key),
       });
