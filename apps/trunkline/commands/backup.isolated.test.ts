@@ -1,13 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Child, startChild, temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -128,6 +130,29 @@ it('copies what links lead to, empty folders, and a damaged database as it is, w
   ]);
   expect(existsSync(join(copy, 'empty'))).toBe(true);
   expect(existsSync(join(copy, 'disk/back'))).toBe(false);
+});
+
+it('follows no link that a program in the sandbox may have planted, and names what it leaves out', async () => {
+  const directory = temporaryDirectory();
+  onTestFinished(directory.remove);
+  const [home, copy] = [join(directory.path, 'home'), join(directory.path, 'copy')];
+  const outside = join(directory.path, 'outside');
+  const places = [join(home, 'agent/workspace/below'), join(home, 'agent/sandbox/codex')];
+  for (const path of [outside, ...places]) mkdirSync(path, { recursive: true });
+  writeFileSync(join(outside, 'secret'), 'secret');
+  for (const place of places) {
+    symlinkSync(join(outside, 'secret'), join(place, 'file'));
+    symlinkSync(outside, join(place, 'folder'));
+    symlinkSync('nowhere', join(place, 'dead'));
+  }
+  execFileSync('mkfifo', [join(home, 'agent/workspace/pipe.db')]);
+  const backup = run(home, 'backup', copy);
+  expect(await backup.exited, backup.output()).toMatchObject({ code: 0 });
+  expect(backup.output()).toContain(`${join(home, 'agent/workspace/pipe.db')} is neither a file`);
+  for (const place of places) {
+    const link = (name: string) => readlinkSync(join(copy, relative(home, place), name));
+    expect(['file', 'folder', 'dead'].map(link)).toEqual([join(outside, 'secret'), outside, 'nowhere']);
+  }
 });
 
 it('says why it could not copy', async () => {

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { copyFile, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, readdir, readlink, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { defineOptions, helpText, homeOptions } from '@trunkline/config';
 import { copyDatabase, ifExists, StorageError } from '@trunkline/storage';
@@ -7,6 +7,9 @@ import { CommandError, defineCommand } from './command.ts';
 
 /** Files of running processes, which a copy does not need. */
 const temporary = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
+
+/** Folders of a service that programs in the sandbox may change: a link there may be planted and is not followed. */
+const changedByPrograms = /^[^/]+\/(workspace|sandbox)(\/|$)/;
 
 const backupOptions = defineOptions('backup', 'Backup: copies all data into a new folder', homeOptions);
 
@@ -22,10 +25,12 @@ export const main = defineCommand({
       console.error(helpText(usage, backupOptions));
       return 2;
     }
-    const { databases, files, damaged } = await copyHome(home, target);
+    const { databases, files, damaged, skipped } = await copyHome(home, target);
     console.log(`${databases} databases and ${files} other files of ${home} are now in ${target}.`);
     for (const path of damaged)
       console.error(`${path} is no whole database: it was copied as it is. Keep an older copy of it.`);
+    for (const path of skipped)
+      console.error(`${path} is neither a file nor a folder nor a link: it was left out.`);
     return damaged.length === 0 ? 0 : 1;
   },
 });
@@ -35,6 +40,8 @@ interface Copied {
   files: number;
   /** Databases that SQLite cannot read, copied as they are. */
   damaged: string[];
+  /** Pipes, sockets and devices. */
+  skipped: string[];
 }
 
 /** Copies all data of the services into a folder that is new or empty; they may go on working. */
@@ -50,8 +57,8 @@ async function copyHome(home: string, target: string): Promise<Copied> {
 }
 
 async function copyAll(home: string, target: string): Promise<Copied> {
-  const copied: Copied = { databases: 0, files: 0, damaged: [] };
-  for await (const found of listFolder(home, [])) {
+  const copied: Copied = { databases: 0, files: 0, damaged: [], skipped: [] };
+  for await (const found of listFolder(home, home, [])) {
     const to = join(target, relative(home, found.path));
     await mkdir(found.kind === 'folder' ? to : dirname(to), { recursive: true, mode: 0o700 });
     await copyOne(found, to, copied).catch((error: unknown) => ignoreGone(found.path, error));
@@ -61,6 +68,8 @@ async function copyAll(home: string, target: string): Promise<Copied> {
 
 async function copyOne({ path, kind }: Found, to: string, copied: Copied): Promise<void> {
   if (kind === 'folder') return;
+  if (kind === 'other') return void copied.skipped.push(path);
+  if (kind === 'link') return await symlink(await readlink(path), to);
   if (kind === 'database' && (await copiedByDatabase(path, to))) {
     copied.databases += 1;
     return;
@@ -108,7 +117,7 @@ function isExplicable(error: unknown): error is Error {
 
 interface Found {
   path: string;
-  kind: 'folder' | 'database' | 'file';
+  kind: 'folder' | 'database' | 'file' | 'link' | 'other';
 }
 
 /** What is at a path; undefined for nothing, and for a link that leads nowhere. */
@@ -116,17 +125,23 @@ function statIfThere(path: string): Promise<Stats | undefined> {
   return ifExists(stat(path));
 }
 
-/** All that is below a folder, links followed; a folder comes before what is in it. */
-async function* listFolder(folder: string, above: readonly string[]): AsyncGenerator<Found> {
+/** All that is below a folder; a folder comes before what is in it. The operator's links are followed. */
+async function* listFolder(folder: string, home: string, above: readonly string[]): AsyncGenerator<Found> {
   const real = await ifExists(realpath(folder));
   // A link to a folder that it stands in would have no end.
   if (real === undefined || above.includes(real)) return;
   yield { path: folder, kind: 'folder' };
+  const look = changedByPrograms.test(relative(home, folder)) ? lstat : stat;
   for (const name of (await ifExists(readdir(folder))) ?? []) {
     const path = join(folder, name);
-    const found = await statIfThere(path);
-    if (found?.isDirectory()) yield* listFolder(path, [...above, real]);
-    else if (found?.isFile() && !temporary.test(name))
-      yield { path, kind: name.endsWith('.db') ? 'database' : 'file' };
+    const found = await ifExists(look(path));
+    if (found?.isDirectory()) yield* listFolder(path, home, [...above, real]);
+    else if (found !== undefined && !temporary.test(name)) yield { path, kind: kindOf(name, found) };
   }
+}
+
+function kindOf(name: string, found: Stats): Found['kind'] {
+  if (found.isSymbolicLink()) return 'link';
+  if (!found.isFile()) return 'other';
+  return name.endsWith('.db') ? 'database' : 'file';
 }
