@@ -31,6 +31,7 @@ export { clamp, oneLine, orRefusal } from './failure.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
 export { fileTools } from './files/file-tools.ts';
 export { commandSubject, createRunCommand, runCommand } from './files/run-command.ts';
+export { WorkspaceSandbox } from './files/workspace-sandbox.ts';
 export { ParserError, ParserPool, type ParserPoolOptions, parsePage } from './parsing/parser-pool.ts';
 export { splitMessage, textSize, visibleLine, visibleText } from './text/split-message.ts';
 export { jsonEngineClient } from './web-search/ask-engine.ts';

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { runTurn } from '@trunkline/loop';
 import type { Sandbox } from '@trunkline/sandbox';
-import { resolveInside } from '@trunkline/storage';
-import { changedWords, commandSubject, runCommand } from '@trunkline/tools';
+import { changedWords, commandSubject, runCommand, WorkspaceSandbox } from '@trunkline/tools';
 import type { Goal, GoalApproval, GoalStore, GoalVerifier } from '../stores/goals/goal-store.ts';
 import { StoreError } from '../stores/store-error.ts';
 import type { GoalWatch, Verdict } from '../turns/executor.ts';
@@ -17,6 +15,7 @@ const judgement =
   'You judge whether a goal is reached, from what an agent reports. Begin your answer with YES or NO, then say why in one sentence.';
 
 const MAX_EVIDENCE_LENGTH = 2000;
+const MAX_FILE_BYTES = 16 * 1024 ** 2;
 
 export interface GoalKeeperOptions {
   goals: GoalStore;
@@ -173,8 +172,8 @@ async function whyNot(
 
 async function checkByFile(workspace: string, path: string, contains: string): Promise<Finding> {
   try {
-    const text = await readFile(resolveInside(workspace, path), 'utf8');
-    const reached = text.includes(contains);
+    const content = await new WorkspaceSandbox(workspace).read(path, MAX_FILE_BYTES);
+    const reached = content.includes(contains);
     return { reached, evidence: `${path} ${reached ? 'has' : 'does not have'} what is wanted` };
   } catch (error) {
     return { reached: false, evidence: `${path} cannot be read: ${(error as Error).message}` };

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ModelServer, type ScriptedReply, startModelServer } from '@trunkline/testing';
@@ -44,6 +45,14 @@ describe('a goal', () => {
     expect(JSON.stringify(model.chats()[2]?.messages)).toContain('The goal is not reached yet');
     const goals = (await (await agent.fetch('/api/goals')).json()) as { goals: object[] };
     expect(goals.goals).toMatchObject([{ status: 'achieved', iteration: 2 }]);
+  });
+
+  it('is not held up by a pipe in the place of the file that it looks at', async () => {
+    await begin();
+    execFileSync('mkfifo', [join(agent.home, 'agent', 'workspace', 'report.txt')]);
+    model.enqueue(setGoal({ type: 'data', path: 'report.txt', contains: 'x' }), 'One.', 'Two.', 'Three.');
+    const task = await agent.send('Go.');
+    expect(statusWords(task)).toBe('The goal was not reached: 3 checks in a row found the same.');
   });
 
   it('is given up when nothing changes any more, and the answer says so', async () => {
