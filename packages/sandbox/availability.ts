@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { findProgram } from './mounts.ts';
 
 /** What the system offers. */
-export type Isolation = { kind: 'bubblewrap'; program: string } | { kind: 'none'; reason: string };
+export type Isolation =
+  | { kind: 'bubblewrap'; program: string }
+  /** `isBusy`: the machine had no room to find out; the next start tries again. */
+  | { kind: 'none'; reason: string; isBusy?: boolean };
 
 const PLACES = '/usr/bin:/usr/local/bin:/bin';
 const PROBE_MS = 10_000;
@@ -15,31 +18,42 @@ const ARGUMENTS = [
 
 let found: Promise<Isolation> | undefined;
 
-/** Tries bubblewrap out once, with the namespaces that the sandbox uses. */
+/** Tries bubblewrap out with the namespaces that the sandbox uses, once unless the machine was too busy to tell. */
 export function findIsolation(): Promise<Isolation> {
-  found ??= probe(PLACES);
+  found ??= probe(PLACES).then((isolation) => {
+    if (isolation.kind === 'none' && isolation.isBusy) found = undefined;
+    return isolation;
+  });
   return found;
 }
 
 /** `path` are the folders where bwrap is looked for. */
-export async function probe(path: string): Promise<Isolation> {
+export async function probe(path: string, limitMs = PROBE_MS): Promise<Isolation> {
   if (process.platform !== 'linux')
     return { kind: 'none', reason: `bubblewrap runs on Linux only, and this is ${process.platform}` };
   const program = findProgram('bwrap', path, '/');
   if (program === undefined)
     return { kind: 'none', reason: 'bubblewrap is not installed (apt install bubblewrap)' };
-  const failure = await tryOut(program);
-  return failure === undefined
-    ? { kind: 'bubblewrap', program }
-    : { kind: 'none', reason: `${program} cannot make a sandbox: ${failure}${sysctlHint()}` };
+  const failure = await tryOut(program, limitMs);
+  if (failure === undefined) return { kind: 'bubblewrap', program };
+  const { words, isBusy } = failure;
+  const reason = `${program} cannot make a sandbox: ${words}${isBusy ? '' : sysctlHint()}`;
+  return { kind: 'none', reason, ...(isBusy && { isBusy }) };
 }
 
-function tryOut(program: string): Promise<string | undefined> {
+/** Of the kernel: no process, memory or file to be had just now. */
+const BUSY =
+  /EAGAIN|ENOMEM|EMFILE|ENFILE|Resource temporarily unavailable|Cannot allocate memory|Too many open files/;
+
+function tryOut(program: string, limitMs: number): Promise<{ words: string; isBusy: boolean } | undefined> {
   return new Promise((resolve) => {
-    const options = { timeout: PROBE_MS, killSignal: 'SIGKILL' as const, env: {} };
-    execFile(program, [...ARGUMENTS, '--', '/bin/sh', '-c', ':'], options, (error, _stdout, stderr) =>
-      resolve(error === null ? undefined : stderr.trim().split('\n')[0] || error.message),
-    );
+    const options = { timeout: limitMs, killSignal: 'SIGKILL' as const, env: {} };
+    execFile(program, [...ARGUMENTS, '--', '/bin/sh', '-c', ':'], options, (error, _stdout, stderr) => {
+      if (error === null) return resolve(undefined);
+      if (error.killed) return resolve({ words: `it took longer than ${limitMs / 1000} s`, isBusy: true });
+      const words = stderr.trim().split('\n')[0] || error.message;
+      resolve({ words, isBusy: BUSY.test(`${error.code} ${words}`) });
+    });
   });
 }
 

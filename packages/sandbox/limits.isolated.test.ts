@@ -177,6 +177,33 @@ describe('where there is no sandbox', () => {
     });
   });
 
+  it('a machine that is too busy to try a sandbox out starts nothing plain, and is asked again', async () => {
+    const program = (script: string) => {
+      writeFileSync(join(home.path, 'bwrap'), `#!/bin/sh\n${script}\n`);
+      chmodSync(join(home.path, 'bwrap'), 0o755);
+    };
+    program('exec sleep 600');
+    const slow = await probe(home.path, 200);
+    expect(slow).toMatchObject({
+      kind: 'none',
+      isBusy: true,
+      reason: expect.stringContaining('longer than'),
+    });
+    program('echo "bwrap: Creating new namespace failed: Resource temporarily unavailable" >&2; exit 1');
+    const full = await probe(home.path);
+    expect(full).toMatchObject({ kind: 'none', isBusy: true });
+    for (const mode of ['auto', 'require'] as const) {
+      const busy = createSandbox({ mode, isolation: full });
+      await expect(busy.start(request())).rejects.toThrow(/was not started: .*too busy/);
+      expect(await busy.status()).toMatchObject({ isolated: false, refuses: true });
+    }
+    const plain = await createSandbox({ mode: 'auto', isolation: full }).start({
+      ...request(),
+      isolate: false,
+    });
+    expect(plain.isolated).toBe(false);
+  });
+
   it('a missing program fails as it does without a sandbox', async () => {
     const started = createSandbox({ mode: 'auto' }).start({ ...request(), command: 'no-such-program' });
     const error = await started.then(

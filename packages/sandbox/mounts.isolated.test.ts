@@ -115,6 +115,24 @@ describe(`folders of the sandbox${missing && ` (skipped: ${missing})`}`, { timeo
     expect(output).toMatch(/agent\nmade\n$/);
   });
 
+  it('gives every program a home of its own, whatever its name becomes as a folder', async () => {
+    const sandbox = open({ homes: join(home.path, 'homes') });
+    const write = (name: string, kind?: 'mcp') =>
+      run(
+        'echo x >> $HOME/file; wc -l < $HOME/file',
+        workspace,
+        { name, env: {}, ...(kind && { kind }) },
+        sandbox,
+      );
+    const names = ['cödex', 'cüdex', 'c_dex', 'codex', '../codex', 'x'.repeat(101), 'x'.repeat(102)];
+    for (const name of names) expect(await write(name), name).toBe('1\n');
+    expect(await write('codex', 'mcp')).toBe('1\n');
+    expect(await write('codex')).toBe('2\n');
+    const folders = readdirSync(join(home.path, 'homes'));
+    expect(folders).toHaveLength(names.length + 1);
+    expect(folders).toEqual(expect.arrayContaining(['codex', 'mcp.codex', 'c_dex']));
+  });
+
   it('names a folder that is not there', async () => {
     const gone = join(home.path, 'gone');
     await expect(run(':', gone)).rejects.toThrow(`${gone} does not exist`);

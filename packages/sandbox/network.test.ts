@@ -1,7 +1,8 @@
+import { readdirSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { temporaryDirectory } from '@trunkline/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findIsolation } from './availability.ts';
 import { matches } from './network-proxy.ts';
 import { outcomeOf, shellScript } from './sandbox.suite.ts';
@@ -120,6 +121,14 @@ describe(`a sandbox with a list of hosts${missing && ` (skipped: ${missing})`}`,
     const ask = `curl -sSi -m 20 http://${address}/ 2>&1`;
     expect((await run(ask, [address])).output).toMatch(expected);
     await new Promise((resolve) => odd.close(resolve));
+  });
+
+  it('leaves no proxy behind when the program cannot be started', async () => {
+    vi.stubEnv('TMPDIR', home.path);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const request = shellScript('\0', home.path, { network: { hosts: ['good.test'] } });
+    await expect(createSandbox({ mode: 'require' }).start(request)).rejects.toThrow(/null bytes/);
+    await waitFor(() => !readdirSync(home.path).some((name) => name.startsWith('trunkline-proxy-')));
   });
 
   it('ends the tunnels with the program', async () => {

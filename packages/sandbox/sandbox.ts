@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,6 +30,8 @@ export interface SandboxLimits extends TreeLimits {
 }
 
 export interface SandboxRequest {
+  /** Keeps the homes of MCP servers apart from those of coding agents with the same name. */
+  kind?: 'mcp';
   /** Gives the program a home of its own that stays from start to start; without it HOME is /tmp or in `writable`. */
   name?: string;
   command: string;
@@ -121,6 +124,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const found = await isolation();
       if (request.isolate !== false && found.kind === 'bubblewrap')
         return await startIsolated(request, { program: found.program, homes, hidden, roots, addresses });
+      if (request.isolate !== false && found.kind === 'none' && found.isBusy)
+        throw new Error(
+          `${request.command} was not started: ${found.reason}. The machine is too busy for a sandbox; try again later.`,
+        );
       if (mode === 'auto') return startPlain(request);
       const reason =
         found.kind === 'none' ? `${found.reason}.` : `the settings of ${request.command} turn it off.`;
@@ -140,14 +147,14 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const found = await isolation();
       if (found.kind === 'bubblewrap')
         return { kind: 'bubblewrap', isolated: true, words: isolatedWords(found.program) };
-      const consequence =
-        mode === 'require'
-          ? 'commands, MCP servers, coding agents and plugins are refused'
-          : 'commands, MCP servers, coding agents and plugins run with all rights of this account';
+      const refuses = mode === 'require' || found.isBusy === true;
+      const consequence = refuses
+        ? 'commands, MCP servers, coding agents and plugins are refused'
+        : 'commands, MCP servers, coding agents and plugins run with all rights of this account';
       return {
         kind: 'none',
         isolated: false,
-        ...(mode === 'require' && { refuses: true }),
+        ...(refuses && { refuses }),
         words: `none: ${found.reason}; ${consequence}.`,
         advice:
           'Install bubblewrap and allow user namespaces; TRUNKLINE_SANDBOX=require refuses to run anything without.',
@@ -217,7 +224,7 @@ async function startIsolated(request: SandboxRequest, setup: Setup): Promise<San
       syscall: 'spawn',
       path: command,
     });
-  const ownHome = homeOf(request.name, setup.homes);
+  const ownHome = homeOf(request, setup.homes);
   const writable = [...request.writable, ...(ownHome ?? [])];
   const home = isVisible(env.HOME, request.writable) ? env.HOME : (ownHome?.[0] ?? '/tmp');
   const folders = folderMounts({
@@ -362,9 +369,12 @@ const proxyEnvironment = {
   NODE_USE_ENV_PROXY: '1',
 };
 
-function homeOf(name: string | undefined, homes: string | undefined): [string] | undefined {
+function homeOf({ name, kind }: SandboxRequest, homes: string | undefined): [string] | undefined {
   if (name === undefined || homes === undefined) return undefined;
-  const home = join(homes, name.replace(/[^\w-]/g, '_').slice(0, 100));
+  const cleaned = name.replace(/[^\w-]/g, '_').slice(0, 100);
+  // Cleaned names have no dot, so neither part can be mistaken for a name.
+  const hash = cleaned === name ? '' : `.${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+  const home = join(homes, `${kind === undefined ? '' : `${kind}.`}${cleaned}${hash}`);
   mkdirSync(home, { recursive: true, mode: 0o700 });
   return [home];
 }

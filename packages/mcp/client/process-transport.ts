@@ -46,6 +46,7 @@ export class ProcessTransport implements Transport {
   async start(): Promise<void> {
     const { name, command, args, env, sandbox, settings, writable } = this.#options;
     const running = await sandbox.start({
+      kind: 'mcp',
       name,
       command,
       args,

@@ -289,6 +289,15 @@ describe.each([
     expect((await answer('yes | head -c 100000', 'ok'))?.length).toBeLessThan(21_000);
   });
 
+  it('says that there is no network where a command fails for want of it', async () => {
+    const note =
+      '[commands run in a sandbox without network; TRUNKLINE_SANDBOX_HOSTS lists hosts they may reach]';
+    const failing = (await answer('curl -sS http://nowhere.invalid/', 'ok')) ?? '';
+    expect(failing).toMatch(/^Error: exit code 6\n/);
+    expect(failing.includes(note)).toBe(mode === 'require');
+    expect(await answer('echo "Could not resolve host"', 'ok')).toBe('Could not resolve host\n');
+  });
+
   it('leaves nothing behind, wherever it went: at its limit, when it is stopped and when it has ended', async () => {
     // Process ids in a sandbox are not those out here; the length of the sleep tells these processes from others.
     const sleep = `sleep 60.${process.pid}${mode.length}`;

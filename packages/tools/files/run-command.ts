@@ -129,15 +129,24 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   if (limit.aborted) stop();
   try {
     const exitCode = await ended(child);
+    const text = output();
+    const lacksNetwork =
+      running.isolated && sandbox.commandNetwork === 'none' && exitCode !== 0 && NETWORK_FAILURE.test(text);
     return {
       exitCode: limit.aborted ? undefined : exitCode,
-      output: `${output()}${sandboxNotes(running)}`,
+      output: `${text}${sandboxNotes(running)}${lacksNetwork ? NO_NETWORK : ''}`,
     };
   } finally {
     limit.removeEventListener('abort', stop);
     await running.end();
   }
 }
+
+/** As curl, git, pip, npm and the C library put it. */
+const NETWORK_FAILURE =
+  /could ?n[o']t resolve|name resolution|name or service not known|unable to resolve|network is (unreachable|down)|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH/i;
+const NO_NETWORK =
+  '\n[commands run in a sandbox without network; TRUNKLINE_SANDBOX_HOSTS lists hosts they may reach]';
 
 /** What the sandbox did to the command, for the model and the operator. */
 function sandboxNotes({ exceeded, refusedHosts }: SandboxedProcess): string {
