@@ -7,14 +7,15 @@ export interface Origin {
 }
 
 const MAX_ORIGINS = 8;
+const MAX_KIND = 64;
 const MAX_SOURCE = 120;
 
 /** All of them, each once. The first ones are named; that there is one is what counts. */
 export function joinOrigins(...lists: readonly (readonly Origin[] | undefined)[]): readonly Origin[] {
   const joined = new Map<string, Origin>();
   for (const { kind, source } of lists.flatMap((list) => list ?? [])) {
-    const origin = { kind, source: source.slice(0, MAX_SOURCE) };
-    if (joined.size < MAX_ORIGINS) joined.set(`${kind} ${origin.source}`, origin);
+    const origin = { kind: kind.slice(0, MAX_KIND), source: source.slice(0, MAX_SOURCE) };
+    if (joined.size < MAX_ORIGINS) joined.set(`${origin.kind} ${origin.source}`, origin);
   }
   return [...joined.values()];
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { decodePrincipal, encodePrincipal, handedOn, isDirectOperator, type Principal } from './principal.ts';
+import {
+  decodePrincipal,
+  encodePrincipal,
+  handedOn,
+  isDirectOperator,
+  type Principal,
+  withOrigins,
+} from './principal.ts';
 
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
 
@@ -8,6 +15,21 @@ it('travels as a header', () => {
   const header = encodePrincipal(principal);
   expect(header).toMatch(/^[\w-]+$/);
   expect(decodePrincipal(header)).toEqual(principal);
+});
+
+it.each([
+  ['https://e.example/?', 'mail:eve@example.com', 8],
+  ['\u0000'.repeat(100), 'mail:eve@example.com', 4],
+  ['\u0000'.repeat(100), `mail:${'a'.repeat(2900)}`, 1],
+])('travels with origins that are too long, and never without any', (source, id, count) => {
+  const long = Array.from({ length: 8 }, (_, index) => ({
+    kind: 'x'.repeat(5000),
+    source: `${index}${source}`,
+  }));
+  const principal = withOrigins({ kind: 'person', id, via: ['switchboard'] }, long);
+  const decoded = decodePrincipal(encodePrincipal(principal));
+  expect(decoded).toMatchObject({ kind: 'person', id });
+  expect(decoded?.origins).toHaveLength(count);
 });
 
 it('is the operator in person only before it was handed on', () => {

@@ -59,9 +59,15 @@ export function isDirectOperator({ kind, via }: Principal): boolean {
   return kind === 'operator' && via.length === 0;
 }
 
-/** As a header value. */
+/** As a header value. Where not all origins fit, fewer are named; at least one stays. */
 export function encodePrincipal({ kind, id, via, origins }: Principal): string {
-  return Buffer.from(JSON.stringify({ kind, id, via, origins })).toString('base64url');
+  const encoded = (named: Principal['origins']) =>
+    Buffer.from(JSON.stringify({ kind, id, via, origins: named })).toString('base64url');
+  for (let count = origins?.length ?? 0; count > 0; count -= 1) {
+    const text = encoded(origins?.slice(0, count));
+    if (text.length <= MAX_ENCODED) return text;
+  }
+  return encoded(origins && origins.length > 0 ? [{ kind: 'message', source: '' }] : origins);
 }
 
 /** Undefined for anything that `encodePrincipal` did not write. */

@@ -1,3 +1,5 @@
+import { createModelGateway } from '@trunkline/llm';
+import { decideByDefault } from '@trunkline/policy';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import {
@@ -77,6 +79,33 @@ describe('limits', () => {
       finishReason: 'budget',
       usage: { costUsd: 0.5 },
       text: expect.stringContaining('$0.5000 of $0.5'),
+    });
+  });
+
+  it('asks no model once the money of the policy is spent, and pays for summaries too', async () => {
+    let paid = 0;
+    const policy = {
+      agent: 'ada',
+      decide: decideByDefault,
+      pay: (_: unknown, agent: string, usd: number) => void (paid += agent === 'ada' ? usd : 0),
+      outOfMoney: () => (paid >= 2 ? 'budgets[0] is spent' : undefined),
+    };
+    const long = [1, 2, 3].map((number) => ({ role: 'user' as const, content: `${number} `.repeat(300) }));
+    const demo = createModelGateway({}).fastModel();
+    const first = await play(['One.'], {
+      policy,
+      cost: () => 1,
+      messages: long,
+      compaction: { model: demo, tokens: 300, keepMessages: 1 },
+    });
+    expect(first.events.filter(({ type }) => type === 'compaction')).toMatchObject([{ summarised: true }]);
+    expect([ended(first.last).text, paid]).toEqual(['One.', 2]);
+    const second = await play(['Two.'], { policy, cost: () => 1 });
+    expect(second.server.chats()).toEqual([]);
+    expect(second.last).toMatchObject({
+      type: 'end',
+      finishReason: 'budget',
+      text: expect.stringContaining('I stopped because budgets[0] is spent.'),
     });
   });
 

@@ -40,6 +40,8 @@ export interface TurnPolicy {
   spend?(request: PolicyRequest): string | undefined;
   /** Gets each call that was held, refused or run, for the audit log. */
   record?(call: DecidedCall): void;
+  /** Why no model may be asked any more; undefined while the budget has room. */
+  outOfMoney?(principal: Principal, agent: string): string | undefined;
   /** Books what the model cost. */
   pay?(principal: Principal, agent: string, usd: number): void;
   /** Who is asked: `pause` ends the turn until the answer comes; a function waits for it. Nobody when left out. */

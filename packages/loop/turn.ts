@@ -218,7 +218,15 @@ interface ReachedLimit {
   words: string;
 }
 
-function reachedLimit({ state, options: { limits } }: Turn): ReachedLimit | undefined {
+function reachedLimit({ state, options }: Turn): ReachedLimit | undefined {
+  const { limits, policy, principal = anonymous } = options;
+  const outOfMoney = policy?.outOfMoney?.(principal, policy.agent);
+  if (outOfMoney !== undefined) {
+    return {
+      finishReason: 'budget',
+      words: `I stopped because ${outOfMoney}. Try again later, or ask the operator to raise the budget.`,
+    };
+  }
   const spent = spentBudget(state.usage, limits);
   if (spent !== undefined) {
     return {
@@ -240,7 +248,7 @@ function* stopAt({ finishReason, words }: ReachedLimit, state: TurnState): Gener
 }
 
 async function* compactWhenDue({ state, options, signal }: Turn): AsyncGenerator<CompactionEvent> {
-  const { compaction, instructions, cost } = options;
+  const { compaction, instructions } = options;
   if (
     compaction === undefined ||
     estimateTokens(instructions) + estimateTokens(state.messages) <= compaction.tokens
@@ -253,11 +261,7 @@ async function* compactWhenDue({ state, options, signal }: Turn): AsyncGenerator
   state.messages = messages;
   if (call) {
     const { usage: reported, input, output } = call;
-    state.usage = addUsage(
-      state.usage,
-      { models: [compaction.model.modelId], reported, input, output },
-      cost,
-    );
+    bookUsage({ models: [compaction.model.modelId], reported, input, output }, state, options);
   }
   yield { type: 'compaction', ...facts };
 }
@@ -280,16 +284,22 @@ function promptOf({ state: { messages, origins }, options: { instructions }, bor
   return { messages: fenceMessages(messages, border), instructions: words.join('\n\n') };
 }
 
-function* record(
-  step: ModelStep,
+/** Adds a call of a model to the turn, and its price to the budgets. */
+function bookUsage(
+  call: Parameters<typeof addUsage>[1],
   state: TurnState,
-  { model, cost, instructions, policy, principal = anonymous }: TurnOptions,
-): Generator<TurnEvent> {
+  { cost, policy, principal = anonymous }: TurnOptions,
+): void {
+  const before = state.usage.costUsd ?? 0;
+  state.usage = addUsage(state.usage, call, cost);
+  policy?.pay?.(principal, policy.agent, (state.usage.costUsd ?? before) - before);
+}
+
+function* record(step: ModelStep, state: TurnState, options: TurnOptions): Generator<TurnEvent> {
+  const { model, instructions } = options;
   const models = [step.model, model.modelId].filter((name) => name !== undefined);
   const input: ModelMessage[] = [{ role: 'system', content: instructions }, ...state.messages];
-  const before = state.usage.costUsd ?? 0;
-  state.usage = addUsage(state.usage, { models, reported: step.usage, input, output: step.messages }, cost);
-  policy?.pay?.(principal, policy.agent, (state.usage.costUsd ?? before) - before);
+  bookUsage({ models, reported: step.usage, input, output: step.messages }, state, options);
   state.messages.push(...step.messages);
   state.steps += 1;
   state.stepText = '';

@@ -47,11 +47,18 @@ export class Budgets {
     const expenses = { ...expense, usd: 0 };
     for (const { budget, account, index } of found) {
       const spent = kinds.find((kind) => isOver(kind, account[kind], expenses[kind], budget[kind]));
-      if (spent !== undefined)
-        return `budgets[${index}] of policy.yaml allows ${budget[spent]} ${names[spent]} an hour, and they are spent`;
+      if (spent !== undefined) return spentWords({ budget, index }, spent);
     }
     for (const { account } of found) for (const kind of kinds) account[kind] += expenses[kind];
     return undefined;
+  }
+
+  /** Why no more may be spent on models; undefined while there is room. */
+  outOfMoney(spender: Spender): string | undefined {
+    const spent = this.#accountsOf(spender).find(({ budget, account }) =>
+      isOver('usd', account.usd, 0, budget.usd),
+    );
+    return spent && spentWords(spent, 'usd');
   }
 
   /** Books what a model cost. */
@@ -78,6 +85,13 @@ export class Budgets {
     }
     return account;
   }
+}
+
+function spentWords(
+  { budget, index }: { budget: Budget; index: number },
+  kind: (typeof kinds)[number],
+): string {
+  return `budgets[${index}] of policy.yaml allows ${budget[kind]} ${names[kind]} an hour, and they are spent`;
 }
 
 /** Money is known only after it was spent, so that a budget of money is over once its limit is reached. */

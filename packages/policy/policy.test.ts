@@ -288,4 +288,6 @@ it('keeps budgets by the hour, principal and agent', () => {
   expect(policy.spend(sends)).toBeUndefined();
   policy.pay(operator, 'ada', 0.6);
   expect(policy.spend(call('a'))).toMatch(/0.5 dollars/);
+  expect(policy.for('ada').outOfMoney(operator, 'ada')).toMatch(/budgets\[1\] .* 0.5 dollars/);
+  expect(policy.for('ada').outOfMoney(operator, 'bob')).toBeUndefined();
 });

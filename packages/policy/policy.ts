@@ -90,6 +90,7 @@ export class Policy {
       },
       check: (request: PolicyRequest) => this.decide(request),
       spend: (request: PolicyRequest) => this.spend(request),
+      outOfMoney: (principal: Principal, by: string) => this.#outOfMoney(principal, by),
       pay: (principal: Principal, by: string, usd: number) => this.pay(principal, by, usd),
       record: (call: DecidedCall) => this.#record(call),
     };
@@ -123,6 +124,11 @@ export class Policy {
       { principal, agent },
       { calls: 1, messages: effects.includes('sends') ? 1 : 0 },
     );
+  }
+
+  #outOfMoney(principal: Principal, agent: string): string | undefined {
+    this.#refresh();
+    return this.#budgets.outOfMoney({ principal, agent });
   }
 
   /** Books what a model cost. */

@@ -1,7 +1,15 @@
+import { encodePrincipal, type OperatorAccess, principalHeader } from '@trunkline/identity';
 import { describe, expect, it } from 'vitest';
 import { defineErrors } from '../errors/http-error.ts';
 import { startApp, type TestCaller } from '../fixtures/test-kit.ts';
-import { allowCallers, type CallerGuardOptions, callerGuard, createKeyring } from './caller-guard.ts';
+import {
+  allowCallers,
+  type CallerGuardOptions,
+  callerGuard,
+  createIdentify,
+  createKeyring,
+} from './caller-guard.ts';
+import type { HeaderReader } from './credentials.ts';
 
 const roster = createKeyring<TestCaller>([
   { key: 'ann-key', caller: { id: 'ann', role: 'admin' } },
@@ -198,5 +206,41 @@ describe('allowCallers', () => {
       403,
       { code: 'admin_required', message: 'admin role required' },
     ]);
+  });
+});
+
+describe('a principal that a service hands on', () => {
+  const operator = { isKey: () => false, isSession: () => false } as unknown as OperatorAccess;
+  const identify = createIdentify({ operator, serviceToken: 'service' });
+  const asking = (principal?: string) =>
+    identify({
+      header: (name: string) =>
+        ({ authorization: 'Bearer service', [principalHeader]: principal })[name.toLowerCase()],
+    } as HeaderReader);
+  const unknown = [{ kind: 'message', source: 'unknown' }];
+
+  it.each([
+    ['cannot be read', 'nonsense'],
+    ['is too long', 'x'.repeat(5000)],
+    ['names nobody who handed it on', encodePrincipal({ kind: 'operator', id: 'operator', via: [] })],
+  ])('and that %s is nobody with words of unknown origin', (_, header) => {
+    expect(asking(header)).toMatchObject({ kind: 'anonymous', origins: unknown });
+  });
+
+  it('is nobody without a header', () => {
+    expect(asking()).toEqual({ kind: 'anonymous', id: 'anonymous', via: ['a service'] });
+  });
+
+  it('keeps its origins where the key decides who it is', async () => {
+    const server = await startApp((app) => {
+      app.use('/api/*', async (c, next) => {
+        c.set('principal', { kind: 'anonymous', id: 'anonymous', via: ['a service'], origins: unknown });
+        return next();
+      });
+      app.use('/api/*', callerGuard({ keyring: roster }));
+      app.get('/api/principal', (c) => c.json(c.get('principal')));
+    });
+    const { text } = await get(`${server.url}/api/principal`, { 'x-api-key': 'ann-key' });
+    expect(JSON.parse(text)).toEqual({ kind: 'agent', id: 'key', via: [], origins: unknown });
   });
 });

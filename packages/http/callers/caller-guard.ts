@@ -6,6 +6,7 @@ import {
   type OperatorAccess,
   type Principal,
   principalHeader,
+  withOrigins,
 } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../app/context.ts';
@@ -73,7 +74,8 @@ function identify<Caller>(
   }
   const key = presentedKey(context.req, credentials);
   const caller = key === undefined ? undefined : keyring.find(key);
-  if (caller !== undefined) context.set('principal', options.principalOf?.(caller) ?? keyHolder);
+  if (caller !== undefined)
+    context.set('principal', withOrigins(options.principalOf?.(caller) ?? keyHolder, principal.origins));
   return caller;
 }
 
@@ -120,10 +122,12 @@ export function createIdentify({
 
 /** Without a header that names somebody, a service asks for nobody: it never lends its own rights. */
 function handedOnPrincipal(request: HeaderReader): Principal {
-  const principal = decodePrincipal(request.header(principalHeader) ?? '');
-  return principal !== undefined && principal.via.length > 0
-    ? principal
-    : { ...anonymous, via: ['a service'] };
+  const header = request.header(principalHeader);
+  const principal = decodePrincipal(header ?? '');
+  if (principal !== undefined && principal.via.length > 0) return principal;
+  const nobody: Principal = { ...anonymous, via: ['a service'] };
+  // Nobody can say what a header that cannot be read would have told of the words' origins.
+  return header === undefined ? nobody : withOrigins(nobody, [{ kind: 'message', source: 'unknown' }]);
 }
 
 /** A cookie counts for our own pages only: browsers send it along for pages of other ports too. */

@@ -4,6 +4,7 @@ import { freePort, mcpProgram, startChild, startMcpServer, waitFor } from '@trun
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { McpClients, type McpServerConfig, type McpTool, probeMcpServer } from '../index.ts';
+import { toTools } from './mcp-clients.ts';
 
 let warnings: { server: string; reason: string }[] = [];
 const cleanups: (() => unknown)[] = [];
@@ -287,5 +288,35 @@ describe('a server over streamable HTTP', longTest, () => {
     const { clients, call } = await open([{ name: 'sdk', url: `http://127.0.0.1:${port}/mcp` }]);
     await waitFor(() => clients.states[0]?.state === 'connected', patience);
     expect(await call('sdk_greet', { name: 'Ada' })).toBe('Hello, Ada!');
+  });
+});
+
+describe('the subject of a call', () => {
+  const url = 'https://a.example/?d=1';
+  const subjectOf = (tool: Partial<McpTool>, input: object, trusted = true) => {
+    const tools = [{ name: 'fetch', description: '', inputSchema: { type: 'object' }, ...tool }];
+    const [only] = toTools({ server: { name: 'web', trusted }, tools } as never);
+    return only?.subject?.(input);
+  };
+
+  it.each([
+    [{ url }, { url, host: 'a.example' }],
+    [
+      { request: { to: [` ${url}`] }, words: 'note: see it' },
+      { url, host: 'a.example' },
+    ],
+    [
+      { url, next: 'https://b.example/' },
+      { url: `${url} https://b.example/`, host: 'a.example b.example' },
+    ],
+    [{ words: 'none' }, {}],
+  ])('that only reads is the address in its arguments: %o', (input, subject) => {
+    expect(subjectOf({ readOnly: true }, input)).toEqual(subject);
+  });
+
+  it('is left out for a tool that stays within its server, and for one that is asked about anyway', () => {
+    expect(subjectOf({ readOnly: true, openWorld: false }, { url })).toBeUndefined();
+    expect(subjectOf({}, { url })).toBeUndefined();
+    expect(subjectOf({ readOnly: true }, { url }, false)).toBeUndefined();
   });
 });

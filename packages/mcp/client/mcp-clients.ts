@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { defineTool, type Effect, type RunningTool } from '@trunkline/llm';
+import { type CallSubject, defineTool, type Effect, type RunningTool, urlSubject } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { McpClient, type McpClientOptions } from './mcp-client.ts';
@@ -133,7 +133,25 @@ function toTool(client: Caller, tool: McpTool): RunningTool {
 function effectsOf({ readOnly, destructive, openWorld }: McpTool, trusted = false) {
   const only: Effect[] = trusted && readOnly ? ['reads'] : ['reads', 'writes', 'sends'];
   const effects: Effect[] = destructive ? [...only, 'executes'] : only;
-  return { effects, external: !(trusted && openWorld === false) };
+  const external = !(trusted && openWorld === false);
+  // Other effects are asked about anyway, whatever the address.
+  return { effects, external, ...(external && effects.every((effect) => effect === 'reads') && { subject }) };
+}
+
+/** The address that a call names in its arguments; several are one that nobody knows. */
+function subject(input: Record<string, unknown>): CallSubject {
+  const found = addressesIn(input).map(urlSubject);
+  const both = (field: 'url' | 'host') => [...new Set(found.map((each) => each[field]))].join(' ');
+  return found.length === 0 ? {} : { url: both('url'), host: both('host') };
+}
+
+function addressesIn(value: unknown): string[] {
+  if (typeof value === 'string') return isAddress(value) ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addressesIn) : [];
+}
+
+function isAddress(text: string): boolean {
+  return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text.trim());
 }
 
 /** A schema that Zod cannot read lets any object through: the server checks it anyway. */
