@@ -10,7 +10,7 @@ import type { AgentOptions } from './options.ts';
 import type { Keys } from './routes/guards.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { AgentConfig, AgentSecrets } from './setup/config-schema.ts';
-import { configDirectoryOf, findPlaces, type Places } from './setup/places.ts';
+import { configDirectoryOf, configFileOf, findPlaces, type Places } from './setup/places.ts';
 import { completeSetup, modelSettings } from './setup/setup.ts';
 
 /** What is settled before any component starts. */
@@ -65,7 +65,7 @@ export async function createContext(
     policy: new Policy({ home: options.trunklineHome, logger, audit: { service: 'agent', log: audit } }),
     sandbox: openSandbox(options, {
       service: 'agent',
-      hidden: [directory],
+      hidden: [directory, configFileOf(options)],
       workspaces: [places.workspace],
       logger,
     }),

@@ -54,7 +54,10 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     }),
     sandbox: openSandbox(options, {
       service: 'switchboard',
-      hidden: [options.workspaceDirectory ?? home],
+      hidden: [
+        options.workspaceDirectory ?? home,
+        ...(options.agentsFile === undefined ? [] : [options.agentsFile]),
+      ],
       logger,
     }),
     peers,

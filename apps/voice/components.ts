@@ -199,9 +199,9 @@ export function voiceComponents(
   const mcp = component(
     'MCP servers',
     { context, directories },
-    ({ context: { env }, directories: { mcp: path, config, store } }) => {
-      const sandbox = openSandbox(options, { service: 'voice', hidden: [config, store], logger });
-      return new McpServers({ path, env, logger, sandbox });
+    ({ context: { env }, directories }) => {
+      const sandbox = openSandbox(options, { service: 'voice', hidden: Object.values(directories), logger });
+      return new McpServers({ path: directories.mcp, env, logger, sandbox });
     },
     (mcp) => mcp.stop(),
   );

@@ -133,6 +133,37 @@ describe(`folders of the sandbox${missing && ` (skipped: ${missing})`}`, { timeo
     expect(folders).toEqual(expect.arrayContaining(['codex', 'mcp.codex', 'c_dex']));
   });
 
+  it('shows the programs of PATH and what they need, not the project around them', async () => {
+    const project = join(home.path, 'project');
+    const bins = ['node_modules/.bin', 'packages/one/node_modules/.bin', '.venv/bin', 'bin'];
+    const files = [
+      'package.json',
+      '.npmrc',
+      '.git/config',
+      'node_modules/tool/run',
+      '.venv/pyvenv.cfg',
+      'lib/code',
+    ];
+    for (const file of [...files, ...bins.map((bin, index) => `${bin}/program${index}`)]) {
+      mkdirSync(join(project, file, '..'), { recursive: true });
+      writeFileSync(join(project, file), `#!/bin/sh\necho ${SECRET}`, { mode: 0o755 });
+    }
+    const PATH = [...bins.map((bin) => join(project, bin)), '/usr/bin', '/bin'].join(':');
+    const count = 'for i in 0 1 2 3; do program$i; done | wc -l';
+    const more = `ls ${project}/node_modules/tool ${project}/lib ${project}/.venv`;
+    const output = await run(
+      `${count}; ${more}; cd ${project} && cat .npmrc .git/config package.json`,
+      workspace,
+      {
+        env: { PATH },
+      },
+    );
+    expect(output).toMatch(/^4\n/);
+    for (const name of ['run', 'code', 'pyvenv.cfg']) expect(output).toContain(`${name}\n`);
+    expect(output).not.toContain(SECRET);
+    expect(output.match(/No such file/g)).toHaveLength(3);
+  });
+
   it('names a folder that is not there', async () => {
     const gone = join(home.path, 'gone');
     await expect(run(':', gone)).rejects.toThrow(`${gone} does not exist`);

@@ -187,8 +187,21 @@ function programFolders(request: MountRequest): string[] {
     return [file, real];
   });
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder) && isFolder(folder));
-  const found = [...files.map(folderOfFile), ...folders.map(folderOfPrograms)];
-  return [...new Set(found.flatMap((folder) => folder ?? []))];
+  const found = [...files.flatMap((file) => folderOfFile(file) ?? []), ...folders.flatMap(foldersOfPath)];
+  return [...new Set(found)];
+}
+
+/** Of a folder of PATH only what its programs need: the project around it may hold tokens (.npmrc, .git/config). */
+function foldersOfPath(folder: string): string[] {
+  if (isSystem(folder)) return [];
+  const parts = folder.split(sep);
+  const packages = parts.lastIndexOf('node_modules');
+  if (packages > 0) return [parts.slice(0, packages + 1).join(sep)];
+  const prefix = dirname(folder);
+  if (basename(folder) !== 'bin' || isTooWide(prefix)) return isTooWide(folder) ? [] : [folder];
+  const isProject = ['package.json', '.git'].some((name) => exists(join(prefix, name)));
+  const isPrefix = exists(join(prefix, 'pyvenv.cfg')) || (exists(join(prefix, 'lib')) && !isProject);
+  return isPrefix ? [prefix] : [folder, join(prefix, 'lib')];
 }
 
 /** A file is shown with its project, so that it finds what it imports; a folder that is named is shown itself. */
@@ -204,8 +217,7 @@ function folderOfFile(file: string): string | undefined {
 function projectOf(folder: string): string | undefined {
   let found: string | undefined;
   for (let at = folder; !isTooWide(at); at = dirname(at))
-    if (PROJECT_MARKS.some((mark) => statSync(join(at, mark), { throwIfNoEntry: false }) !== undefined))
-      found = at;
+    if (PROJECT_MARKS.some((mark) => exists(join(at, mark)))) found = at;
   return found;
 }
 
@@ -213,9 +225,7 @@ function projectOf(folder: string): string | undefined {
 function folderOfPrograms(folder: string): string | undefined {
   if (isSystem(folder)) return undefined;
   const prefix = dirname(folder);
-  const isPrefix = ['lib', 'pyvenv.cfg', 'package.json'].some(
-    (name) => statSync(join(prefix, name), { throwIfNoEntry: false }) !== undefined,
-  );
+  const isPrefix = ['lib', 'pyvenv.cfg', 'package.json'].some((name) => exists(join(prefix, name)));
   if (basename(folder) === 'bin' && isPrefix && !isTooWide(prefix)) return projectOf(prefix) ?? prefix;
   return isTooWide(folder) ? undefined : (projectOf(folder) ?? folder);
 }
@@ -253,6 +263,10 @@ function isProgram(file: string): boolean {
   } catch {
     return false;
   }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function isFolder(path: string): boolean {

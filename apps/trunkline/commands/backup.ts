@@ -8,8 +8,8 @@ import { CommandError, defineCommand } from './command.ts';
 /** Files of running processes, which a copy does not need. */
 const temporary = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
 
-/** Folders of a service that programs in the sandbox may change: a link there may be planted and is not followed. */
-const changedByPrograms = /^[^/]+\/(workspace|sandbox)(\/|$)/;
+/** Folders that programs in the sandbox may change: a link there may be planted and is not followed. */
+const changedByPrograms = /^(agent\/workspace|[^/]+\/sandbox)(\/|$)/;
 
 const backupOptions = defineOptions('backup', 'Backup: copies all data into a new folder', homeOptions);
 
