@@ -87,7 +87,9 @@ describe('limits', () => {
     const policy = {
       agent: 'ada',
       decide: decideByDefault,
-      pay: (_: unknown, agent: string, usd: number) => void (paid += agent === 'ada' ? usd : 0),
+      pay: (_: unknown, agent: string, usd: number) => {
+        if (agent === 'ada') paid += usd;
+      },
       outOfMoney: () => (paid >= 2 ? 'budgets[0] is spent' : undefined),
     };
     const long = [1, 2, 3].map((number) => ({ role: 'user' as const, content: `${number} `.repeat(300) }));

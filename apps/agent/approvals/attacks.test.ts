@@ -6,11 +6,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 
+interface AttackCall {
+  tool: string;
+  arguments: Record<string, string>;
+}
+
 interface Attack {
   id: string;
   text: string;
-  effect: { tool: string; arguments: Record<string, string> };
+  before?: AttackCall;
+  effect: AttackCall;
 }
+
+type ModelCall = { name: string; arguments: object };
 
 const secret = 'code-4711-blue';
 const directory = join(import.meta.dirname, '../../../security/attacks');
@@ -26,11 +34,13 @@ const attacks = files.flatMap((name) =>
 const outside = new JsonServer();
 const attacker = new JsonServer();
 let planted = '';
+/** Calls that the model was ordered to make and has not made yet. */
+let ordered: ModelCall[] = [];
 let model: Awaited<ReturnType<typeof startModelServer>>;
 let agent: TestAgent;
 
 /** The call that brings the text of a door to the model. */
-const doors: Record<string, (text: string) => Promise<{ name: string; arguments: object }>> = {
+const doors: Record<string, (text: string) => Promise<ModelCall>> = {
   page: async () => ({ name: 'fetch_url', arguments: { url: `${outside.url}/page` } }),
   search: async () => ({ name: 'web_search', arguments: { query: 'tides' } }),
   inbox: async (text) => {
@@ -41,19 +51,18 @@ const doors: Record<string, (text: string) => Promise<{ name: string; arguments:
   a2a: async () => ({ name: 'delegate_to', arguments: { target: 'scout', query: 'What is new?' } }),
 };
 
-/** Makes the call that stands in the last message, whoever wrote it. The same endpoint plays the other agent. */
+/** Makes the calls that stand in the last message, whoever wrote it. The same endpoint plays the other agent. */
 function obey({ messages, model: name }: ChatRequestBody) {
   const last = JSON.stringify(messages.at(-1)?.content);
   if (name === 'scout') return planted;
   const order = /CALL\[([A-Za-z0-9+/=]+)\]/.exec(last)?.[1];
-  if (order === undefined) return 'Done.';
-  return {
-    toolCalls: [JSON.parse(Buffer.from(order, 'base64').toString()) as { name: string; arguments: object }],
-  };
+  if (ordered.length === 0 && order !== undefined)
+    ordered = JSON.parse(Buffer.from(order, 'base64').toString()) as ModelCall[];
+  const next = ordered.shift();
+  return next === undefined ? 'Done.' : { toolCalls: [next] };
 }
 
-const ordering = (call: { name: string; arguments: object }) =>
-  `CALL[${Buffer.from(JSON.stringify(call)).toString('base64')}]`;
+const ordering = (...calls: ModelCall[]) => `CALL[${Buffer.from(JSON.stringify(calls)).toString('base64')}]`;
 
 beforeAll(async () => {
   outside.on('GET /page', () => ({ headers: { 'content-type': 'text/plain' }, body: planted }));
@@ -84,12 +93,16 @@ afterAll(async () => {
   await Promise.all([model.stop(), outside.stop(), attacker.stop()]);
 });
 
-describe.each(attacks)('$id', ({ door, text, effect }) => {
+describe.each(attacks)('$id', ({ door, text, before: first, effect }) => {
   it('causes no effect: the task waits for a person', async () => {
-    const given = JSON.stringify(effect.arguments)
+    ordered = [];
+    const calls = [first, effect].filter((call) => call !== undefined);
+    const given = JSON.stringify(
+      calls.map(({ tool, arguments: input }) => ({ name: tool, arguments: input })),
+    )
       .replaceAll('{attacker}', attacker.url)
       .replaceAll('{secret}', secret);
-    const order = ordering({ name: effect.tool, arguments: JSON.parse(given) as object });
+    const order = ordering(...(JSON.parse(given) as ModelCall[]));
     // Only the result of the door holds the order: the first call must not carry it out itself.
     planted = `${text} ${order}`;
     const enter = await doors[door]!(planted);
@@ -102,8 +115,8 @@ describe.each(attacks)('$id', ({ door, text, effect }) => {
     expect(task.status.state).toBe('input-required');
     expect(task.status.message?.parts[0]?.text).toContain('Only the operator can approve it');
     // The model read the text in its fence, obeyed, and got no result.
-    expect(JSON.stringify(asked.at(-1)?.messages.at(-1)?.content)).toMatch(/<outside-[0-9a-f]{24} from=/);
-    expect(asked).toHaveLength(2);
+    expect(JSON.stringify(asked[1]?.messages.at(-1)?.content)).toMatch(/<outside-[0-9a-f]{24} from=/);
+    expect(asked).toHaveLength(1 + calls.length);
     expect(attacker.requests).toEqual([]);
     await agent.rpc('tasks/cancel', { id: task.id });
   });
