@@ -71,6 +71,19 @@ const staysInside: PolicyDecision = {
   why: 'it stays within these services, which know what this turn has read',
 };
 
+const repliesToSender: PolicyDecision = {
+  decision: 'allow',
+  rule: 'default: reply to the sender',
+  why: 'all outside text of this turn came from the one that it is sent to',
+};
+
+/** Whoever wrote all of the outside text may be answered, so that an agent can ask back: nobody else learns of it. */
+function isReply({ tool, subject: { recipient }, origins }: PolicyRequest): boolean {
+  return (
+    recipient !== undefined && origins.every(({ kind, source }) => kind === tool && source === recipient)
+  );
+}
+
 /** The rules of a turn that has read text from outside: effects ask, and so does the network beyond known addresses. */
 function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => boolean): PolicyDecision {
   const { subject, isKnownUrl, origins } = request;
@@ -78,6 +91,7 @@ function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => 
   if (changes.length > 0) {
     const handsOn = changes.every((effect) => effect === 'sends' || effect === 'spends');
     if (handsOn && subject.internal) return staysInside;
+    if (handsOn && isReply(request)) return repliesToSender;
     return {
       decision: 'ask',
       rule: 'default: effects after outside text',

@@ -13,6 +13,7 @@ const logger = {
   error: (fields: object, message: string) => void logged.push(['error', fields, message]),
 } as never;
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+const asked = [{ kind: 'delegate_to', source: 'scout' }];
 const page = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
 
 beforeEach(() => {
@@ -46,6 +47,25 @@ describe('without a file', () => {
     ['a write', call('write_file'), 'allow'],
     ['a write after outside text', call('write_file', { origins: page }), 'ask'],
     ['a tool that declares nothing', call('odd', { effects: [], origins: page }), 'ask'],
+    [
+      'an answer to the agent that asked back',
+      call('delegate_to', { effects: ['sends'], subject: { recipient: 'scout' }, origins: asked }),
+      'allow',
+    ],
+    [
+      'the words of one agent to another',
+      call('delegate_to', { effects: ['sends'], subject: { recipient: 'other' }, origins: asked }),
+      'ask',
+    ],
+    [
+      'the words of a page and an agent to that agent',
+      call('delegate_to', {
+        effects: ['sends'],
+        subject: { recipient: 'scout' },
+        origins: [...asked, ...page],
+      }),
+      'ask',
+    ],
     ['a read after outside text', call('read_file', { effects: ['reads'], origins: page }), 'allow'],
     ['an address before outside text', call('fetch_url', fetching('https://a.example/?d=1')), 'allow'],
     [

@@ -78,9 +78,10 @@ export class DelegateRepository {
   delegatesFor(userId: string, allowed: readonly string[] | undefined): Delegate[] {
     return this.entries
       .filter(({ name }) => allowed?.includes(name) ?? true)
-      .map(({ name, description }) => ({
+      .map(({ name, description, ...entry }) => ({
         name,
         description,
+        internal: entry.type === 'a2a' && entry.agent.peer !== undefined,
         ask: (query, context) => this.#ask(name, userId, query, context),
       }));
   }
