@@ -27,6 +27,15 @@ function markedParts(message: ModelMessage): Marked[] {
   return message.role === 'tool' ? [message, ...message.content] : [message];
 }
 
+/** Whether a person has spoken since outside text was read: no mark follows the last words of theirs. */
+export function isPersonLast(messages: readonly ModelMessage[]): boolean {
+  for (const message of messages.toReversed()) {
+    if (markedParts(message).some((part) => originsOf(part).length > 0)) return false;
+    if (message.role === 'user') return true;
+  }
+  return false;
+}
+
 /** The conversation with a mark on its last message of the user, whose words were drawn from these origins. */
 export function markRequest(
   messages: readonly ModelMessage[],

@@ -26,6 +26,7 @@ export interface ToolDeps {
   /** What the turn has read from outside before this step. */
   origins(): readonly Origin[];
   isKnownUrl(url: string): boolean;
+  isPersonLast(): boolean;
   quotesUrl(url: string): boolean;
   /** Calls that a person has allowed for the rest of the turn. */
   grants: Set<string>;
@@ -105,7 +106,7 @@ function recordCall(
 }
 
 function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
-  const { policy, principal = anonymous, isKnownUrl } = deps;
+  const { policy, principal = anonymous, isKnownUrl, isPersonLast } = deps;
   const { name, effects = [], subject } = tool;
   return {
     principal,
@@ -115,6 +116,7 @@ function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
     subject: subject?.(input) ?? {},
     origins: deps.origins(),
     isKnownUrl,
+    isPersonLast,
   };
 }
 

@@ -31,6 +31,7 @@ import {
   fenceInstructions,
   fenceMessages,
   isKnownUrl,
+  isPersonLast,
   markOf,
   markRequest,
   originsIn,
@@ -158,6 +159,7 @@ function toolDeps(
     policy,
     origins: () => state.origins,
     isKnownUrl: (url) => isKnownUrl(url, state.messages),
+    isPersonLast: () => isPersonLast(state.messages),
     quotesUrl: (url) => quotesUrl(url, state.messages),
     grants: state.grants,
   };

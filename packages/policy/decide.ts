@@ -15,6 +15,8 @@ export interface PolicyRequest {
   origins: readonly Origin[];
   /** Whether whoever asked named the host, or exactly this address stood in a text that was read. */
   isKnownUrl?: (url: string) => boolean;
+  /** Whether a person has spoken since outside text was read. */
+  isPersonLast?: () => boolean;
 }
 
 export interface PolicyDecision {
@@ -74,14 +76,13 @@ const staysInside: PolicyDecision = {
 const repliesToSender: PolicyDecision = {
   decision: 'allow',
   rule: 'default: reply to the sender',
-  why: 'all outside text of this turn came from the one that it is sent to',
+  why: 'a person has spoken since, and all outside text came from the one that it is sent to',
 };
 
-/** Whoever wrote all of the outside text may be answered, so that an agent can ask back: nobody else learns of it. */
-function isReply({ tool, subject: { recipient }, origins }: PolicyRequest): boolean {
-  return (
-    recipient !== undefined && origins.every(({ kind, source }) => kind === tool && source === recipient)
-  );
+/** A person's next words may go to the one who wrote all of the outside text, so that an agent can ask back. */
+function isReply({ tool, subject: { recipient }, origins, isPersonLast }: PolicyRequest): boolean {
+  if (recipient === undefined || !isPersonLast?.()) return false;
+  return origins.every(({ kind, source }) => kind === tool && source === recipient);
 }
 
 /** The rules of a turn that has read text from outside: effects ask, and so does the network beyond known addresses. */

@@ -36,6 +36,13 @@ function change(text: string): void {
 function call(tool: string, more: Partial<PolicyRequest> = {}): PolicyRequest {
   return { principal: operator, agent: 'ada', tool, effects: ['writes'], subject: {}, origins: [], ...more };
 }
+const reply = (recipient: string, more: Partial<PolicyRequest> = {}): Partial<PolicyRequest> => ({
+  effects: ['sends'],
+  subject: { recipient },
+  origins: asked,
+  isPersonLast: () => true,
+  ...more,
+});
 const decided = (policy: Policy, request: PolicyRequest) => policy.decide(request).decision;
 
 describe('without a file', () => {
@@ -47,23 +54,16 @@ describe('without a file', () => {
     ['a write', call('write_file'), 'allow'],
     ['a write after outside text', call('write_file', { origins: page }), 'ask'],
     ['a tool that declares nothing', call('odd', { effects: [], origins: page }), 'ask'],
+    ['an answer of a person to the agent that asked back', call('delegate_to', reply('scout')), 'allow'],
     [
-      'an answer to the agent that asked back',
-      call('delegate_to', { effects: ['sends'], subject: { recipient: 'scout' }, origins: asked }),
-      'allow',
-    ],
-    [
-      'the words of one agent to another',
-      call('delegate_to', { effects: ['sends'], subject: { recipient: 'other' }, origins: asked }),
+      'an answer that no person gave',
+      call('delegate_to', reply('scout', { isPersonLast: () => false })),
       'ask',
     ],
+    ['the words of one agent to another', call('delegate_to', reply('other')), 'ask'],
     [
       'the words of a page and an agent to that agent',
-      call('delegate_to', {
-        effects: ['sends'],
-        subject: { recipient: 'scout' },
-        origins: [...asked, ...page],
-      }),
+      call('delegate_to', reply('scout', { origins: [...asked, ...page] })),
       'ask',
     ],
     ['a read after outside text', call('read_file', { effects: ['reads'], origins: page }), 'allow'],
