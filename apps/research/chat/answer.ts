@@ -1,4 +1,5 @@
-import type { ModelGateway } from '@trunkline/llm';
+import type { Principal } from '@trunkline/identity';
+import { costOf, type ModelGateway, priceOf } from '@trunkline/llm';
 import { resumeTurn, runTurn, type TurnEvent, type TurnOptions, type TurnPolicy } from '@trunkline/loop';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { ChatRequest, ConversationStore } from './conversations.ts';
@@ -37,9 +38,14 @@ export interface ChatTurn {
   isOver(): boolean;
 }
 
+interface AskedChat extends ChatRequest {
+  principal: Principal;
+  instructions?: string;
+}
+
 /** Starts a turn, or goes on with the one that waits for an answer under the id of the conversation. */
 export function startTurn(
-  { messages, id, instructions = '' }: ChatRequest & { instructions?: string },
+  { messages, id, principal, instructions = '' }: AskedChat,
   { gateway, aggregator, conversations, turnTimeoutMs, policy }: ChatDeps,
   signal: AbortSignal,
 ): ChatTurn {
@@ -51,7 +57,9 @@ export function startTurn(
     tools: createChatTools({ aggregator, sources, isOver: limited.isOver }),
     limits: { steps: TOOL_STEPS + 1, toolTimeoutMs: 60_000, turnTimeoutMs },
     sessionId: id ?? 'chat',
+    principal,
     policy,
+    cost: (model, tokens) => costOf(priceOf(model), tokens),
     signal,
   };
   const waiting = id === undefined ? undefined : conversations.get(id)?.checkpoint;
@@ -64,7 +72,7 @@ export function startTurn(
 
 /** The answer to a conversation as lines of the chat stream. */
 export async function* answerChat(
-  request: ChatRequest,
+  request: AskedChat,
   deps: ChatDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string> {

@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -138,6 +140,28 @@ describe('an MCP client', () => {
     expect(steps.map(({ progress }) => progress)).toEqual(
       steps.map(({ progress }) => progress).toSorted((left, right) => left - right),
     );
+    await client.close();
+  });
+
+  it('gets no deep research that policy forbids', async () => {
+    const client = await connect();
+    const file = join(lab.home, 'policy.yaml');
+    // Where it is run after all, it fails at once.
+    lab.script.replace = () => ({ fault: 'status', status: 400 });
+    const research = async () =>
+      textOf(await client.callTool({ name: 'deep_research', arguments: { topic: 'tidal power' } }));
+    const patience = { timeout: 20_000 };
+    writeFileSync(file, 'rules: [{ effects: [spends], decision: deny, reason: no money }]\n');
+    try {
+      await expect
+        .poll(research, patience)
+        .toBe('Error: deep_research was not run, because policy does not allow it here: no money.');
+      const found = await client.callTool({ name: 'search', arguments: { query: 'tidal power', limit: 2 } });
+      expect(found.isError).not.toBe(true);
+    } finally {
+      rmSync(file);
+    }
+    await expect.poll(research, patience).not.toContain('no money');
     await client.close();
   });
 

@@ -33,10 +33,10 @@ export function researchModels(deps: ModelDeps): OpenAiApi {
 
 /** The search chat; the sources that the answer cites are listed at its end. */
 async function* answerByChat(
-  { request, signal }: CompletionCall,
+  { request, principal, signal }: CompletionCall,
   deps: ModelDeps,
 ): AsyncGenerator<AnswerEvent> {
-  const chat = { messages: conversationOf(request), instructions: systemText(request) };
+  const chat = { messages: conversationOf(request), instructions: systemText(request), principal };
   const { events, sources } = startTurn(chat, deps, signal);
   for await (const event of events) {
     if (event.type === 'text-delta') yield event;

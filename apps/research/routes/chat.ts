@@ -15,7 +15,7 @@ export function mountChat(app: Hono<AppEnv>, deps: ChatDeps): void {
     describeRoute({ summary: 'Answer a conversation', description: DESCRIPTION, mediaType: 'text/plain' }),
     validate('json', chatSchema),
     (c) => {
-      const request = c.req.valid('json');
+      const request = { ...c.req.valid('json'), principal: c.get('principal') };
       return streamText(c, {
         contentType: 'text/plain; charset=utf-8',
         headers: { 'x-vercel-ai-data-stream': 'v1' },

@@ -1,5 +1,6 @@
 import type { AppEnv } from '@trunkline/http';
 import { defineServedTool, mountMcpEndpoint, type ServedResult } from '@trunkline/mcp';
+import type { Policy } from '@trunkline/policy';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { SOURCE_KINDS } from '../api-types.ts';
@@ -10,6 +11,7 @@ import { CATEGORIES } from '../sources/source.ts';
 export interface McpDeps extends DeepResearchDeps {
   aggregator: SearchAggregator;
   version: string;
+  policy: ReturnType<Policy['for']>;
   /** Ends the sessions of clients. */
   closing: AsyncDisposableStack;
 }
@@ -30,6 +32,7 @@ export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): void {
     instructions: INSTRUCTIONS,
     tools: () => tools,
     toolTimeoutMs: () => SEARCH_MS,
+    policy: deps.policy,
   });
   deps.closing.defer(close);
 }
@@ -63,7 +66,7 @@ function deepResearchTool(deps: McpDeps) {
     description:
       'Researches a topic in minutes and gives a report in Markdown; each citation was checked against the page it cites.',
     input: z.object({ topic: z.string().min(2).max(2000) }),
-    effects: ['reads'],
+    effects: ['reads', 'spends'],
     external: true,
     timeoutMs: RESEARCH_MS,
     // The report stands in the library.

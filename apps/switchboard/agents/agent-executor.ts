@@ -1,5 +1,5 @@
 import { anonymous, handedOn } from '@trunkline/identity';
-import type { ModelGateway, Tool, ToolContext } from '@trunkline/llm';
+import { costOf, type ModelGateway, priceOf, type Tool, type ToolContext } from '@trunkline/llm';
 import { markOf, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import {
@@ -76,6 +76,7 @@ async function runAgent(
     sessionId: request.correlationId,
     principal: request.principal ?? anonymous,
     policy: policyOf(agent, request, context, parts),
+    cost: (model, tokens) => costOf(priceOf(model), tokens),
     signal: context.signal,
     messages: [...remembered(agent, request, parts), { role: 'user', content: request.content }],
   });

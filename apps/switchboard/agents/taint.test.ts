@@ -110,6 +110,11 @@ const delegate = (target: string) => ({
   toolCalls: [{ name: 'delegate_to', arguments: { target, query: 'q' } }],
 });
 
+it('counts what the turn of an agent costs', async () => {
+  const { result } = await run({ model: 'gpt-4o' }, { script: ['done'], principal: operator });
+  expect(result.usage?.costUsd).toBeGreaterThan(0);
+});
+
 describe('text from outside', () => {
   it.each([
     ['outside', 1],
