@@ -80,4 +80,15 @@ describe('the notes', () => {
     await expect(notes.write('notes', 'x'.repeat(1_000_001), 'append')).rejects.toThrow('longer than');
     expect(notes.read('notes')).toBe('');
   });
+
+  it('go back to an earlier version with its own origins', async () => {
+    const notes = await NotesStore.open(file());
+    const page = [{ kind: 'fetch_url', source: 'https://outside.example' }];
+    await notes.write('notes', 'mine', 'replace');
+    await notes.write('notes', 'an order', 'replace', page);
+    await notes.write('notes', 'mine again', 'replace');
+    const again = await NotesStore.open(file());
+    expect((await again.revert('notes', 1)).metadata.origins).toEqual(page);
+    expect((await again.revert('notes', 1)).metadata.origins).toBeUndefined();
+  });
 });

@@ -3,7 +3,10 @@ import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { StoreError } from '../store-error.ts';
 
-const versionSchema = z.object({ content: z.string(), at: z.string() });
+const originsSchema = z.array(z.object({ kind: z.string(), source: z.string() })).optional();
+
+/** Versions of before origins were stored have none, as the tab had none. */
+const versionSchema = z.object({ content: z.string(), at: z.string(), origins: originsSchema });
 
 const tabSchema = z.object({
   id: z.string().min(1),
@@ -18,7 +21,7 @@ const tabSchema = z.object({
     /** Earlier contents, oldest first. */
     history: z.array(versionSchema),
     /** What it was drawn from beyond the operator's trust. */
-    origins: z.array(z.object({ kind: z.string(), source: z.string() })).optional(),
+    origins: originsSchema,
   }),
 });
 
@@ -103,12 +106,9 @@ export class NotesStore {
         'invalid',
         `the tab '${tab.name}' would be longer than ${MAX_TAB_LENGTH} characters.`,
       );
-    const version = { content: tab.content, at: tab.metadata.updatedAt };
-    const history = [...tab.metadata.history, version].slice(-KEPT_VERSIONS);
+    const history = [...tab.metadata.history, versionOf(tab)].slice(-KEPT_VERSIONS);
     const origins = joinOrigins(mode === 'append' ? tab.metadata.origins : [], written);
-    const { origins: _before, ...metadata } = tab.metadata;
-    const marked = { ...metadata, ...(origins.length > 0 && { origins: [...origins] }) };
-    return await this.#put({ ...tab, metadata: marked }, next, history);
+    return await this.#put(marked(tab, origins), next, history);
   }
 
   /** Goes back by that many versions; the ones after it are gone. */
@@ -121,7 +121,7 @@ export class NotesStore {
         'invalid',
         `the tab '${tab.name}' has ${history.length} earlier version(s), not ${steps}.`,
       );
-    return await this.#put(tab, version.content, history.slice(0, -steps));
+    return await this.#put(marked(tab, version.origins), version.content, history.slice(0, -steps));
   }
 
   /** Changes by a person are stored as versions too, unless they changed the versions themselves. */
@@ -130,8 +130,7 @@ export class NotesStore {
     if (before === undefined || before.content === tab.content) return tab;
     const { history } = before.metadata;
     if (JSON.stringify(history) !== JSON.stringify(tab.metadata.history)) return tab;
-    const version = { content: before.content, at: before.metadata.updatedAt };
-    return this.#changed(tab, tab.content, [...history, version].slice(-KEPT_VERSIONS));
+    return this.#changed(tab, tab.content, [...history, versionOf(before)].slice(-KEPT_VERSIONS));
   }
 
   #changed(tab: NotesTab, content: string, history: NotesTab['metadata']['history']): NotesTab {
@@ -164,6 +163,15 @@ export class NotesStore {
       throw new StoreError('not_shared', `the tab '${tab.name}' is not open for writing by the agent.`);
     return tab;
   }
+}
+
+function versionOf({ content, metadata: { updatedAt: at, origins } }: NotesTab) {
+  return { content, at, ...(origins && { origins }) };
+}
+
+function marked(tab: NotesTab, origins: readonly Origin[] = []): NotesTab {
+  const { origins: _before, ...metadata } = tab.metadata;
+  return { ...tab, metadata: { ...metadata, ...(origins.length > 0 && { origins: [...origins] }) } };
 }
 
 function parse(given: unknown, where: string): NotesWorkspace {
