@@ -289,6 +289,26 @@ describe('who is handed on by another service', () => {
     const task = await say(agent, 'yes', handed(principal), { taskId: parked.id });
     expect(task.status.state).toBe(state);
   });
+
+  it.each([
+    ['a paired approver', false],
+    ['the operator', true],
+  ])('an "always" of %s writes a rule: %s', async (_, isOperator) => {
+    const agent = await begin({ serviceToken });
+    model.enqueue(
+      { toolCalls: [{ name: 'write_file', arguments: { path: 'a.md', content: 'x' } }] },
+      'Written.',
+    );
+    const approver: Principal = { kind: 'approver', id: 'chat:1', via: ['switchboard'] };
+    const origins = [{ kind: 'fetch_url', source: 'https://outside.example' }];
+    const parked = await say(agent, 'Write it.', handed({ ...approver, origins }));
+    expect(parked.status.state).toBe('input-required');
+    const answerer = isOperator ? asOperator(agent) : handed(approver);
+    const task = await say(agent, 'always', answerer, { taskId: parked.id });
+    expect(task.status.state).toBe('completed');
+    expect(existsSync(join(workspaceOf(agent), 'a.md'))).toBe(true);
+    expect(existsSync(join(agent.home, 'policy.yaml'))).toBe(isOperator);
+  });
 });
 
 it('pairs chat identities that the configuration lists, and no others', () => {

@@ -50,7 +50,7 @@ export class TurnExecutor implements Executor {
     const principal = parked?.principal ?? actingFor(request.principal);
     const place = { sessionId: task.contextId, taskId: task.id };
     const named = { skill: wordOf(metadata.skill), user: wordOf(metadata.user) };
-    const turn = { ...place, ...named, text, principal, joins, signal };
+    const turn = { ...place, ...named, text, principal, answeredBy: request.principal, joins, signal };
     const events = resume === undefined ? runner.run(turn) : runner.resume(turn);
     const used = (parked?.checkpoint as { usage?: TurnUsage } | undefined)?.usage;
     try {

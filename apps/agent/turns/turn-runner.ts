@@ -63,6 +63,8 @@ export interface TurnRequest {
   skill?: string | undefined;
   /** For whom the work is done. */
   principal: Principal;
+  /** Who answers the question of a turn that waits; else the principal. */
+  answeredBy?: Principal;
   /** The user whom a program with a token speaks for, where it names one. */
   user?: string | undefined;
   /** Goes on with the conversation whoever began it. */
@@ -113,7 +115,7 @@ export class TurnRunner {
       throw new TurnRefusal('The question of this task is no longer stored. Send the task again.');
     }
     const { skill, principal, user } = parked;
-    const rest = { ...request, skill, principal, user, answeredBy: request.principal };
+    const rest = { ...request, skill, principal, user, answeredBy: request.answeredBy ?? request.principal };
     yield* this.#exclusively(rest, (prepared) => {
       prepared.session.version = parked.sessionVersion;
       return this.#answered(parked, rest, prepared);
@@ -258,7 +260,7 @@ export class TurnRunner {
       return yield* resumeTurn({ ...options, checkpoint, answer: notApproved(text) });
     const tool = options.tools.find((each) => each.name === name);
     const { policy, principal } = options;
-    if (scope === 'always' && tool && ask && policy && principal) {
+    if (scope === 'always' && mayAllowAlways(answeredBy) && tool && ask && policy && principal) {
       const { effects, subject } = tool;
       const request = { principal, agent: policy.agent, tool: name, effects, origins: [] };
       const reason = `approved by ${answeredBy.kind} ${answeredBy.id} on ${new Date().toISOString().slice(0, 10)}`;
@@ -292,6 +294,11 @@ export class TurnRunner {
     };
     this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope, outside });
   }
+}
+
+/** Rules are the operator's: anybody else's "always" counts for the task. Without a key everybody is the operator. */
+function mayAllowAlways({ kind }: Principal): boolean {
+  return kind === 'operator' || kind === 'anonymous';
 }
 
 /** Why a turn could not start; the message is for the caller. */

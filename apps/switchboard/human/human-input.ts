@@ -139,11 +139,16 @@ export class HumanInput {
     if (question.answer !== null) return 'answered-already';
     const refusal = this.refusalOf(question, answer, by);
     if (refusal !== undefined) return refusal;
-    if (!this.#store.answer(requestId, answer, by.id)) return 'answered-already';
-    for (const wake of this.#waiting.get(requestId) ?? []) wake(answer);
+    const counted = question.approval ? countedAnswer(answer, by) : answer;
+    if (!this.#store.answer(requestId, counted, by.id)) return 'answered-already';
+    for (const wake of this.#waiting.get(requestId) ?? []) wake(counted);
     const { correlationId } = question;
     const topic = `agent.input.response.${escapeSegment(requestId)}`;
-    await this.#bus.publish({ topic, payload: { requestId, correlationId, answer }, correlationId });
+    await this.#bus.publish({
+      topic,
+      payload: { requestId, correlationId, answer: counted },
+      correlationId,
+    });
     return 'accepted';
   }
 
@@ -179,6 +184,13 @@ export class HumanInput {
       signal.addEventListener('abort', () => end(undefined), { once: true });
     });
   }
+}
+
+/** Rules are the operator's: an approver's "always" counts for the task. Without a key everybody is the operator. */
+function countedAnswer(answer: string, { kind }: Principal): string {
+  const { answer: said, scope } = readScope(answer);
+  const isAlways = scope === 'always' && readVerdict(said) === 'yes';
+  return isAlways && kind !== 'operator' && kind !== 'anonymous' ? 'yes for this task' : answer;
 }
 
 export interface ApprovalRules {

@@ -44,3 +44,18 @@ it('does not wait for a person when whoever asked has gone already', async () =>
   expect(humanInput.pending()).toHaveLength(1);
   await bus.stop();
 });
+
+it.each([
+  ['an approver', { kind: 'person', id: 'chat:1' }, 'always', 'yes for this task'],
+  ['an approver', { kind: 'person', id: 'chat:1' }, 'no, always', 'no, always'],
+  ['the operator', { kind: 'operator', id: 'operator' }, 'always', 'always'],
+] as const)('takes what %s says as far as it may count', async (_who, by, said, counted) => {
+  const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
+  const approvals = { access: { isOpen: false }, approvers: () => ['chat:1'], url: () => '' };
+  const humanInput = new HumanInput(store, bus, createApprovalRules(approvals));
+  const answer = humanInput.askApproval('c1', 'May I?', 60_000);
+  const [question] = humanInput.pending();
+  expect(await humanInput.answer(question?.requestId ?? '', said, { ...by, via: [] })).toBe('accepted');
+  expect(await answer).toBe(counted);
+  await bus.stop();
+});
