@@ -37,7 +37,7 @@ export function commandPattern(pattern: string, allows: boolean): (command: stri
 }
 
 function normalHost(host: string): string {
-  return host.toLowerCase().replace(/\.$/, '');
+  return host.toLowerCase().replace(/\.+$/, '');
 }
 
 /** Addresses name hosts in ASCII (`xn--…`). Each label is converted by itself, so that a `*` stays. */

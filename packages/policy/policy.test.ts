@@ -136,6 +136,7 @@ describe('a rule', () => {
     ["path: 'secrets/**'", { path: '../elsewhere' }],
     ["path: 'secrets/**'", { path: '..' }],
     ["host: '*.bücher.example'", { host: 'a.xn--bcher-kva.example' }],
+    ["host: 'evil.example'", { host: 'evil.example..' }],
     ["host: 'BÜCHER.example'", { host: 'xn--bcher-kva.example' }],
   ])('that asks or denies by %s fits %o', (condition, subject) => {
     for (const decision of ['ask', 'deny'])
