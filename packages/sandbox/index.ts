@@ -1,12 +1,12 @@
 export { findIsolation, type Isolation } from './availability.ts';
 export { endAbandonedProcesses, markProcesses } from './marked-processes.ts';
 export { openSandbox, type SandboxServiceOptions } from './open-sandbox.ts';
+export type { SandboxLimits } from './resource-limits.ts';
 export {
   createSandbox,
   SANDBOX_MODES,
   type Sandbox,
   type SandboxedProcess,
-  type SandboxLimits,
   type SandboxMode,
   type SandboxNetwork,
   type SandboxOptions,

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { findIsolation, probe } from './availability.ts';
+import type { SandboxLimits } from './resource-limits.ts';
 import { outcomeOf, shellScript } from './sandbox.suite.ts';
-import { createSandbox, type SandboxLimits } from './sandbox.ts';
+import { createSandbox } from './sandbox.ts';
 
 const isolation = await findIsolation();
 const missing = isolation.kind === 'none' ? isolation.reason : '';

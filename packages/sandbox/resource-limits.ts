@@ -1,5 +1,12 @@
 import { release } from 'node:os';
-import type { SandboxLimits } from './sandbox.ts';
+import type { TreeLimits } from './process-tree.ts';
+
+export interface SandboxLimits extends TreeLimits {
+  /** Wall-clock time; then everything that was started is killed. */
+  seconds?: number | undefined;
+  /** Size of one file that is written. */
+  fileMb?: number | undefined;
+}
 
 /** Each thread of Node reserves 128 MB for code and does not use them. */
 const RESERVED_MB = 1024;

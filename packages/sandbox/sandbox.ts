@@ -12,8 +12,8 @@ import { markProcesses } from './marked-processes.ts';
 import { findProgram, folderMounts, isInside, systemMounts } from './mounts.ts';
 import { type NetworkProxy, openNetworkProxy } from './network-proxy.ts';
 import { createProcessCgroup, type ProcessCgroup } from './process-cgroup.ts';
-import { OWN_PROCESSES, type TreeLimits, watchTree } from './process-tree.ts';
-import { limited } from './resource-limits.ts';
+import { OWN_PROCESSES, watchTree } from './process-tree.ts';
+import { limited, type SandboxLimits } from './resource-limits.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /** `auto` isolates where the system can, `require` starts nothing without isolation, `off` never isolates. */
@@ -21,13 +21,6 @@ export const SANDBOX_MODES = ['auto', 'require', 'off'] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
 export type SandboxNetwork = 'none' | 'open' | { hosts: readonly string[] };
-
-export interface SandboxLimits extends TreeLimits {
-  /** Wall-clock time; then everything that was started is killed. */
-  seconds?: number | undefined;
-  /** Size of one file that is written. */
-  fileMb?: number | undefined;
-}
 
 export interface SandboxRequest {
   /** Keeps the homes of MCP servers apart from those of coding agents with the same name. */
