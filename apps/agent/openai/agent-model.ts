@@ -41,17 +41,16 @@ interface AgentModelDeps {
   scopeOf(request: ScopeRequest): string;
 }
 
-/** Older ones are forgotten; their conversations ask before effects. */
-const maxCleanAnswers = 10_000;
+const maxOutsideAnswers = 10_000;
 
 /** The agent as a model; it answers whatever model a request names. */
 export function agentModel(deps: AgentModelDeps): OpenAiApi {
   const { agentName } = deps;
-  const cleanAnswers = new CleanAnswers();
+  const outsideAnswers = new OutsideAnswers();
   return {
     ownedBy: 'trunkline',
     models: () => [agentName],
-    findModel: () => (call) => answer(call, deps, cleanAnswers),
+    findModel: () => (call) => answer(call, deps, outsideAnswers),
     defaultModel: () => agentName,
     images: true,
   };
@@ -60,17 +59,17 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
 async function* answer(
   call: CompletionCall,
   deps: AgentModelDeps,
-  cleanAnswers: CleanAnswers,
+  outsideAnswers: OutsideAnswers,
 ): AsyncGenerator<AnswerEvent, void> {
   let streamed = '';
   try {
-    for await (const event of turn(call, deps, cleanAnswers)) {
+    for await (const event of turn(call, deps, outsideAnswers)) {
       if (event.type === 'text-delta') streamed += event.text;
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
       else if (event.type === 'error') throw failure(event);
       else if (event.type === 'end' || event.type === 'pause') {
-        if (isClean(event))
-          for (const text of [streamed, event.text]) cleanAnswers.add(text, pendingCalls(event));
+        if (hasReadOutside(event))
+          for (const text of [streamed, event.text]) outsideAnswers.add(text, pendingCalls(event));
         yield endOf(event);
       }
     }
@@ -86,9 +85,9 @@ async function* answer(
 async function* turn(
   { request, principal: asker, signal }: CompletionCall,
   { graph: compiled, observe, scopeOf }: AgentModelDeps,
-  cleanAnswers: CleanAnswers,
+  outsideAnswers: OutsideAnswers,
 ): AsyncGenerator<TurnEvent, void> {
-  const messages = toMessages(request, cleanAnswers);
+  const messages = toMessages(request, outsideAnswers);
   const graph = await compiled();
   // Apart from the sessions of A2A, whatever the caller chooses to call itself.
   const sessionId = `openai-${request.user || crypto.randomUUID()}`;
@@ -151,22 +150,20 @@ function pendingCalls(event: EndEvent | PauseEvent): ToolCall[] {
     }));
 }
 
-function isClean(event: EndEvent | PauseEvent): boolean {
-  return event.type === 'end'
-    ? event.origins === undefined
-    : originsIn(event.checkpoint.messages).length === 0;
+function hasReadOutside(event: EndEvent | PauseEvent): boolean {
+  return event.type === 'end' ? event.origins !== undefined : originsIn(event.checkpoint.messages).length > 0;
 }
 
 type CalledFunction = Pick<ToolCall, 'function'>;
 
-/** The answers of turns that read nothing from outside, by hash, as the caller sends them back. */
-class CleanAnswers {
+/** The answers of turns that read text from outside, by hash, as the caller sends them back. Forgotten with the process. */
+class OutsideAnswers {
   readonly #hashes = new Set<string>();
 
   add(text: string, calls: readonly CalledFunction[]): void {
     this.#hashes.add(hashOf(text, calls));
     const [oldest] = this.#hashes;
-    if (this.#hashes.size > maxCleanAnswers && oldest !== undefined) this.#hashes.delete(oldest);
+    if (this.#hashes.size > maxOutsideAnswers && oldest !== undefined) this.#hashes.delete(oldest);
   }
 
   has(text: string, calls: readonly CalledFunction[]): boolean {
@@ -177,20 +174,21 @@ class CleanAnswers {
 function hashOf(text: string, calls: readonly CalledFunction[]): string {
   const named = calls.map(({ function: called }) => [called.name, parseArguments(called.arguments)]);
   return createHash('sha256')
-    .update(JSON.stringify([text, named]))
+    .update(JSON.stringify([text.trim(), named]))
     .digest('base64');
 }
 
 /**
  * The caller stores the conversation, so nothing in it says what it was drawn from: results of its tools count as from
- * outside, and so do answers, unless a turn that read nothing from outside gave them.
+ * outside, and so do answers that a turn gave which read text from outside. Other answers do not: callers shorten them,
+ * take them from other models and keep them for months, and an effect that is held here asks nobody.
  */
-function toMessages({ messages }: CompletionRequest, cleanAnswers: CleanAnswers): Messages {
+function toMessages({ messages }: CompletionRequest, outsideAnswers: OutsideAnswers): Messages {
   const toolNames = new Map<string, string>();
   return messages.flatMap((entry): Messages => {
     for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
     if (entry.role === 'user') return [userMessage(entry)];
-    if (entry.role === 'assistant') return [assistantMessage(entry, cleanAnswers)];
+    if (entry.role === 'assistant') return [assistantMessage(entry, outsideAnswers)];
     return entry.role === 'tool' ? [toolMessage(entry, toolNames)] : [];
   });
 }
@@ -204,7 +202,7 @@ function userMessage(entry: RequestMessage): Messages[number] {
   return { role: 'user', content };
 }
 
-function assistantMessage(entry: RequestMessage, cleanAnswers: CleanAnswers): Messages[number] {
+function assistantMessage(entry: RequestMessage, outsideAnswers: OutsideAnswers): Messages[number] {
   const text = textOf(entry);
   const calls = (entry.tool_calls ?? []).map(({ id, function: called }) => ({
     type: 'tool-call' as const,
@@ -212,10 +210,10 @@ function assistantMessage(entry: RequestMessage, cleanAnswers: CleanAnswers): Me
     toolName: called.name,
     input: parseArguments(called.arguments),
   }));
-  const isClean = cleanAnswers.has(text, entry.tool_calls ?? []);
+  const isOutside = outsideAnswers.has(text, entry.tool_calls ?? []);
   return {
     role: 'assistant',
-    ...(!isClean && markOf([{ kind: 'message', source: 'assistant' }])),
+    ...(isOutside && markOf([{ kind: 'message', source: 'assistant' }])),
     content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls],
   };
 }
