@@ -98,10 +98,14 @@ describeWithBrowser('a call in which things happen at once', () => {
     await page.keyboard.press('Enter');
     await captions(page).getByText('Are you still there?').waitFor();
     refuse();
-    const next = await waitFor(() => lines[1], { timeoutMs: 20_000 });
-    const typed = await waitFor(() => next.told.find(({ type }) => type === 'send-text'));
-    expect(typed.data).toMatchObject({ content: 'Are you still there?' });
-    expect(next.told.filter(({ type }) => type === 'client-ready')).toHaveLength(1);
+    // On a busy machine the next line may break too: the text arrives on the first that stands, and once.
+    const typed = () => lines.filter(({ told }) => told.some(({ type }) => type === 'send-text'));
+    const [next] = await waitFor(() => typed().length > 0 && typed());
+    const texts = lines.flatMap(({ told }) => told.filter(({ type }) => type === 'send-text'));
+    expect(texts.map(({ data }) => data)).toEqual([
+      expect.objectContaining({ content: 'Are you still there?' }),
+    ]);
+    expect(next?.told.filter(({ type }) => type === 'client-ready')).toHaveLength(1);
   });
 
   it('that nobody can answer is not made again and again, and says why', async () => {
