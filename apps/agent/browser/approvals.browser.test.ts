@@ -67,6 +67,25 @@ describeWithBrowser('approvals on the pages', () => {
     expect(JSON.stringify(await left.json())).not.toContain('from-the-shell');
   });
 
+  it('show why a call is held after text from outside, and let it run for the task', async () => {
+    const write = (path: string) => ({
+      toolCalls: [{ name: 'write_file', arguments: { path, content: 'A summary.' } }],
+    });
+    model.enqueue({ toolCalls: [{ name: 'check_inbox', arguments: {} }] }, write('notes/a.md'));
+    const opened = await pages.open('/');
+    const { page } = opened;
+    await signIn(page);
+    await say(page, 'Read the inbox and keep a summary');
+    const forTask = page.getByRole('button', { name: 'Approve for this task' });
+    await forTask.waitFor();
+    await page.getByText('text from outside').first().waitFor();
+    await checkLooks(opened);
+    model.enqueue(write('notes/b.md'), 'Both are written.');
+    await forTask.click();
+    await page.getByText('Both are written.').waitFor();
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).not.toContain('Error:');
+  });
+
   it('are denied with a reason, on the page of the task too', async () => {
     model.enqueue(run('echo denied'));
     const task = await pages.agent().send('Run it for me');

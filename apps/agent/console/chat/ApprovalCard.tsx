@@ -36,8 +36,8 @@ export function ApprovalCard({ approval }: { approval: ApprovalView }) {
           <code>{shown}</code>
         </pre>
       </figure>
+      {reason && <p className="break-words text-14 first-letter:uppercase">{reason}.</p>}
       <dl className="flex flex-col gap-1 text-12">
-        {reason && <Fact name="Asked because">{reason}</Fact>}
         {directory && <Fact name="Directory">{directory}</Fact>}
         {files.map(({ path, sha256 }) => (
           <Fact key={path} name="Runs">{`${path} (SHA-256 ${sha256.slice(0, 16)}…)`}</Fact>
