@@ -14,9 +14,13 @@ export {
   encodePrincipal,
   handedOn,
   isDirectOperator,
+  maySee,
+  ownerKey,
   type Principal,
   type PrincipalKind,
   principalHeader,
+  type Role,
+  roleOf,
   withOrigins,
 } from './principal.ts';
 export { readOrCreateSecret } from './secret-file.ts';

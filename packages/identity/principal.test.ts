@@ -4,14 +4,17 @@ import {
   encodePrincipal,
   handedOn,
   isDirectOperator,
+  maySee,
+  ownerKey,
   type Principal,
+  roleOf,
   withOrigins,
 } from './principal.ts';
 
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
 
 it('travels as a header', () => {
-  const principal: Principal = { kind: 'person', id: 'voice:äva\r\n', via: ['voice', 'agent'] };
+  const principal: Principal = { kind: 'person', id: 'voice:äva\r\n', via: ['voice', 'agent'], role: 'guest' };
   const header = encodePrincipal(principal);
   expect(header).toMatch(/^[\w-]+$/);
   expect(decodePrincipal(header)).toEqual(principal);
@@ -37,6 +40,18 @@ it('is the operator in person only before it was handed on', () => {
   expect(isDirectOperator(handedOn(operator, 'voice'))).toBe(false);
 });
 
+it('sees its own things and those of nobody; the operator all', () => {
+  const ava: Principal = { kind: 'person', id: 'user:ava', via: ['voice'] };
+  const owners = [ownerKey(ava), 'person:user:bob', 'anonymous', undefined];
+  expect(owners.map((owner) => maySee(ava, owner))).toEqual([true, false, true, true]);
+  expect(owners.map((owner) => maySee(operator, owner))).toEqual([true, true, true, true]);
+  expect([roleOf(ava), roleOf({ ...ava, role: 'guest' }), roleOf(operator)]).toEqual([
+    'member',
+    'guest',
+    'operator',
+  ]);
+});
+
 describe('decoding', () => {
   const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -45,6 +60,7 @@ describe('decoding', () => {
     ['no JSON', 'abc'],
     ['null', encoded(null)],
     ['an unknown kind', encoded({ kind: 'root', id: 'x', via: [] })],
+    ['an unknown role', encoded({ kind: 'person', id: 'x', via: [], role: 'root' })],
     ['no id', encoded({ kind: 'operator', via: [] })],
     ['via that is no list', encoded({ kind: 'operator', id: 'x', via: 'voice' })],
     ['via of other things', encoded({ kind: 'operator', id: 'x', via: [1] })],

@@ -10,6 +10,16 @@ import { joinOrigins, type Origin, parseOrigins } from './origin.ts';
  */
 export type PrincipalKind = 'operator' | 'person' | 'approver' | 'agent' | 'service' | 'anonymous';
 
+/**
+ * What somebody may do in the whole installation.
+ *
+ * - `owner`: everything, and appoints operators.
+ * - `operator`: configures, executes and approves.
+ * - `member`: uses agents, tools and their own things.
+ * - `guest`: talks to public agents; no tool with effects.
+ */
+export type Role = 'owner' | 'operator' | 'member' | 'guest';
+
 /** On whose behalf something is done. */
 export interface Principal {
   readonly kind: PrincipalKind;
@@ -17,6 +27,8 @@ export interface Principal {
   readonly id: string;
   /** The services that handed the request on, the first one first. Empty: the principal itself is calling. */
   readonly via: readonly string[];
+  /** Missing: what the kind implies, see `roleOf`. */
+  readonly role?: Role;
   /**
    * What the words of the request were drawn from beyond the operator's trust. Wherever the principal goes (tasks,
    * delegations, bus messages, schedules), this goes too. Missing: they are the principal's own.
@@ -37,6 +49,7 @@ const KINDS: ReadonlySet<string> = new Set<PrincipalKind>([
   'service',
   'anonymous',
 ]);
+const ROLES: ReadonlySet<string> = new Set<Role>(['owner', 'operator', 'member', 'guest']);
 const MAX_VIA = 16;
 const MAX_ENCODED = 4096;
 
@@ -59,10 +72,29 @@ export function isDirectOperator({ kind, via }: Principal): boolean {
   return kind === 'operator' && via.length === 0;
 }
 
+/** A principal without a stated role is the operator or a member: what a service lets in without a key may work there. */
+export function roleOf({ kind, role }: Principal): Role {
+  return role ?? (kind === 'operator' ? 'operator' : 'member');
+}
+
+/** What is stored as the owner of a task, a conversation, a file: `person:user:ava`. */
+export function ownerKey({ kind, id }: Principal): string {
+  return kind === 'anonymous' ? 'anonymous' : `${kind}:${id}`;
+}
+
+/**
+ * Whether somebody may see a thing with this owner: their own, what belongs to nobody (no owner: it was stored before
+ * owners were), and the operator all.
+ */
+export function maySee(principal: Principal, owner: string | undefined): boolean {
+  if (principal.kind === 'operator' || owner === undefined || owner === 'anonymous') return true;
+  return owner === ownerKey(principal);
+}
+
 /** As a header value. Where not all origins fit, fewer are named; at least one stays. */
-export function encodePrincipal({ kind, id, via, origins }: Principal): string {
+export function encodePrincipal({ kind, id, via, role, origins }: Principal): string {
   const encoded = (named: Principal['origins']) =>
-    Buffer.from(JSON.stringify({ kind, id, via, origins: named })).toString('base64url');
+    Buffer.from(JSON.stringify({ kind, id, via, role, origins: named })).toString('base64url');
   for (let count = origins?.length ?? 0; count > 0; count -= 1) {
     const text = encoded(origins?.slice(0, count));
     if (text.length <= MAX_ENCODED) return text;
@@ -74,16 +106,17 @@ export function encodePrincipal({ kind, id, via, origins }: Principal): string {
 export function decodePrincipal(text: string): Principal | undefined {
   if (text.length > MAX_ENCODED) return undefined;
   try {
-    const { kind, id, via, origins: stated } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const { kind, id, via, role, origins: stated } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     const origins = stated === undefined ? undefined : parseOrigins(stated);
     const isValid =
       KINDS.has(kind) &&
       typeof id === 'string' &&
       Array.isArray(via) &&
       via.every((by) => typeof by === 'string') &&
+      (role === undefined || ROLES.has(role)) &&
       (stated === undefined || origins !== undefined);
     if (!isValid || via.length > MAX_VIA) return undefined;
-    return { kind, id, via, ...(origins && origins.length > 0 && { origins }) };
+    return { kind, id, via, ...(role && { role }), ...(origins && origins.length > 0 && { origins }) };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
     throw error;

@@ -1,4 +1,4 @@
-import { describeOrigins, type Origin, type Principal } from '@trunkline/identity';
+import { describeOrigins, type Origin, type Principal, roleOf } from '@trunkline/identity';
 import { effects as allEffects, type CallSubject, type Effect } from '@trunkline/llm';
 import { commandPattern, hostPattern, pathPattern, textPattern } from './patterns.ts';
 import type { PolicyConfig, Rule } from './schema.ts';
@@ -41,6 +41,7 @@ export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
   const relaxed = new Set(Object.keys(agents).filter((name) => agents[name]?.taint === 'relaxed'));
   return (request) => {
     for (const { fits, decision } of compiled) if (fits(request)) return decision;
+    if (isGuestEffect(request)) return guestEffect;
     if (request.origins.length === 0) return untainted;
     if (relaxed.has(request.agent)) return relaxedAgent;
     return decideTainted(request, isAllowedHost);
@@ -56,6 +57,11 @@ const untainted: PolicyDecision = {
   decision: 'allow',
   rule: 'default: no outside text',
   why: 'this turn has read no text from outside',
+};
+const guestEffect: PolicyDecision = {
+  decision: 'deny',
+  rule: 'default: guests',
+  why: 'guests may only use tools that read; the operator can make them members',
 };
 const relaxedAgent: PolicyDecision = {
   decision: 'allow',
@@ -78,6 +84,10 @@ const repliesToSender: PolicyDecision = {
   rule: 'default: reply to the sender',
   why: 'a person has spoken since, and all outside text came from the one that it is sent to',
 };
+
+function isGuestEffect(request: PolicyRequest): boolean {
+  return roleOf(request.principal) === 'guest' && effectsOf(request).some((effect) => effect !== 'reads');
+}
 
 /** A person's next words may go to the one who wrote all of the outside text, so that an agent can ask back. */
 function isReply({ tool, subject: { recipient }, origins, isPersonLast }: PolicyRequest): boolean {

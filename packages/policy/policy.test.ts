@@ -13,6 +13,7 @@ const logger = {
   error: (fields: object, message: string) => void logged.push(['error', fields, message]),
 } as never;
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+const guest: Principal = { kind: 'person', id: 'discord:1', via: [], role: 'guest' };
 const asked = [{ kind: 'delegate_to', source: 'scout' }];
 const page = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
 
@@ -53,6 +54,9 @@ describe('without a file', () => {
   it.each<[string, PolicyRequest, string]>([
     ['a write', call('write_file'), 'allow'],
     ['a write after outside text', call('write_file', { origins: page }), 'ask'],
+    ['a write of a guest', call('write_file', { principal: guest }), 'deny'],
+    ['an undeclared tool of a guest', call('odd', { effects: [], principal: guest }), 'deny'],
+    ['a read of a guest', call('recall', { effects: ['reads'], principal: guest }), 'allow'],
     ['a tool that declares nothing', call('odd', { effects: [], origins: page }), 'ask'],
     ['an answer of a person to the agent that asked back', call('delegate_to', reply('scout')), 'allow'],
     [
