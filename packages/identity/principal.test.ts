@@ -14,7 +14,12 @@ import {
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
 
 it('travels as a header', () => {
-  const principal: Principal = { kind: 'person', id: 'voice:äva\r\n', via: ['voice', 'agent'], role: 'guest' };
+  const principal: Principal = {
+    kind: 'person',
+    id: 'voice:äva\r\n',
+    via: ['voice', 'agent'],
+    role: 'guest',
+  };
   const header = encodePrincipal(principal);
   expect(header).toMatch(/^[\w-]+$/);
   expect(decodePrincipal(header)).toEqual(principal);

@@ -106,7 +106,13 @@ export function encodePrincipal({ kind, id, via, role, origins }: Principal): st
 export function decodePrincipal(text: string): Principal | undefined {
   if (text.length > MAX_ENCODED) return undefined;
   try {
-    const { kind, id, via, role, origins: stated } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const {
+      kind,
+      id,
+      via,
+      role,
+      origins: stated,
+    } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     const origins = stated === undefined ? undefined : parseOrigins(stated);
     const isValid =
       KINDS.has(kind) &&
