@@ -15,6 +15,7 @@ export {
   handedOn,
   isDirectOperator,
   maySee,
+  ownerFilter,
   ownerKey,
   type Principal,
   type PrincipalKind,

@@ -91,6 +91,15 @@ export function maySee(principal: Principal, owner: string | undefined): boolean
   return owner === ownerKey(principal);
 }
 
+/**
+ * `maySee` for lists in SQL: a condition on the column `owner`, and its values. The column is not null; what nobody owns
+ * has `anonymous`.
+ */
+export function ownerFilter(principal: Principal): { sql: string; values: readonly string[] } {
+  if (principal.kind === 'operator') return { sql: 'TRUE', values: [] };
+  return { sql: "owner IN ('anonymous', ?)", values: [ownerKey(principal)] };
+}
+
 /** As a header value. Where not all origins fit, fewer are named; at least one stays. */
 export function encodePrincipal({ kind, id, via, role, origins }: Principal): string {
   const encoded = (named: Principal['origins']) =>
