@@ -1,3 +1,4 @@
+export { BoundedMap } from './bounded-map.ts';
 export { CircuitBreaker, type CircuitBreakerOptions, type CircuitState } from './circuit-breaker.ts';
 export {
   Deadline,

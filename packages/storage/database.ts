@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { errorMessage } from '@trunkline/std';
+import { BoundedMap, errorMessage } from '@trunkline/std';
 import { reasonOf, rethrowSqlite, StorageError } from './errors.ts';
 import { Statement } from './statement.ts';
 
@@ -113,7 +113,7 @@ function readVersion(database: Database): number {
 export class Database {
   readonly path: string;
   readonly #connection: DatabaseSync;
-  readonly #statements = new Map<string, Statement<unknown>>();
+  readonly #statements = new BoundedMap<string, Statement<unknown>>(keptStatements);
   readonly #rethrow: (error: unknown) => never;
   #depth = 0;
   /** Why SQLite undid the transaction under way by itself. */
@@ -134,7 +134,6 @@ export class Database {
     if (known !== undefined) return known as Statement<Row>;
     const statement = this.#compile<Row>(sql);
     this.#statements.set(sql, statement as Statement<unknown>);
-    this.#forgetOldest();
     return statement;
   }
 
@@ -207,12 +206,6 @@ export class Database {
     } catch (error) {
       return this.#rethrow(error);
     }
-  }
-
-  #forgetOldest(): void {
-    if (this.#statements.size <= keptStatements) return;
-    const oldest = this.#statements.keys().next().value;
-    if (oldest !== undefined) this.#statements.delete(oldest);
   }
 }
 

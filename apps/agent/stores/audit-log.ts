@@ -2,6 +2,7 @@ import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, s
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { redact } from '@trunkline/config';
+import { BoundedMap } from '@trunkline/std';
 import { ifExists } from '@trunkline/storage';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
 
@@ -135,17 +136,12 @@ function cut(text: string, most: number): string {
 
 /** Puts every tool call of every turn, those of helpers included, into the audit log. */
 export function observeForAudit(log: Pick<AuditLog, 'record'>, isOn: () => boolean): ObserveTurn {
-  const inputs = new Map<string, unknown>();
-  const remember = (call: string, input: unknown) => {
-    inputs.set(call, input);
-    // Calls whose turn broke off never end.
-    const oldest = inputs.keys().next().value;
-    if (inputs.size > maxOpenCalls && oldest !== undefined) inputs.delete(oldest);
-  };
+  // Bounded, because calls whose turn broke off never end.
+  const inputs = new BoundedMap<string, unknown>(maxOpenCalls);
   return (sessionId, event) => {
     if (event.type !== 'tool-start' && event.type !== 'tool-end') return;
     const call = `${sessionId} ${event.toolCallId}`;
-    if (event.type === 'tool-start') return remember(call, event.input);
+    if (event.type === 'tool-start') return void inputs.set(call, event.input);
     const { name: tool, result, durationMs, failed } = event;
     const args = inputs.get(call);
     inputs.delete(call);

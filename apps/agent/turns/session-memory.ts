@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { estimateTokens } from '@trunkline/loop';
+import { BoundedMap } from '@trunkline/std';
 import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
@@ -44,7 +45,7 @@ const maxQuoteLength = 240;
 /** What earlier sessions were about: one JSON file each, and the newest in memory. */
 export class SessionMemory {
   readonly #options: SessionMemoryOptions;
-  readonly #recent = new Map<string, SessionRecord>();
+  readonly #recent = new BoundedMap<string, SessionRecord>(maxRecent);
   readonly #writes = new Set<Promise<void>>();
 
   constructor(options: SessionMemoryOptions) {
@@ -73,10 +74,7 @@ export class SessionMemory {
     if (this.#options.write) this.#write(record);
     // No other conversation is ever shared of it.
     if (isOfOneConversation(record.scope)) return;
-    this.#recent.delete(record.session_id);
     this.#recent.set(record.session_id, { ...record, messages: [] });
-    const oldest = this.#recent.keys().next().value;
-    if (this.#recent.size > maxRecent && oldest !== undefined) this.#recent.delete(oldest);
   }
 
   /** A digest of earlier sessions of the same scope, newest first, within the limits. */

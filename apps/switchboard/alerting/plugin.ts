@@ -1,10 +1,10 @@
 import type { Bus, Draft, Message } from '@trunkline/bus';
 import { describeRoute, validate } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
+import { BoundedMap } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Leader } from '../cluster/leader.ts';
-import { BoundedMap } from '../core/bounded-map.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { throwBusFailure } from '../errors.ts';

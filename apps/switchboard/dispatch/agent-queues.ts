@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Bus, type Delivery, type Draft, escapeSegment, type Message } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
-import { BoundedMap } from '../core/bounded-map.ts';
+import { BoundedMap } from '@trunkline/std';
 import { derivedId } from '../core/messages.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
 import type { SkillExecutor } from './executor.ts';

@@ -1,8 +1,8 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { BoundedMap } from '@trunkline/std';
 import { readVerdict } from '@trunkline/tools';
 import type { Question } from '../api-types.ts';
-import { BoundedMap } from '../core/bounded-map.ts';
 import { derivedId, principalOf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';

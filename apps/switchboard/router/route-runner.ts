@@ -1,6 +1,6 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { BoundedMap } from '../core/bounded-map.ts';
+import { BoundedMap } from '@trunkline/std';
 import { derivedId } from '../core/messages.ts';
 import type { Route } from '../workspace/schema/agent.ts';
 import { decisionOf, matchesRoute } from './decide.ts';

@@ -104,11 +104,13 @@ describe('trunkline up', () => {
     });
 
     it('lets no second process work on the data of the four, which would take running tasks for lost', async () => {
-      for (const name of services) {
-        const second = trunkline([name, '--port', '0'], home.environment);
-        expect(await second.exited).toMatchObject({ code: 1 });
-        expect(second.output()).toMatch(/Another process uses the (data|bus journal) in .*: stop it, or/);
-      }
+      await Promise.all(
+        services.map(async (name) => {
+          const second = trunkline([name, '--port', '0'], home.environment);
+          expect(await second.exited).toMatchObject({ code: 1 });
+          expect(second.output()).toMatch(/Another process uses the (data|bus journal) in .*: stop it, or/);
+        }),
+      );
       await child.kill('SIGKILL');
       const next = trunkline(['up'], environment);
       await next.waitForLine('Ctrl-C stops everything', 60_000);

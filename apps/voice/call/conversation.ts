@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { anonymous, type Principal } from '@trunkline/identity';
-import { errorMessage } from '@trunkline/std';
+import { BoundedMap, errorMessage } from '@trunkline/std';
 import type { DeliveryPort } from '../delivery/delivery.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
@@ -75,7 +75,7 @@ interface CachedSpeech {
 export class SpeechCache {
   readonly #synthesizer: Synthesizer;
   readonly #now: () => number;
-  readonly #sounds = new Map<string, CachedSpeech>();
+  readonly #sounds = new BoundedMap<string, CachedSpeech>(mostCached);
 
   constructor(synthesizer: Synthesizer, now: () => number = () => performance.now()) {
     this.#synthesizer = synthesizer;
@@ -93,13 +93,6 @@ export class SpeechCache {
       frames.push(frame);
       yield frame;
     }
-    if (frames.length > 0) this.#store(key, frames);
-  }
-
-  #store(key: string, frames: readonly AudioFrame[]): void {
-    this.#sounds.delete(key);
-    this.#sounds.set(key, { frames, madeAt: this.#now() });
-    const [oldest] = this.#sounds.keys();
-    if (this.#sounds.size > mostCached && oldest !== undefined) this.#sounds.delete(oldest);
+    if (frames.length > 0) this.#sounds.set(key, { frames, madeAt: this.#now() });
   }
 }

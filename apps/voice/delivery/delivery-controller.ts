@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import { type Origin, parseOrigins } from '@trunkline/identity';
 import { runTurn } from '@trunkline/loop';
-import { Mutex } from '@trunkline/std';
+import { BoundedMap, Mutex } from '@trunkline/std';
 import type { Database } from '@trunkline/storage';
 import { spokenText } from '../call/speaking/speech-text.ts';
 import type { SessionRegistry, VoiceSession } from '../sessions/registry.ts';
@@ -24,7 +24,7 @@ export class DeliveryController implements DeliveryPort {
   /** The session that speaks a notification, by notification id. */
   readonly #offered = new Map<number, VoiceSession>();
   /** Tool results that were not heard yet, by notification id. */
-  readonly #live = new Map<number, Notification>();
+  readonly #live = new BoundedMap<number, Notification>(mostLive);
 
   constructor(deps: DeliveryControllerDeps) {
     const { sessions } = deps;
@@ -49,8 +49,6 @@ export class DeliveryController implements DeliveryPort {
     if (notification.outcome === undefined) return;
     this.#live.set(id, notification);
     notification.withdrawn?.addEventListener('abort', () => this.#remove(id), { once: true });
-    const [oldest] = this.#live.keys();
-    if (this.#live.size > mostLive && oldest !== undefined) this.#live.delete(oldest);
   }
 
   /** A user's second session does not repeat what the first is about to say. */
@@ -192,15 +190,13 @@ const mostCached = 100;
  * after the other, and each once, however many wait for a caller and however often the caller reconnects.
  */
 export function createReportSummarizer(deps: SummaryDeps): (text: string) => Promise<string> {
-  const cached = new Map<string, Promise<string>>();
+  const cached = new BoundedMap<string, Promise<string>>(mostCached);
   const oneAtATime = new Mutex();
   return (text) => {
     const known = cached.get(text);
     if (known !== undefined) return known;
     const summary = oneAtATime.run(() => summarize(text, deps));
     cached.set(text, summary);
-    const [oldest] = cached.keys();
-    if (cached.size > mostCached && oldest !== undefined) cached.delete(oldest);
     return summary;
   };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { BoundedMap } from '@trunkline/std';
 
 const logEveryMs = 60_000;
 const maxWarnings = 20;
@@ -12,7 +13,7 @@ interface Warning {
 export class SpeechWarnings {
   readonly #logger: Logger;
   readonly #now: () => number;
-  readonly #warnings = new Map<string, Warning>();
+  readonly #warnings = new BoundedMap<string, Warning>(maxWarnings);
 
   constructor(logger: Logger, now: () => number = () => performance.now()) {
     this.#logger = logger;
@@ -28,10 +29,7 @@ export class SpeechWarnings {
     const before = this.#warnings.get(key);
     const isDue = before === undefined || this.#now() - before.loggedAt >= logEveryMs;
     if (isDue) this.#logger.warn(fields, text);
-    this.#warnings.delete(key);
     this.#warnings.set(key, { text, loggedAt: isDue ? this.#now() : before.loggedAt });
-    const [oldest] = this.#warnings.keys();
-    if (this.#warnings.size > maxWarnings && oldest !== undefined) this.#warnings.delete(oldest);
   }
 
   resolve(key: string, text: string): void {

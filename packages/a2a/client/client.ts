@@ -1,7 +1,7 @@
 import { type AgentCard, AgentCard as CardCodec } from '@a2a-js/sdk';
 import { type Client, DefaultAgentCardResolver } from '@a2a-js/sdk/client';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { Deadline, errorMessage } from '@trunkline/std';
+import { BoundedMap, Deadline, errorMessage } from '@trunkline/std';
 import { isObject } from '../dialects/read/values.ts';
 import { createAgentFetch, type Fetch } from './agent-fetch.ts';
 import { sendPlain } from './plain-wire.ts';
@@ -170,7 +170,7 @@ function describeCard({ name, description, capabilities, skills }: AgentCard): R
 /** The cards of other agents, each asked for at most every ten minutes. */
 class AgentCards {
   readonly #now: () => number;
-  readonly #cards = new Map<string, { card: AgentCard; until: number }>();
+  readonly #cards = new BoundedMap<string, { card: AgentCard; until: number }>(mostKept);
 
   constructor(now: () => number) {
     this.#now = now;
@@ -181,15 +181,8 @@ class AgentCards {
     const known = this.#cards.get(agent.url);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
     const card = agent.protocol === '0.3' ? assumedCard(agent) : await discover(agent, send, signal);
-    this.#cards.delete(agent.url);
     this.#cards.set(agent.url, { card, until: this.#now() + lifetimeMs });
-    this.#dropOldest();
     return card;
-  }
-
-  #dropOldest(): void {
-    const [oldest] = this.#cards.keys();
-    if (this.#cards.size > mostKept && oldest !== undefined) this.#cards.delete(oldest);
   }
 }
 

@@ -1,5 +1,5 @@
+import { BoundedMap } from '@trunkline/std';
 import type { GuildMember, Interaction, REST } from 'discord.js';
-import { BoundedMap } from '../../core/bounded-map.ts';
 import { fromSurface } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
 import type { ProjectDirectory } from '../../projects/registry.ts';

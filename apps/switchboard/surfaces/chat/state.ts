@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Bus, Memory, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { BoundedMap } from '@trunkline/std';
 import type { REST } from 'discord.js';
-import { BoundedMap } from '../../core/bounded-map.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 
 const editEveryMs = 1500;

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { BoundedMap } from '@trunkline/std';
 import type { AudioFrame, Sound } from './samples.ts';
 
 /** Samples after which the event loop gets a turn. */
@@ -10,9 +11,8 @@ const reach = 24;
 /** Kaiser beta: more lowers aliasing and widens the transition band; 9 gives 90 dB. */
 const steepness = 9;
 
-const made = new Map<string, Filters>();
-
 const maxKept = 16;
+const made = new BoundedMap<string, Filters>(maxKept);
 
 /** All usual rates are multiples of this; others would need thousands of filters, and most of a second to compute. */
 const rateStep = 25;
@@ -112,10 +112,7 @@ export function filtersFor(from: number, to: number): Filters {
   const [up, down] = [to / divisor, usual / divisor];
   const name = `${up}/${down}`;
   const filters = made.get(name) ?? makeFilters(up, down);
-  made.delete(name);
   made.set(name, filters);
-  const [oldest] = made.keys();
-  if (made.size > maxKept && oldest !== undefined) made.delete(oldest);
   return filters;
 }
 
