@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { mountAuditLog } from '@trunkline/audit';
 import {
   type App,
   createApp,
@@ -13,6 +12,7 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  mountTrust,
   type Service,
   type ServiceContext,
   startComponents,
@@ -88,7 +88,7 @@ function createAgentApp(
       return healthReport(agent.active.isReady, { ...health(), sandbox: kind });
     },
   });
-  mountAuditLog(app, audit, operator);
+  mountTrust(app, { operator, audit, hasPage: ui !== 'none' });
   const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);
   return { app, close };

@@ -14,6 +14,7 @@ import {
   auditOf,
   component,
   missingModel,
+  mountTrust,
   operatorOf,
   type Service,
   type ServiceContext,
@@ -124,7 +125,8 @@ function createResearchApp(
     }),
   });
   const printer = new PdfPrinter({ program: options.chromium, path: readVariable('PATH', env) ?? '' });
-  const close = mountRoutes(app, research, { guard, operator, audit, printer });
+  mountTrust(app, { operator, audit });
+  const close = mountRoutes(app, research, { guard, printer });
   const directory = join(import.meta.dirname, 'dist');
   servePages(app, { directory, base: '/share', fallback: 'share.html' });
   servePages(app, { directory });

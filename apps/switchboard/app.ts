@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { mountAuditLog } from '@trunkline/audit';
 import {
   type App,
   createApp,
@@ -13,6 +12,7 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  mountTrust,
   type Service,
   type ServiceContext,
   startComponents,
@@ -98,7 +98,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
       },
     }),
   });
-  mountAuditLog(app, audit, operator);
+  mountTrust(app, { operator, audit });
   mountRoutes(app, switchboard);
   const pages = join(import.meta.dirname, 'dist');
   servePages(app, { directory: pages, base: '/app', index: 'app.html' });

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { mountAuditLog } from '@trunkline/audit';
 import { createApp, listRoutes, serve, servePages } from '@trunkline/http';
 import {
   component,
   type Missing,
   missingModel,
+  mountTrust,
   type Service,
   type ServiceContext,
   startComponents,
@@ -76,7 +76,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({ status: 200, body: healthBody(voice) }),
   });
-  mountAuditLog(app, audit, operator);
+  mountTrust(app, { operator, audit });
   mountRoutes(app, voice);
   servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
   return app;

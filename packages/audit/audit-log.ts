@@ -2,30 +2,8 @@ import { createHash } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditEvent } from '@trunkline/identity';
+import type { AuditEntry, AuditVerification } from '@trunkline/std';
 import { type Database, openDatabase } from '@trunkline/storage';
-
-/** An event as the log keeps it. Arguments are kept as a hash only: they may hold secrets and private text. */
-export interface AuditEntry {
-  sequence: number;
-  /** ISO time. */
-  at: string;
-  service: string;
-  action: string;
-  subject: string;
-  /** `kind:id` of whoever asked first. */
-  principal: string;
-  /** The services that handed the request on, the first one first. */
-  via: string[];
-  argumentsHash: string | null;
-  decision: string | null;
-  /** The policy rule that decided. */
-  rule: string | null;
-  result: string | null;
-  task: string | null;
-  /** Hash of the entry before; the first entry has 64 zeros. */
-  previous: string;
-  hash: string;
-}
 
 export interface AuditQuery {
   /** Only entries below this sequence. */
@@ -37,14 +15,6 @@ export interface AuditQuery {
   decision?: string | undefined;
   /** Text that stands in subject, rule, result or task. */
   search?: string | undefined;
-}
-
-export interface AuditVerification {
-  entries: number;
-  /** Hash of the newest entry. Keep a copy elsewhere: whoever can write the file can also rewrite the whole chain. */
-  head: string;
-  /** The first entry that was changed, or that follows one which was removed; missing while the chain is whole. */
-  brokenAt?: number;
 }
 
 export interface AuditLogOptions {

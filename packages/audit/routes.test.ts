@@ -1,8 +1,9 @@
 import { createApp, type Logger, serve } from '@trunkline/http';
 import { operatorAccess } from '@trunkline/identity';
+import type { AuditEntry } from '@trunkline/std';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { type AuditEntry, AuditLog } from './audit-log.ts';
+import { AuditLog } from './audit-log.ts';
 import { mountAuditLog } from './routes.ts';
 
 const ignore = () => undefined;

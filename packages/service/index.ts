@@ -20,3 +20,4 @@ export {
   type ServiceContext,
   type ServiceLink,
 } from './service.ts';
+export { mountTrust, type TrustDeps } from './trust.ts';

@@ -19,3 +19,4 @@ export {
   QueueFullError,
   type Slot,
 } from './queues.ts';
+export type { AuditEntry, AuditVerification } from './trust-api.ts';

@@ -1,7 +1,5 @@
-import { mountAuditLog } from '@trunkline/audit';
 import type { App } from '@trunkline/http';
 import { mountOpenAiApi } from '@trunkline/openai-api';
-import type { auditOf, operatorOf } from '@trunkline/service';
 import type { MiddlewareHandler } from 'hono';
 import type { Research } from '../components.ts';
 import type { PdfPrinter } from '../exports/pdf.ts';
@@ -17,7 +15,6 @@ import { mountQuestions, mountResearch } from './research.ts';
 /** Every route group of the service, in the order in which a request meets them. */
 const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountGuards,
-  (app, { audit, operator }) => mountAuditLog(app, audit, operator),
   mountChat,
   mountResearch,
   mountQuestions,
@@ -32,8 +29,6 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
 /** What routes need besides the components. */
 export interface RouteAccess {
   guard: MiddlewareHandler;
-  operator: ReturnType<typeof operatorOf>;
-  audit: ReturnType<typeof auditOf>;
   printer: PdfPrinter;
 }
 

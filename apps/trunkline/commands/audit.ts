@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { type AuditEntry, AuditLog } from '@trunkline/audit';
+import { AuditLog } from '@trunkline/audit';
 import { type Environment, helpText, readOptions } from '@trunkline/config';
+import type { AuditEntry } from '@trunkline/std';
 import {
   checkAccess,
   checkAuditLog,

@@ -77,8 +77,9 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   if (guard !== undefined) for (const path of OWN_PATHS) app.use(path, guard);
   if (metrics !== undefined) mountMetrics(app, metrics);
   mountDocs(app, options);
+  const { service, homePath = '/' } = options;
   if (access !== undefined)
-    mountOperator(app as unknown as Hono<AppEnv>, access.operator, options.homePath ?? '/');
+    mountOperator(app as unknown as Hono<AppEnv>, access.operator, { service, homePath });
   return app;
 }
 

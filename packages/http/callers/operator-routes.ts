@@ -21,14 +21,19 @@ export function requireOperator(access: OperatorAccess): MiddlewareHandler {
 }
 
 /** Signs browsers in as the operator. */
-export function mountOperator(app: Hono<AppEnv>, access: OperatorAccess, homePath: string): void {
+export function mountOperator(
+  app: Hono<AppEnv>,
+  access: OperatorAccess,
+  { service, homePath }: { service: string; homePath: string },
+): void {
   const attempts = createAttemptLimit();
   app.get(
     '/operator',
     describeRoute({ summary: 'Whether this browser or key is the operator' }),
     (context) => {
       const isOperator = access.isOpen || context.get('principal').kind === 'operator';
-      return context.json({ operator: isOperator, open: access.isOpen, key_file: access.keyFile });
+      const { isOpen: open, keyFile } = access;
+      return context.json({ operator: isOperator, open, key_file: keyFile, service, home: homePath });
     },
   );
   app.get(

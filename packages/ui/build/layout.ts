@@ -12,12 +12,13 @@ const THEME = join(import.meta.dirname, '../src/theme');
 
 const FIRST_FONT = 'instrument-sans-latin-wght-normal.woff2';
 
-/** The folder of each service that holds its pages. */
+/** Where the sources of each set of pages are, and where the built ones go; every service serves "trust" beside its own. */
 const PAGE_FOLDERS = {
-  voice: 'client',
-  agent: 'console',
-  research: 'client',
-  switchboard: 'console',
+  voice: ['apps/voice/client', 'apps/voice/dist'],
+  agent: ['apps/agent/console', 'apps/agent/dist'],
+  research: ['apps/research/client', 'apps/research/dist'],
+  switchboard: ['apps/switchboard/console', 'apps/switchboard/dist'],
+  trust: ['packages/ui/trust', 'packages/ui/dist'],
 } as const;
 
 export type PageApp = keyof typeof PAGE_FOLDERS;
@@ -27,7 +28,7 @@ export interface PagesOptions {
   app: PageApp;
   /** The repository; by default the one this file is in. */
   root?: string;
-  /** Where the built pages go; by default apps/<app>/dist. */
+  /** Where the built pages go; by default apps/<app>/dist. The trust page is not built then. */
   outDir?: string;
   /** Called before a build that takes some seconds. */
   onBuild?: () => void;
@@ -50,11 +51,11 @@ export interface PageLayout {
 }
 
 export function layoutOf({ app, root = repository(), outDir }: PagesOptions): PageLayout {
-  const home = join(resolve(root), 'apps', app);
+  const [source, output] = PAGE_FOLDERS[app];
   return {
     root: resolve(root),
-    source: join(home, PAGE_FOLDERS[app]),
-    output: outDir === undefined ? join(home, 'dist') : resolve(outDir),
+    source: join(resolve(root), source),
+    output: outDir === undefined ? join(resolve(root), output) : resolve(outDir),
     // The contract of voice names /static/* for the assets of its page.
     assets: app === 'voice' ? 'static' : 'assets',
   };

@@ -1,4 +1,4 @@
-// Builds pages: node main.ts [--root DIR] [--out DIR] [--force] [APP...]; without an APP the pages of all four services.
+// Builds pages: node main.ts [--root DIR] [--out DIR] [--force] [APP...]; without an APP all pages.
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@trunkline/std';
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
 });
 const apps = positionals.length === 0 ? PAGE_APPS : positionals.map(pageApp);
 if (values.out !== undefined && apps.length !== 1)
-  fail('--out takes the pages of one service: name the service.');
+  fail('--out takes one set of pages: name it.');
 try {
   for (const app of apps) await build(app);
 } catch (error) {
@@ -55,7 +55,7 @@ async function bundle({ source, assets }: PageLayout, output: string): Promise<v
 
 function pageApp(name: string): PageApp {
   const found = PAGE_APPS.find((app) => app === name);
-  return found ?? fail(`No service is called ${name}. There are: ${PAGE_APPS.join(', ')}.`);
+  return found ?? fail(`There are no pages called ${name}. There are: ${PAGE_APPS.join(', ')}.`);
 }
 
 function fail(words: string): never {

@@ -13,7 +13,13 @@ import { Button, CopyButton, IconButton } from '../components/Button.tsx';
 import { Dialog } from '../components/Dialog.tsx';
 import { TextField } from '../components/Field.tsx';
 import { Lamp } from '../components/Lamp.tsx';
-import { type OperatorStatus, readOperatorStatus, signInWithKey, signOutOperator } from './operatorApi.ts';
+import {
+  type OperatorStatus,
+  readOperatorStatus,
+  signInWithKey,
+  signOutOperator,
+  UNKNOWN,
+} from './operatorApi.ts';
 
 const PURPOSE = 'The operator changes settings, runs programs and approves what agents want to do.';
 
@@ -31,7 +37,7 @@ export interface Operator {
 
 /** Knows whether this browser is the operator's, and asks when it has to be. */
 export function OperatorProvider({ children }: { children: ReactNode }) {
-  const [status, setStatus] = useState<OperatorStatus>({ name: 'unknown' });
+  const [status, setStatus] = useState(UNKNOWN);
   const [question, setQuestion] = useState<Question | null>(null);
   const [missed, setMissed] = useState(false);
   const [session, setSession] = useState(0);
@@ -65,7 +71,7 @@ export function OperatorProvider({ children }: { children: ReactNode }) {
     [open],
   );
   const signedIn = useCallback(() => {
-    setStatus({ name: 'signed-in' });
+    setStatus((before) => ({ ...before, name: 'signed-in' }));
     question?.answer(true);
     if (missed) setSession((count) => count + 1);
     setMissed(false);

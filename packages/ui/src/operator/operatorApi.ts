@@ -1,11 +1,18 @@
+import { SERVICE_NAMES, type ServiceName } from '../shell/services.tsx';
+
 /** What a service says about the operator: whether this browser is signed in, and where the key stands. */
-export type OperatorStatus =
-  /** Not asked yet, or a service without an operator. */
-  | { name: 'unknown' }
-  /** TRUNKLINE_OPEN=1: everybody may do everything. */
-  | { name: 'open' }
-  | { name: 'signed-in' }
-  | { name: 'signed-out'; keyFile: string };
+export interface OperatorStatus {
+  /**
+   * "unknown": not asked yet, or a service without an operator. "open": TRUNKLINE_OPEN=1, everybody may do everything.
+   */
+  name: 'unknown' | 'open' | 'signed-in' | 'signed-out';
+  keyFile: string;
+  /** Which service answered, and where its first page is. */
+  service: ServiceName | undefined;
+  home: string;
+}
+
+export const UNKNOWN: OperatorStatus = { name: 'unknown', keyFile: '', service: undefined, home: '/' };
 
 /** The code of answers to requests that only the operator may make. */
 export const OPERATOR_REQUIRED = 'operator_required';
@@ -15,10 +22,10 @@ const TIME_LIMIT_MS = 10_000;
 export async function readOperatorStatus(): Promise<OperatorStatus> {
   try {
     const response = await ask('GET');
-    return response.ok ? statusIn(await response.json()) : { name: 'unknown' };
+    return response.ok ? statusIn(await response.json()) : UNKNOWN;
   } catch {
     // The page tells by itself that its service does not answer.
-    return { name: 'unknown' };
+    return UNKNOWN;
   }
 }
 
@@ -45,10 +52,17 @@ function ask(method: string, body?: string): Promise<Response> {
 }
 
 function statusIn(body: unknown): OperatorStatus {
-  const { operator, open, key_file: keyFile } = body as Record<string, unknown>;
-  if (open === true) return { name: 'open' };
-  if (operator === true) return { name: 'signed-in' };
-  return operator === false
-    ? { name: 'signed-out', keyFile: typeof keyFile === 'string' ? keyFile : '' }
-    : { name: 'unknown' };
+  const { operator, open, key_file: keyFile, service, home } = body as Record<string, unknown>;
+  return {
+    name: nameOf(operator, open),
+    keyFile: typeof keyFile === 'string' ? keyFile : '',
+    service: SERVICE_NAMES.find((name) => name === service),
+    home: typeof home === 'string' ? home : '/',
+  };
+}
+
+function nameOf(operator: unknown, open: unknown): OperatorStatus['name'] {
+  if (open === true) return 'open';
+  if (typeof operator !== 'boolean') return 'unknown';
+  return operator ? 'signed-in' : 'signed-out';
 }

@@ -8,6 +8,7 @@ import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
 import { type Frame, shellServices } from './PageFrame.tsx';
+import { TRUST } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
 
 interface MoreSheetProps {
@@ -82,19 +83,29 @@ function ServiceLinks(frame: Frame) {
 function OperatorRow({ onClose }: { onClose(): void }) {
   const { status, ask } = useOperator();
   const words = operatorWords(status);
-  if (words === undefined) return null;
+  if (words === undefined && status.service === undefined) return null;
   const open = () => {
     onClose();
     void ask();
   };
   return (
     <Group title="Operator">
-      <li>
-        <button type="button" onClick={open} className={cn(ROW, 'w-full cursor-pointer')}>
-          {words.icon}
-          {words.label}
-        </button>
-      </li>
+      {status.service && (
+        <li>
+          <a href={TRUST.href} className={ROW}>
+            {TRUST.icon}
+            {TRUST.label}
+          </a>
+        </li>
+      )}
+      {words && (
+        <li>
+          <button type="button" onClick={open} className={cn(ROW, 'w-full cursor-pointer')}>
+            {words.icon}
+            {words.label}
+          </button>
+        </li>
+      )}
     </Group>
   );
 }

@@ -79,6 +79,8 @@ export interface Place {
   services: readonly ServiceLink[] | undefined;
   /** The id of the section that is shown. */
   currentSection?: string;
+  /** Where the service's own pages are, for a page that is none of them. */
+  home?: string;
 }
 
 export interface Section {
@@ -102,9 +104,10 @@ export interface ShellService extends ServiceLink {
 }
 
 /** All four services in their order, with what is known of each. */
-export function shellServices({ service, state, services }: Place): ShellService[] {
+export function shellServices({ service, state, services, home }: Place): ShellService[] {
   return SERVICE_NAMES.map((name) => {
-    if (name === service) return { name, url: undefined, state, current: true, word: STATE_WORDS[state] };
+    if (name === service)
+      return { name, url: home, state, current: home === undefined, word: STATE_WORDS[state] };
     const found = services?.find((link) => link.name === name);
     if (found?.url !== undefined) return { ...found, current: false, word: STATE_WORDS[found.state] };
     const word = services === undefined ? 'Not known' : 'Not running here';

@@ -1,9 +1,10 @@
-import { Keyboard, Search } from 'lucide-react';
+import { Keyboard, Scale, Search } from 'lucide-react';
 import { IconButton } from '../components/Button.tsx';
 import { Lamp } from '../components/Lamp.tsx';
 import { ThemeToggle } from '../components/ThemeToggle.tsx';
+import { Tooltip } from '../components/Tooltip.tsx';
 import { cn } from '../lib/cn.ts';
-import { OperatorButton } from '../operator/OperatorProvider.tsx';
+import { OperatorButton, useOperator } from '../operator/OperatorProvider.tsx';
 import { type Frame, type ShellService, shellServices } from './PageFrame.tsx';
 import { Mark, SERVICES } from './services.tsx';
 
@@ -25,6 +26,7 @@ export function Rail(frame: Frame) {
         </ul>
       </nav>
       <div className="mt-auto flex flex-col items-center gap-1">
+        <TrustLink />
         <IconButton
           label="Command palette"
           icon={<Search aria-hidden />}
@@ -42,6 +44,30 @@ export function Rail(frame: Frame) {
       </div>
     </header>
   );
+}
+
+/** Who may do what, on a page that all services share. */
+export const TRUST = { label: 'Trust', href: '/trust', icon: <Scale aria-hidden /> };
+
+function TrustLink() {
+  const { status } = useOperator();
+  if (status.service === undefined) return null;
+  return (
+    <Tooltip text="People, policy, audit" side="right">
+      <a
+        href={TRUST.href}
+        aria-current={isTrustPage() ? 'page' : undefined}
+        className="mb-1 flex h-14 w-20 flex-col items-center justify-center gap-1 rounded-corner border border-transparent text-12 text-muted transition-colors hover:bg-hover hover:text-ink aria-[current=page]:border-line aria-[current=page]:bg-raised aria-[current=page]:font-medium aria-[current=page]:text-ink [&_svg]:size-5"
+      >
+        {TRUST.icon}
+        {TRUST.label}
+      </a>
+    </Tooltip>
+  );
+}
+
+export function isTrustPage(): boolean {
+  return window.location.pathname.startsWith(`${TRUST.href}/`);
 }
 
 /** The sections of a page that has several, beside the rail. */

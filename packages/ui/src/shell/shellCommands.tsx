@@ -4,6 +4,7 @@ import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
 import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
 import { type Frame, shellServices } from './PageFrame.tsx';
+import { TRUST } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
 
 /** What every page can do: go to a section or a service, change the theme, show the shortcuts. */
@@ -36,17 +37,16 @@ export function useShellCommands(frame: Frame): Command[] {
 function useOperatorCommand(): Command[] {
   const { status, ask } = useOperator();
   const words = operatorWords(status);
-  if (words === undefined) return [];
-  const { label, icon } = words;
+  const signIn = words && { ...words, keywords: ['login', 'logout', 'key'], run: () => void ask() };
+  const trust = status.service && {
+    label: 'Open Trust',
+    icon: TRUST.icon,
+    keywords: ['people', 'accounts', 'policy', 'audit', 'secrets', 'posture', 'security'],
+    run: () => window.location.assign(TRUST.href),
+  };
   return [
-    {
-      id: 'operator',
-      label,
-      group: 'Operator',
-      icon,
-      keywords: ['login', 'logout', 'key'],
-      run: () => void ask(),
-    },
+    ...(trust ? [{ id: 'trust', group: 'Operator', ...trust }] : []),
+    ...(signIn ? [{ id: 'operator', group: 'Operator', ...signIn }] : []),
   ];
 }
 

@@ -1,0 +1,187 @@
+import type { AuditEntry, AuditVerification } from '@trunkline/std';
+import { ChevronRight, Download, ScrollText } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { buttonClass, CopyButton } from '../src/components/Button.tsx';
+import { ErrorState } from '../src/components/EmptyState.tsx';
+import { SelectField, TextField } from '../src/components/Field.tsx';
+import { Lamp } from '../src/components/Lamp.tsx';
+import { ListPanel } from '../src/components/Panel.tsx';
+import { RelativeTime } from '../src/components/RelativeTime.tsx';
+import { usePages, useResource } from '../src/hooks/useResource.ts';
+import { plural } from '../src/lib/figures.ts';
+import { SERVICE_NAMES, SERVICES } from '../src/shell/services.tsx';
+import { lampOf, type NameOf, ruleWords, sentenceOf } from './auditWords.ts';
+
+const SERVICE_OPTIONS = [
+  { value: '', label: 'Any service' },
+  ...SERVICE_NAMES.map((name) => ({ value: name, label: SERVICES[name].title })),
+];
+
+const ACTIONS = [
+  { value: '', label: 'Everything' },
+  { value: 'tool.call', label: 'Tool calls' },
+  { value: 'http.change', label: 'Changes of settings' },
+  { value: 'http.refused', label: 'Refused requests' },
+  { value: 'operator.sign-in', label: 'Sign-ins' },
+];
+
+const DECISIONS = [
+  { value: '', label: 'Any decision' },
+  { value: 'ask', label: 'Asked' },
+  { value: 'deny', label: 'Denied' },
+  { value: 'allow', label: 'Allowed' },
+];
+
+const FILTERS = ['q', 'principal', 'service', 'action', 'decision'] as const;
+type Filters = Record<(typeof FILTERS)[number], string>;
+
+/** What was done, tried and refused, in all services of the installation. */
+export default function AuditTab() {
+  const [filters, setFilters] = useState(readFilters);
+  const change = (next: Filters) => {
+    setFilters(next);
+    window.history.replaceState(null, '', `?${queryOf(next)}`);
+  };
+  const query = queryOf(filters);
+  const list = usePages<AuditEntry, { entries: AuditEntry[]; next: number | null }>({
+    path: (before) => `/operator/audit?limit=50&${query}${before === undefined ? '' : `&before=${before}`}`,
+    key: query,
+    read: ({ entries, next }) => ({ items: entries, next }),
+  });
+  const nameOf: NameOf = () => undefined;
+  return (
+    <div className="flex flex-col gap-4">
+      <Verification />
+      <FilterFields filters={filters} onChange={change} />
+      <ListPanel
+        title="Entries"
+        what="the audit log"
+        list={list}
+        empty={{
+          icon: <ScrollText aria-hidden />,
+          title: query === '' ? 'Nothing is recorded yet' : 'No entry fits',
+          next:
+            query === ''
+              ? 'Sign-ins, changes, refusals and tool calls that have effects show up here.'
+              : 'Loosen a filter.',
+        }}
+        itemKey={({ sequence }) => sequence}
+      >
+        {(entry) => <Entry entry={entry} nameOf={nameOf} />}
+      </ListPanel>
+    </div>
+  );
+}
+
+function readFilters(): Filters {
+  const given = new URLSearchParams(window.location.search);
+  return Object.fromEntries(FILTERS.map((name) => [name, given.get(name) ?? ''])) as Filters;
+}
+
+function queryOf(filters: Filters): string {
+  const set = FILTERS.flatMap((name): [string, string][] => {
+    const value = filters[name].trim();
+    return value === '' ? [] : [[name, value]];
+  });
+  return new URLSearchParams(set).toString();
+}
+
+function Verification() {
+  const { body, error } = useResource<AuditVerification>('/operator/audit/verify');
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <div className="min-w-0 flex-1 basis-72">
+        {error && (
+          <ErrorState what="The log could not be checked." why={error.message} todo={error.advice} />
+        )}
+        {!error && body === undefined && <Lamp state="waiting" word="Checking the chain" />}
+        {body && <Chain verification={body} />}
+      </div>
+      <a href="/operator/audit/export" download className={buttonClass({})}>
+        <Download aria-hidden />
+        Export
+      </a>
+    </div>
+  );
+}
+
+function Chain({ verification: { entries, head, brokenAt } }: { verification: AuditVerification }) {
+  if (brokenAt !== undefined)
+    return (
+      <ErrorState
+        what={`Entry ${brokenAt} was changed, or an entry before it was removed.`}
+        why="Somebody wrote to audit.db outside of the services."
+        todo="Compare it with a backup, and change the keys of this machine."
+      />
+    );
+  return (
+    <div className="flex flex-wrap items-center gap-x-3">
+      <Lamp state="live" word="Chain whole" />
+      <span className="text-12 text-muted">{plural(entries, 'entry', 'entries')}</span>
+      {entries > 0 && (
+        <span className="flex items-center font-mono text-12 text-muted">
+          {head.slice(0, 16)}…
+          <CopyButton value={head} label="Copy the newest hash, to keep it on another machine" />
+        </span>
+      )}
+    </div>
+  );
+}
+
+function FilterFields({ filters, onChange }: { filters: Filters; onChange(filters: Filters): void }) {
+  const field = (name: keyof Filters) => ({
+    value: filters[name],
+    onChange: (event: { target: { value: string } }) => onChange({ ...filters, [name]: event.target.value }),
+  });
+  return (
+    <div className="grid grid-cols-2 gap-3 lg:grid-cols-5">
+      <TextField label="Words" type="search" {...field('q')} />
+      <TextField label="Who" type="search" placeholder="person:user:…" {...field('principal')} />
+      <SelectField label="Service" options={SERVICE_OPTIONS} {...field('service')} />
+      <SelectField label="What" options={ACTIONS} {...field('action')} />
+      <SelectField label="Decision" options={DECISIONS} {...field('decision')} />
+    </div>
+  );
+}
+
+function Entry({ entry, nameOf }: { entry: AuditEntry; nameOf: NameOf }) {
+  const lamp = lampOf(entry);
+  return (
+    <li className="border-line border-b [contain-intrinsic-size:auto_3rem] [content-visibility:auto] last:border-b-0">
+      <details className="group/entry">
+        <summary className="flex min-h-12 cursor-pointer list-none items-center gap-3 px-4 py-2 transition-colors hover:bg-hover focus-visible:-outline-offset-2">
+          <ChevronRight
+            aria-hidden
+            className="size-4 shrink-0 text-muted transition-transform group-open/entry:rotate-90"
+          />
+          <Lamp {...lamp} className="w-18 shrink-0 max-sm:hidden" />
+          <Lamp {...lamp} dotOnly className="sm:hidden" />
+          <span className="min-w-0 flex-1 break-words text-14">{sentenceOf(entry, nameOf)}</span>
+          <span className="shrink-0 text-12 text-muted">
+            <RelativeTime at={entry.at} />
+          </span>
+        </summary>
+        <dl className="grid gap-x-6 gap-y-1 px-4 pb-4 text-12 sm:grid-cols-2 sm:pl-11">
+          <Fact name="Who">{[entry.principal, ...entry.via].join(' by way of ')}</Fact>
+          <Fact name="Service">{entry.service}</Fact>
+          <Fact name="Action">{`${entry.action} ${entry.subject}`}</Fact>
+          {entry.decision && <Fact name="Decision">{entry.decision}</Fact>}
+          {entry.rule && <Fact name="Rule">{`${entry.rule} (${ruleWords(entry.rule)})`}</Fact>}
+          {entry.result && <Fact name="Result">{entry.result}</Fact>}
+          {entry.task && <Fact name="Task">{entry.task}</Fact>}
+          {entry.argumentsHash && <Fact name="SHA-256 of the arguments">{entry.argumentsHash}</Fact>}
+          <Fact name="Entry">{`${entry.sequence}, ${entry.at}`}</Fact>
+        </dl>
+      </details>
+    </li>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-muted">{name}</dt>
+      <dd className="font-mono break-all">{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+import { type LucideIcon, ScrollText } from 'lucide-react';
+import { type ComponentType, lazy } from 'react';
+
+interface TrustTab {
+  /** Its address is /trust/<id>. */
+  id: string;
+  label: string;
+  Icon: LucideIcon;
+  Content: ComponentType;
+}
+
+/** The tabs of the page; the first is shown when none is named. To add one, write its file and name it here. */
+export const trustTabs: readonly [TrustTab, ...TrustTab[]] = [
+  tab('audit', 'Audit', ScrollText, () => import('./AuditTab.tsx')),
+];
+
+function tab(
+  id: string,
+  label: string,
+  Icon: LucideIcon,
+  load: () => Promise<{ default: ComponentType }>,
+): TrustTab {
+  return { id, label, Icon, Content: lazy(load) };
+}
