@@ -17,8 +17,7 @@ const { values, positionals } = parseArgs({
   options: { root: { type: 'string' }, out: { type: 'string' }, force: { type: 'boolean', default: false } },
 });
 const apps = positionals.length === 0 ? PAGE_APPS : positionals.map(pageApp);
-if (values.out !== undefined && apps.length !== 1)
-  fail('--out takes one set of pages: name it.');
+if (values.out !== undefined && apps.length !== 1) fail('--out takes one set of pages: name it.');
 try {
   for (const app of apps) await build(app);
 } catch (error) {

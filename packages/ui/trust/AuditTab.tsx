@@ -91,9 +91,7 @@ function Verification() {
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
       <div className="min-w-0 flex-1 basis-72">
-        {error && (
-          <ErrorState what="The log could not be checked." why={error.message} todo={error.advice} />
-        )}
+        {error && <ErrorState what="The log could not be checked." why={error.message} todo={error.advice} />}
         {!error && body === undefined && <Lamp state="waiting" word="Checking the chain" />}
         {body && <Chain verification={body} />}
       </div>

@@ -7,7 +7,8 @@ export type NameOf = (principal: string) => string | undefined;
 /** What the default rules of the policy say, in a few words. */
 const DEFAULTS: Record<string, string> = {
   'default: guests': 'guests may only use tools that read',
-  'default: effects after outside text': 'the turn had read text from outside, and the tool does more than read',
+  'default: effects after outside text':
+    'the turn had read text from outside, and the tool does more than read',
   'default: addresses after outside text':
     'the turn had read text from outside, and nobody had named the address',
   'policy.yaml cannot be read': 'policy.yaml cannot be read',
@@ -37,7 +38,8 @@ function callSentence({ subject: tool, decision, rule, result }: AuditEntry, who
   const why = rule === null ? '' : `: ${ruleWords(rule)}`;
   if (decision === 'deny' || result === 'refused') return `${who} was refused ${tool}${why}.`;
   if (result === 'waits for a person') return `${who} wants to use ${tool} and waits for approval${why}.`;
-  if (result === 'nobody could be asked') return `${who} was refused ${tool}, as nobody could be asked${why}.`;
+  if (result === 'nobody could be asked')
+    return `${who} was refused ${tool}, as nobody could be asked${why}.`;
   if (result === 'over budget') return `${who} was refused ${tool}: the budget of this hour is spent.`;
   if (result?.startsWith('refused by a person'))
     return `${who} was refused ${tool}: a person said no, or did not answer in time.`;

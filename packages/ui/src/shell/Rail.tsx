@@ -66,7 +66,7 @@ function TrustLink() {
   );
 }
 
-export function isTrustPage(): boolean {
+function isTrustPage(): boolean {
   return window.location.pathname.startsWith(`${TRUST.href}/`);
 }
 

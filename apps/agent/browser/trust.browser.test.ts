@@ -1,0 +1,60 @@
+import { operatorAccess } from '@trunkline/identity';
+import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
+import { modelEnvironment } from '../fixtures/start-agent.ts';
+import { agentPages, type Page } from './pages.suite.ts';
+
+describeWithBrowser('the trust page', () => {
+  let model: ModelServer;
+  const pages = agentPages(async () => {
+    model = await startModelServer();
+    return {
+      env: { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0' },
+      config: 'knowledge: { embeddings: "off" }',
+    };
+  });
+  afterAll(() => model.stop());
+
+  const signIn = async (page: Page) => {
+    const { url, home } = pages.agent();
+    await page.goto(`${url}/operator/enter?code=${operatorAccess(home).createCode()}`);
+  };
+  const openTab = async (id: string) => {
+    const opened = await pages.open('/healthz');
+    await signIn(opened.page);
+    await opened.page.goto(`${pages.agent().url}/trust/${id}`);
+    return opened;
+  };
+
+  it('asks a stranger to sign in, and shows nothing before', async () => {
+    const opened = await pages.open('/trust/audit');
+    await opened.page.getByText('This page is for the operator').waitFor();
+    expect(await opened.page.getByRole('tab').count()).toBe(0);
+    await checkLooks(opened);
+    await opened.page.getByRole('button', { name: 'Sign in as operator' }).last().click();
+    await opened.page.getByRole('dialog', { name: 'Sign in as operator' }).waitFor();
+  });
+
+  it('is linked from the pages of the service', async () => {
+    const { page } = await pages.open('/');
+    await page.getByRole('link', { name: 'Trust' }).click();
+    await page.getByRole('heading', { name: 'Trust', level: 1 }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/trust/people');
+    await page.getByRole('link', { name: 'Agent' }).click();
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  });
+
+  it('tells in plain words what was done and refused', async () => {
+    await pages.agent().fetch('/operator/audit');
+    const opened = await openTab('audit');
+    const { page } = opened;
+    await page.getByText('Somebody unknown was refused GET /operator/audit.').waitFor();
+    await page.getByText('Chain whole').waitFor();
+    await page.getByText('A browser signed in as operator.').first().click();
+    await page.getByText('GET /operator/enter').waitFor();
+    await checkLooks(opened);
+    await page.getByLabel('What').selectOption('Sign-ins');
+    await expect.poll(() => page.getByText('was refused').count()).toBe(0);
+    expect(new URL(page.url()).search).toBe('?action=operator.sign-in');
+  });
+});
