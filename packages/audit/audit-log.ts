@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditEvent } from '@trunkline/identity';
 import type { AuditEntry, AuditVerification } from '@trunkline/std';
-import { type Database, openDatabase } from '@trunkline/storage';
+import { type Database, SharedDatabase } from '@trunkline/storage';
 
 export interface AuditQuery {
   /** Only entries below this sequence. */
@@ -29,7 +28,6 @@ export const auditFile = (home: string): string => join(home, 'audit.db');
 
 const DAY_MS = 24 * 3_600_000;
 const DEFAULT_RETENTION_DAYS = 365;
-const IDLE_MS = 2000;
 const GENESIS = '0'.repeat(64);
 const MAX_TEXT = 500;
 const DEFAULT_LIMIT = 100;
@@ -37,16 +35,16 @@ const PAGE = 1000;
 
 /**
  * The audit log of an installation. Every process of it appends to the same file: the write lock of SQLite orders the
- * chain. The file is open only while it is used, so nobody has to close the log.
+ * chain.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
-  #database: Database | undefined;
-  #idle: NodeJS.Timeout | undefined;
+  readonly #file: SharedDatabase;
   #prunedAt = 0;
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
+    this.#file = new SharedDatabase(auditFile(options.home), migrations);
   }
 
   /** Appends, or throws. */
@@ -114,22 +112,14 @@ export class AuditLog {
   }
 
   #open(): Database {
-    clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
-    if (this.#database === undefined) {
-      const file = auditFile(this.#options.home);
-      this.#database = openDatabase(file, { migrations });
-      chmodSync(file, 0o600);
-    }
-    this.#prune(this.#database);
-    return this.#database;
+    const database = this.#file.open();
+    this.#prune(database);
+    return database;
   }
 
   /** Frees the file until the next use. */
   close(): void {
-    clearTimeout(this.#idle);
-    this.#database?.close();
-    this.#database = undefined;
+    this.#file.close();
   }
 
   #prune(database: Database): void {

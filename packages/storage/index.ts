@@ -10,5 +10,6 @@ export { type Database, type DatabaseOptions, type Migration, openDatabase } fro
 export { ifExists, StorageError, type StorageErrorCode } from './errors.ts';
 export { EventLog, eventLogMigration, type LoggedEvent, type ReadOptions } from './event-log.ts';
 export { resolveInside, safeFileName } from './safe-path.ts';
+export { SharedDatabase } from './shared-database.ts';
 export type { Bindings, RunResult, Statement } from './statement.ts';
 export { TtlTable, ttlTableMigration } from './ttl-table.ts';
