@@ -1,7 +1,6 @@
 import type { Service } from '@trunkline/service';
-import { temporaryDirectory } from '@trunkline/testing';
+import { docxOf, pdfOf, temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { docxOf, pdfOf } from './fixtures/documents.ts';
 import { clientOf } from './fixtures/lab.ts';
 import { startResearch } from './fixtures/service.ts';
 

@@ -1,7 +1,7 @@
 import { createGuardedFetch } from '@trunkline/http';
 import { openDatabase } from '@trunkline/storage';
+import { docxOf, pdfOf } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
-import { docxOf, pdfOf } from '../fixtures/documents.ts';
 import { SearchAggregator } from '../sources/search-aggregator.ts';
 import { DocumentStore } from '../store/documents.ts';
 import { migrations } from '../store/schema.ts';

@@ -1,8 +1,8 @@
+import { pdfOf, pdfUnpackingTo } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool } from '../call-tool.suite.ts';
 import { type PageServer, send, startPages } from '../page-server.suite.ts';
 import { createFetchUrl } from './fetch-url.ts';
-import { pdfOf, pdfUnpackingTo } from './pdf.suite.ts';
 
 let pages: PageServer;
 const open = { allowedCidrs: ['127.0.0.0/8'] };
