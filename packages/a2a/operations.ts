@@ -23,6 +23,7 @@ import { Feed } from './engine/feed.ts';
 import type { LiveTask, Outcome } from './engine/live-task.ts';
 import type { StartedTurn } from './engine/send-command.ts';
 import type { ListQuery } from './engine/task-memory.ts';
+import type { VisibleTasks } from './engine/visible-tasks.ts';
 import { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 import { isTerminal } from './protocol/model.ts';
 import type { PushService } from './push/push-service.ts';
@@ -88,28 +89,28 @@ export class Operations {
     }
   }
 
-  get({ dialect, params }: Call): object {
-    const task = this.#options.engine.get(requiredId(params, 'id', 'taskId'));
+  get({ dialect, params, principal }: Call): object {
+    const task = this.#tasks(principal).get(requiredId(params, 'id', 'taskId'));
     return dialect.task(task, viewOf(optionalCount(params, 'historyLength')));
   }
 
-  list({ dialect, params }: Call): object {
+  list({ dialect, params, principal }: Call): object {
     const historyLength = optionalCount(params, 'historyLength');
     const artifacts = optionalFlag(params, 'includeArtifacts') ?? false;
-    const page = this.#options.engine.list(readQuery(params));
+    const page = this.#tasks(principal).list(readQuery(params));
     return dialect.page(page, { ...viewOf(historyLength), artifacts });
   }
 
-  async cancel({ dialect, params }: Call): Promise<object> {
-    const { task, stored } = this.#options.engine.cancel(requiredId(params, 'id', 'taskId'), dialect.strict);
+  async cancel({ dialect, params, principal }: Call): Promise<object> {
+    const id = requiredId(params, 'id', 'taskId');
+    const { task, stored } = this.#tasks(principal).cancel(id, dialect.strict);
     await requireStored(stored);
     return dialect.task(task);
   }
 
   /** The rest of a task: from where the reader was, else from now. */
-  subscribe({ dialect, params, lastEventId }: Call): Feed {
-    const { engine } = this.#options;
-    const live = engine.find(requiredId(params, 'id', 'taskId'));
+  subscribe({ dialect, params, principal, lastEventId }: Call): Feed {
+    const live = this.#tasks(principal).find(requiredId(params, 'id', 'taskId'));
     if (dialect.strict && isTerminal(live.state)) {
       throw new A2aError(
         'UNSUPPORTED_OPERATION',
@@ -120,35 +121,35 @@ export class Operations {
     const sequence = readSequence(lastEventId, live);
     return sequence === undefined
       ? Feed.fromNow(live, { until })
-      : Feed.after(engine, live, sequence, { until });
+      : Feed.after(this.#options.engine, live, sequence, { until });
   }
 
-  async setPush({ dialect, params }: Call): Promise<object> {
+  async setPush({ dialect, params, principal }: Call): Promise<object> {
     const push = this.#push();
-    const live = this.#options.engine.find(requiredId(params, 'taskId', 'id'));
+    const live = this.#tasks(principal).find(requiredId(params, 'taskId', 'id'));
     const target = readPushTarget(findPushConfig(params));
     await push.check(target);
     return dialect.pushConfig(push.add(live.snapshot(), target, dialect.version));
   }
 
-  getPush({ dialect, params }: Call): object {
-    const { taskId, id } = this.#pushPlace(params);
+  getPush({ dialect, ...call }: Call): object {
+    const { taskId, id } = this.#pushPlace(call);
     return dialect.pushConfig(this.#push().get(taskId, id));
   }
 
-  listPush({ dialect, params }: Call): object {
-    const { taskId } = this.#pushPlace(params);
+  listPush({ dialect, ...call }: Call): object {
+    const { taskId } = this.#pushPlace(call);
     return dialect.pushConfigs(this.#push().list(taskId));
   }
 
-  deletePush({ dialect, params }: Call): object | null {
-    const { taskId, id } = this.#pushPlace(params);
+  deletePush({ dialect, ...call }: Call): object | null {
+    const { taskId, id } = this.#pushPlace(call);
     this.#push().delete(taskId, id);
     return dialect.deleted;
   }
 
-  deliveries({ params }: Call): object {
-    const { taskId } = this.#pushPlace(params);
+  deliveries(call: Call): object {
+    const { taskId } = this.#pushPlace(call);
     return { deliveries: this.#push().deliveries(taskId) };
   }
 
@@ -168,14 +169,19 @@ export class Operations {
 
   async #start({ dialect, principal }: Call, request: SendRequest): Promise<StartedTurn> {
     const { message, metadata, push: target } = request;
-    const command = { message, metadata, principal, strict: dialect.strict };
-    if (target === undefined) return this.#options.engine.start(command);
+    const command = { message, metadata, strict: dialect.strict };
+    const tasks = this.#tasks(principal);
+    if (target === undefined) return tasks.start(command);
     const push = this.#push();
     await push.check(target);
-    return this.#options.engine.start({
+    return tasks.start({
       ...command,
       prepare: (task) => void push.add(task, target, dialect.version),
     });
+  }
+
+  #tasks(principal: Principal): VisibleTasks {
+    return this.#options.engine.for(principal);
   }
 
   #requireExtensions(declared: readonly string[]): void {
@@ -190,10 +196,10 @@ export class Operations {
   }
 
   /** In 0.3 `id` names the task, and the config has a long name; in 1.0 `id` is the config. */
-  #pushPlace(params: JsonObject): { taskId: string; id: string | undefined } {
+  #pushPlace({ params, principal }: Pick<Call, 'params' | 'principal'>): { taskId: string; id: string | undefined } {
     const named = field(params, 'taskId') !== undefined;
     const taskId = requiredId(params, 'taskId', 'id');
-    this.#options.engine.find(taskId);
+    this.#tasks(principal).find(taskId);
     const id =
       optionalId(params, 'pushNotificationConfigId') ?? (named ? optionalId(params, 'id') : undefined);
     return { taskId, id };

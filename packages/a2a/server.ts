@@ -31,6 +31,8 @@ export interface A2aServerOptions {
   executor: Executor;
   /** Asked before a message is accepted: a refusal is answered with 503 and Retry-After. */
   admit?: EngineOptions['admit'];
+  /** Who may do what with the tasks of others. */
+  access?: EngineOptions['access'];
   /** Asked each time, as the address and the skills may become known late. */
   card: () => AgentDescription;
   /** The form of the card for callers who name no version; default 1.0. */
@@ -173,6 +175,7 @@ function createEngine(options: A2aServerOptions): TaskEngine {
     path: join(options.directory, 'a2a-tasks.db'),
     executor: options.executor,
     admit: options.admit,
+    access: options.access,
     parkedTasks: options.parkedTasks ?? 'keep',
     maximumRunning: options.maximumRunning ?? 1000,
     clock: options.clock ?? systemClock,

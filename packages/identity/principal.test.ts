@@ -51,6 +51,7 @@ it('sees its own things and those of nobody; the operator all', () => {
   const owners = [ownerKey(ava), 'person:user:bob', 'anonymous', undefined];
   expect(owners.map((owner) => maySee(ava, owner))).toEqual([true, false, true, true]);
   expect(owners.map((owner) => maySee(operator, owner))).toEqual([true, true, true, true]);
+  expect([ownerKey(operator), ownerKey({ ...ava, kind: 'approver' })]).toEqual(['operator', ownerKey(ava)]);
   expect([ownerFilter(ava).values, ownerFilter(operator).values]).toEqual([['person:user:ava'], []]);
   expect([roleOf(ava), roleOf({ ...ava, role: 'guest' }), roleOf(operator)]).toEqual([
     'member',

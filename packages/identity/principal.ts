@@ -77,9 +77,13 @@ export function roleOf({ kind, role }: Principal): Role {
   return role ?? (kind === 'operator' ? 'operator' : 'member');
 }
 
-/** What is stored as the owner of a task, a conversation, a file: `person:user:ava`. */
+/**
+ * What is stored as the owner of a task, a conversation, a file: `person:user:ava`, `agent:a2a`; `operator` and
+ * `anonymous` for those. An approver is a person whose word counts for more.
+ */
 export function ownerKey({ kind, id }: Principal): string {
-  return kind === 'anonymous' ? 'anonymous' : `${kind}:${id}`;
+  if (kind === 'anonymous' || kind === id) return kind;
+  return `${kind === 'approver' ? 'person' : kind}:${id}`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
 import {
@@ -26,6 +27,7 @@ import { type ListQuery, listTasks, TaskMemory, type TaskPage } from './task-mem
 import { type NumberedEvent, TaskStore } from './task-store.ts';
 import { TaskWriter } from './task-writer.ts';
 import { runTurn, Turn } from './turn.ts';
+import { type TaskAccess, VisibleTasks } from './visible-tasks.ts';
 
 export interface EngineOptions {
   /** The file that holds the tasks. */
@@ -33,6 +35,7 @@ export interface EngineOptions {
   executor: Executor;
   /** Asked before a message is accepted; left out, all are taken. */
   admit?: Admit | undefined;
+  access?: TaskAccess | undefined;
   /** What a restart does to tasks that wait for an answer. */
   parkedTasks: 'keep' | 'fail';
   /** More turns than this at once are refused. */
@@ -91,6 +94,11 @@ export class TaskEngine {
       const message = agentMessage(task, [textPart(restartReason)]);
       live.enter('failed', this.#options.clock.now(), { message });
     }
+  }
+
+  /** The tasks as somebody sees them: whatever a caller asks for goes through here. */
+  for(principal: Principal): VisibleTasks {
+    return new VisibleTasks(this, principal, this.#options.access ?? {});
   }
 
   /** Accepts a message, which answers a waiting task or starts a new one. A repeated request returns its existing task. */

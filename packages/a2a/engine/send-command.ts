@@ -1,4 +1,4 @@
-import type { Principal } from '@trunkline/identity';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { A2aError, invalidParams, taskNotFound } from '../errors/a2a-error.ts';
 import {
   isParked,
@@ -21,6 +21,8 @@ export interface SendCommand {
   strict: boolean;
   /** Called with the task before the turn begins; when it throws, nothing has happened. */
   prepare?: (task: Task) => void;
+  /** Whether the message may answer this task; else it is as if there were no such task. Left out, it may. */
+  mayAnswer?: (task: Task) => boolean;
 }
 
 /** A turn that begins as soon as the message is on disk. */
@@ -53,10 +55,11 @@ export function accept(task: Task, command: SendCommand, admit: Admit | undefine
   }
 }
 
-export function newTask(id: string, { message, metadata }: SendCommand, now: number): Task {
+export function newTask(id: string, { message, metadata, principal }: SendCommand, now: number): Task {
   const place = { id, contextId: message.contextId ?? crypto.randomUUID() };
   return {
     ...place,
+    owner: ownerKey(principal),
     state: 'working',
     createdAt: now,
     updatedAt: now,
@@ -98,11 +101,12 @@ export function requestOf(
 
 /** The waiting task that the message answers, if it names one. */
 export function answeredTask(
-  { message, strict }: SendCommand,
+  { message, strict, mayAnswer = () => true }: SendCommand,
   find: (id: string) => LiveTask | undefined,
 ): LiveTask | undefined {
   if (message.taskId === undefined) return undefined;
-  const live = find(message.taskId);
+  const known = find(message.taskId);
+  const live = known && mayAnswer(known.snapshot()) ? known : undefined;
   if (live === undefined || !isParked(live.state)) {
     if (strict) throw cannotContinue(message.taskId, live);
     return undefined;

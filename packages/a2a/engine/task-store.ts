@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ownerFilter, type Principal } from '@trunkline/identity';
 import { type Database, type Migration, openDatabase } from '@trunkline/storage';
 import type { Task, TaskEvent } from '../protocol/model.ts';
 
@@ -23,6 +24,8 @@ export interface ListFilter {
   state?: string;
   /** Only tasks whose state is newer than this time. */
   updatedAfter?: number;
+  /** Only tasks that they may see; all when left out. */
+  viewer?: Principal;
 }
 
 /** Where a page begins: after this task in the order of the list. */
@@ -68,11 +71,12 @@ export class TaskStore {
   insert(task: Task, events: readonly NumberedEvent[], requestKey?: string): void {
     this.#database
       .prepare(
-        'INSERT INTO tasks (key, context_id, state, updated_at, body, first_events, request_key) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        'INSERT INTO tasks (key, context_id, owner, state, updated_at, body, first_events, request_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       )
       .run(
         rowKey(task.id),
         task.contextId,
+        task.owner ?? 'anonymous',
         task.state,
         task.updatedAt,
         JSON.stringify(task),
@@ -206,9 +210,10 @@ function conditions(filter: ListFilter): { where: string; values: (string | numb
     ['updated_at > ?', filter.updatedAfter],
   ];
   const given = wanted.filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  const owners = filter.viewer === undefined ? { sql: 'TRUE', values: [] } : ownerFilter(filter.viewer);
   return {
-    where: ['1 = 1', ...given.map(([sql]) => sql)].join(' AND '),
-    values: given.map(([, value]) => value),
+    where: [owners.sql, ...given.map(([sql]) => sql)].join(' AND '),
+    values: [...owners.values, ...given.map(([, value]) => value)],
   };
 }
 
@@ -238,6 +243,8 @@ export const migrations: Migration[] = [
   // Only requests that may be repeated have a key; the others cost the index nothing.
   `ALTER TABLE tasks ADD COLUMN request_key TEXT;
   CREATE INDEX tasks_by_request ON tasks (request_key) WHERE request_key IS NOT NULL`,
+  `ALTER TABLE tasks ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+  CREATE INDEX tasks_by_owner ON tasks (owner, updated_at, key)`,
 ];
 
 /** Rows stand in the order of their keys, which the ids hold: each index less is a page less to write for every task. */

@@ -76,6 +76,8 @@ export interface Usage {
 export interface Task {
   id: string;
   contextId: string;
+  /** Whose it is, as `ownerKey` says; missing in tasks of before they had owners, which are everybody's. Not on the wire. */
+  owner?: string;
   state: TaskState;
   /** What the agent says about the state: the question, the reason of a failure, a word of progress. */
   statusMessage?: Message;

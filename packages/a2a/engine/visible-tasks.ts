@@ -1,0 +1,69 @@
+import { maySee, type Principal } from '@trunkline/identity';
+import { invalidParams, taskNotFound } from '../errors/a2a-error.ts';
+import { isParked, type Task } from '../protocol/model.ts';
+import type { TaskEngine } from './engine.ts';
+import type { LiveTask } from './live-task.ts';
+import type { SendCommand, StartedTurn } from './send-command.ts';
+import type { ListQuery, TaskPage } from './task-memory.ts';
+
+/** Who may do what with the tasks of others. Left out, everybody has their own, and the operator all. */
+export interface TaskAccess {
+  /** As whom somebody looks at tasks; as themselves when left out. */
+  viewer?(principal: Principal): Principal;
+  /** Whether they may answer the question of a task that they do not see; nobody when left out. */
+  mayAnswer?(task: Task, principal: Principal): boolean;
+  /** Why they may not begin a task in a conversation; undefined where they may. */
+  refuseContext?(contextId: string, principal: Principal): string | undefined;
+}
+
+/** The tasks of an engine as somebody sees them: with those of others it is as if they did not exist. */
+export class VisibleTasks {
+  readonly #engine: TaskEngine;
+  readonly #principal: Principal;
+  readonly #viewer: Principal;
+  readonly #access: TaskAccess;
+
+  constructor(engine: TaskEngine, principal: Principal, access: TaskAccess) {
+    this.#engine = engine;
+    this.#principal = principal;
+    this.#viewer = access.viewer?.(principal) ?? principal;
+    this.#access = access;
+  }
+
+  find(id: string): LiveTask {
+    const live = this.#engine.find(id);
+    if (!this.#sees(live.snapshot())) throw taskNotFound(id);
+    return live;
+  }
+
+  get(id: string): Task {
+    return this.find(id).snapshot();
+  }
+
+  list(query: ListQuery): TaskPage {
+    return this.#engine.list({ ...query, viewer: this.#viewer });
+  }
+
+  cancel(id: string, strict: boolean): ReturnType<TaskEngine['cancel']> {
+    return this.#engine.cancel(this.find(id).id, strict);
+  }
+
+  start(command: Omit<SendCommand, 'principal' | 'mayAnswer'>): StartedTurn {
+    const [principal, { mayAnswer, refuseContext }] = [this.#principal, this.#access];
+    return this.#engine.start({
+      ...command,
+      principal,
+      mayAnswer: (task) => this.#sees(task) || mayAnswer?.(task, principal) === true,
+      prepare(task) {
+        const isNamed = command.message.contextId !== undefined && !isParked(task.state);
+        const refusal = isNamed ? refuseContext?.(task.contextId, principal) : undefined;
+        if (refusal !== undefined) throw invalidParams(refusal);
+        command.prepare?.(task);
+      },
+    });
+  }
+
+  #sees({ owner }: Task): boolean {
+    return maySee(this.#viewer, owner);
+  }
+}
