@@ -14,6 +14,8 @@ export interface ToolContext {
   addOrigins?: ((origins: readonly Origin[]) => void) | undefined;
   /** Whether policy lets this call reach something else too: a file that a search meets, the target of a redirect. */
   permits?: ((subject: CallSubject) => boolean) | undefined;
+  /** A person, or a rule that the operator wrote, has allowed exactly this call. */
+  approved?: boolean | undefined;
 }
 
 /**
@@ -50,6 +52,8 @@ interface ToolHead<Input> {
   effects: readonly Effect[];
   /** Its output comes from outside the operator's trust: pages, mails, issues, other agents. */
   external?: boolean;
+  /** Who wrote the description and the schema, where that is somebody whom the operator does not vouch for. */
+  describedBy?: string;
   subject?(input: Input): CallSubject;
 }
 

@@ -3,6 +3,8 @@ import {
   listenForWaits,
   ModelError,
   type ModelWait,
+  quoteDescription,
+  quoteSchema,
   type Tool,
   toModelError,
 } from '@trunkline/llm';
@@ -65,8 +67,10 @@ export async function* streamStep(
       () => open(request, (end) => void ended.push(end)),
     );
     for await (const part of yield* waits.until(opening)) {
-      if (part.type === 'text-delta') yield say(part.text);
-      else if (part.type === 'reasoning-delta') yield { type: 'reasoning-delta', text: part.text };
+      if (part.type === 'text-delta') {
+        const said = say(part.text);
+        if (said.text !== '') yield said;
+      } else if (part.type === 'reasoning-delta') yield { type: 'reasoning-delta', text: part.text };
       else if (part.type === 'tool-call') calls.push(requested(part));
       else refuseFailure(part);
     }
@@ -138,9 +142,16 @@ function stepOf(calls: RequestedCall[], end: CallEnd | undefined): ModelStep {
 
 /** The tools without their functions: arguments are checked where the tool is run, so that the model can read what was wrong. */
 export function offerTools(tools: readonly Tool[]): ToolSet {
-  return Object.fromEntries(
-    tools.map(({ name, description, input }) => [name, { description, inputSchema: schemaOf(input) }]),
-  );
+  return Object.fromEntries(tools.map((tool) => [tool.name, offered(tool, tools)]));
+}
+
+/** What others wrote about their tools is quoted, and cannot speak of tools that are not theirs. */
+function offered({ description, describedBy, input }: Tool, tools: readonly Tool[]): ToolSet[string] {
+  const inputSchema = schemaOf(input);
+  if (describedBy === undefined) return { description, inputSchema };
+  const others = tools.filter((other) => other.describedBy !== describedBy).map(({ name }) => name);
+  const quoted = quoteSchema(inputSchema.jsonSchema, others) as Parameters<typeof jsonSchema>[0];
+  return { description: quoteDescription(describedBy, description, others), inputSchema: jsonSchema(quoted) };
 }
 
 /** A tool is offered in every turn; writing its schema once saves a good part of a turn's work. */

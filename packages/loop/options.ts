@@ -40,6 +40,8 @@ export interface TurnPolicy {
   spend?(request: PolicyRequest): string | undefined;
   /** Gets each call that was held, refused or run, for the audit log. */
   record?(call: DecidedCall): void;
+  /** Why "always" cannot become a rule for this call; the person who is asked is told. */
+  whyNoRule?(request: PolicyRequest): string | undefined;
   /** Why no model may be asked any more; undefined while the budget has room. */
   outOfMoney?(principal: Principal, agent: string): string | undefined;
   /** Books what the model cost. */

@@ -80,10 +80,62 @@ export function fenceMessages(messages: readonly ModelMessage[], border: string)
     return { ...part, output: { ...output, value: fence(String(output.value), origins) } };
   }
 
+  /** A border that got out (a model may put it into an address) still opens and ends nothing. */
   function fence(text: string, origins: readonly Origin[]): string {
     const from = describeOrigins(origins).replace(/[^\x20-\x7e]|[<>"]/g, '');
-    return `<${border} from="${from}">\n${text}\n</${border}>`;
+    return `<${border} from="${from}">\n${text.replaceAll(border, '')}\n</${border}>`;
   }
+}
+
+/** Longer than any mark that a fence has: what goes on beyond it is none. */
+const LONGEST_MARK = 2000;
+
+/**
+ * Takes the marks of fences out of what a model says, so that people never see them. `push` gives what can be said
+ * already, `end` what was held back as the beginning of a mark.
+ */
+export function createFenceFilter(border: string) {
+  const mark = new RegExp(`</?${border}[^<>]*>`, 'g');
+  const starts = [`<${border}`, `</${border}`];
+  let held = '';
+
+  function isOpen(tail: string): boolean {
+    if (tail.length > LONGEST_MARK) return false;
+    return starts.some((start) => start.startsWith(tail) || tail.startsWith(start));
+  }
+
+  function push(text: string): string {
+    const whole = (held + text).replace(mark, '');
+    const last = whole.lastIndexOf('<');
+    const cut = last >= 0 && isOpen(whole.slice(last)) ? last : whole.length;
+    held = whole.slice(cut);
+    return whole.slice(0, cut);
+  }
+
+  function end(): string {
+    const rest = held;
+    held = '';
+    return starts.some((start) => rest.startsWith(start)) ? '' : rest;
+  }
+
+  return { push, end };
+}
+
+/** What a model said in one step, without the marks of fences. */
+export function withoutFences(messages: readonly ModelMessage[], border: string): ModelMessage[] {
+  const clean = (text: string) => {
+    const filter = createFenceFilter(border);
+    return filter.push(text) + filter.end();
+  };
+  return messages.map((message) => {
+    if (message.role !== 'assistant') return message;
+    const { content } = message;
+    if (typeof content === 'string') return { ...message, content: clean(content) };
+    return {
+      ...message,
+      content: content.map((part) => (part.type === 'text' ? { ...part, text: clean(part.text) } : part)),
+    };
+  });
 }
 
 const ADDRESS = /https?:\/\/[^\s<>"'`\\^{}|]+/gi;

@@ -81,7 +81,9 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
   if (approved === 'task') grants.add(key);
   if (decision === 'allow' || approved !== undefined || grants.has(key))
     return { kind: 'run', tool, input, request, decided };
-  const ask = { rule, why: `${why}; "for this task" covers ${covers}` };
+  const noRule = policy.whyNoRule?.(request);
+  const always = noRule === undefined ? '' : `; "always" counts for this task only: ${noRule}`;
+  const ask = { rule, why: `${why}; "for this task" covers ${covers}${always}` };
   if (policy.ask === 'pause') {
     record('waits for a person');
     return { kind: 'wait', ask };
@@ -136,7 +138,7 @@ function grantFor({ tool, subject }: PolicyRequest, input: unknown): { key: stri
     .digest('base64url');
   return {
     key: JSON.stringify([tool, { hash }]),
-    covers: `${tool} with these arguments, and so does "always"`,
+    covers: `${tool} with these arguments`,
   };
 }
 
@@ -195,8 +197,14 @@ async function run(
   const principal =
     request.origins.length === 0 ? deps.principal : withOrigins(request.principal, request.origins);
   const permits = (subject: CallSubject) => isPermitted(subject, prepared, deps);
-  const result = await runWithin(call, tool, input, { ...deps, principal, addOrigins, permits });
+  const approved = isApproved(prepared.decided);
+  const result = await runWithin(call, tool, input, { ...deps, principal, addOrigins, permits, approved });
   return { result, origins };
+}
+
+/** What policy asks about runs only after a person's yes. */
+function isApproved({ decision, rule }: PolicyDecision): boolean {
+  return decision === 'ask' || rule.startsWith('rules[');
 }
 
 /** What a person has allowed holds for all that the same rule asks about; so does an address that others wrote. */
@@ -216,15 +224,16 @@ async function runWithin(
   call: RequestedCall,
   tool: RunningTool,
   input: unknown,
-  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'permits'>,
+  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'permits' | 'approved'>,
 ): Promise<string> {
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope, addOrigins, permits } = deps;
+  const { sessionId, principal, scope, addOrigins, permits, approved } = deps;
+  const { signal } = deadline;
   const { toolCallId } = call;
-  const context = { signal: deadline.signal, sessionId, toolCallId, principal, scope, addOrigins, permits };
-  const execution = async () => tool.execute(input, context);
+  const context = { signal, sessionId, toolCallId, principal, scope, addOrigins, permits };
+  const execution = async () => tool.execute(input, approved ? { ...context, approved } : context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));
   } catch (error) {

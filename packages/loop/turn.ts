@@ -28,6 +28,7 @@ import type {
 } from './options.ts';
 import {
   createBorder,
+  createFenceFilter,
   fenceInstructions,
   fenceMessages,
   isKnownUrl,
@@ -36,6 +37,7 @@ import {
   markRequest,
   originsIn,
   quotesUrl,
+  withoutFences,
 } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
 import { addUsage, estimateTokens, noUsage, spentBudget } from './usage.ts';
@@ -270,12 +272,15 @@ async function* compactWhenDue({ state, options, signal }: Turn): AsyncGenerator
 
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
 async function* think(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
-  const { state, options, signal, offered } = turn;
+  const { state, options, signal, offered, border } = turn;
   state.stepText = '';
   const { model, sessionId } = options;
   const request = { model, sessionId, tools: offered, signal, ...promptOf(turn) };
-  const step = yield* streamStep(request, (text) => speak(text, state));
-  yield* record(step, state, options);
+  const filter = createFenceFilter(border);
+  const step = yield* streamStep(request, (text) => speak(filter.push(text), state));
+  const rest = filter.end();
+  if (rest !== '') yield speak(rest, state);
+  yield* record({ ...step, messages: withoutFences(step.messages, border) }, state, options);
   return step;
 }
 

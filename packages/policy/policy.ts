@@ -93,6 +93,7 @@ export class Policy {
       outOfMoney: (principal: Principal, by: string) => this.#outOfMoney(principal, by),
       pay: (principal: Principal, by: string, usd: number) => this.pay(principal, by, usd),
       record: (call: DecidedCall) => this.#record(call),
+      whyNoRule: (request: PolicyRequest) => this.#whyNoRule(request),
     };
   }
 
@@ -134,6 +135,17 @@ export class Policy {
   /** Books what a model cost. */
   pay(principal: Principal, agent: string, usd: number): void {
     this.#budgets.pay({ principal, agent }, usd);
+  }
+
+  /** Why an "always" for this call cannot become a rule, as the file is now. */
+  #whyNoRule(request: PolicyRequest): string | undefined {
+    try {
+      ruleFor(request, '');
+      placeFor(request, this.config);
+      return undefined;
+    } catch (error) {
+      return errorMessage(error);
+    }
   }
 
   /**

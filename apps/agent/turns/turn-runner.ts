@@ -260,17 +260,25 @@ export class TurnRunner {
       return yield* resumeTurn({ ...options, checkpoint, answer: notApproved(text) });
     const tool = options.tools.find((each) => each.name === name);
     const { policy, principal } = options;
+    let note: string | undefined;
     if (scope === 'always' && mayAllowAlways(answeredBy) && tool && ask && policy && principal) {
       const { effects, subject } = tool;
       const request = { principal, agent: policy.agent, tool: name, effects, origins: [] };
       const reason = `approved by ${answeredBy.kind} ${answeredBy.id} on ${new Date().toISOString().slice(0, 10)}`;
-      await this.#options.policy.allowAlways(
+      note = await this.#options.policy.allowAlways(
         { ...request, subject: subject?.(input) ?? {} },
         { ...ask, decision: 'ask' },
         reason,
       );
     }
-    yield* resumeTurn({ ...options, checkpoint, answer, approval: scope === 'once' ? 'once' : 'task' });
+    const rest = resumeTurn({
+      ...options,
+      checkpoint,
+      answer,
+      approval: scope === 'once' ? 'once' : 'task',
+    });
+    if (note === undefined) yield* rest;
+    else yield* prefixed(`${note} Your answer counts for this task.\n\n`, rest);
   }
 
   #finish(event: EndEvent | ErrorEvent, request: TurnRequest, prepared: Prepared): void {
@@ -294,6 +302,13 @@ export class TurnRunner {
     };
     this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope, outside });
   }
+}
+
+/** The events of a turn whose answer begins with a note to whoever reads it. */
+async function* prefixed(note: string, events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void> {
+  yield { type: 'text-delta', text: note };
+  for await (const event of events)
+    yield event.type === 'end' ? { ...event, text: note + event.text } : event;
 }
 
 /** Rules are the operator's: anybody else's "always" counts for the task. Without a key everybody is the operator. */

@@ -1,6 +1,13 @@
-import { anonymous, handedOn } from '@trunkline/identity';
-import { costOf, type ModelGateway, priceOf, type Tool, type ToolContext } from '@trunkline/llm';
-import { markOf, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
+import { anonymous, handedOn, joinOrigins, type Origin } from '@trunkline/identity';
+import {
+  costOf,
+  type ModelGateway,
+  priceOf,
+  quoteDescription,
+  type Tool,
+  type ToolContext,
+} from '@trunkline/llm';
+import { markOf, originsIn, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import {
   approvalText,
@@ -16,6 +23,7 @@ import {
   runToEnd,
   type SkillContext,
   type SkillExecutor,
+  type SkillFrame,
   type SkillRequest,
   type SkillResult,
 } from '../dispatch/executor.ts';
@@ -64,6 +72,11 @@ async function runAgent(
   parts: AgentParts,
 ): Promise<SkillResult> {
   const skill = agent.skills.find(({ name }) => name === request.skill);
+  const messages = [
+    ...remembered(agent, request, parts),
+    { role: 'user' as const, content: request.content },
+  ];
+  const notes: string[] = [];
   const events = runTurn({
     model: parts.gateway.languageModel(agent.model),
     instructions: skill?.systemPromptOverride ?? agent.systemPrompt,
@@ -75,16 +88,17 @@ async function runAgent(
     },
     sessionId: request.correlationId,
     principal: request.principal ?? anonymous,
-    policy: policyOf(agent, request, context, parts),
+    policy: policyOf(agent, request, context, parts, (note) => notes.push(note)),
     cost: (model, tokens) => costOf(priceOf(model), tokens),
     signal: context.signal,
-    messages: [...remembered(agent, request, parts), { role: 'user', content: request.content }],
+    messages,
   });
+  const progress = createProgress(context, originsIn(messages));
   for await (const event of events) {
-    const result = follow(event, context);
+    const result = progress(event);
     if (result === undefined) continue;
     remember(agent, request, result, parts);
-    return result;
+    return { ...result, content: [...notes, result.content].join('\n\n') };
   }
   throw new Error(`The turn of ${agent.name} ended without an end.`);
 }
@@ -95,6 +109,7 @@ function policyOf(
   { correlationId }: SkillRequest,
   { tell }: SkillContext,
   { humanInput, policy }: AgentParts,
+  note: (words: string) => void,
 ): TurnPolicy {
   return {
     ...policy.for(name),
@@ -118,8 +133,11 @@ function policyOf(
       const { answer: said, scope } = readScope(answer);
       if (readVerdict(said) !== 'yes')
         return { refused: `the person did not approve it and said: ${answer}` };
-      if (scope === 'always')
-        await policy.allowAlways(request, { decision: 'ask', rule, why }, 'approved on the switchboard');
+      if (scope === 'always') {
+        const asked = { decision: 'ask' as const, rule, why };
+        const problem = await policy.allowAlways(request, asked, 'approved on the switchboard');
+        if (problem !== undefined) note(`${problem} The answer counts for this task.`);
+      }
       return scope === 'once' ? 'once' : 'task';
     },
   };
@@ -151,35 +169,46 @@ function remember(
   });
 }
 
-/** Reports progress; returns the result when the turn has ended. */
-function follow(event: TurnEvent, { tell }: SkillContext): SkillResult | undefined {
-  switch (event.type) {
-    case 'text-delta':
-      tell({ type: 'progress', text: event.text });
-      return undefined;
-    case 'tool-start':
-      tell({ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, input: event.input });
-      return undefined;
-    case 'tool-end': {
-      const { toolCallId, name, result, failed } = event;
-      tell({ type: 'tool-end', toolCallId, name, result, failed });
-      return undefined;
+/** Reports progress with what the turn has read so far; returns the result when the turn has ended. */
+function createProgress({ tell }: SkillContext, begun: readonly Origin[]) {
+  let read = begun;
+  const report = (frame: SkillFrame) => tell(read.length === 0 ? frame : { ...frame, origins: read });
+  return (event: TurnEvent): SkillResult | undefined => {
+    switch (event.type) {
+      case 'text-delta':
+        report({ type: 'progress', text: event.text });
+        return undefined;
+      case 'tool-start':
+        report({ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, input: event.input });
+        return undefined;
+      case 'tool-end': {
+        const { toolCallId, name, result, failed, origins } = event;
+        read = joinOrigins(read, origins);
+        report({ type: 'tool-end', toolCallId, name, result, failed });
+        return undefined;
+      }
+      case 'end':
+        return { content: event.text, taskState: 'completed', usage: usageOf(event), ...readBy(event) };
+      case 'error': {
+        const { text: content, message: error, code } = event;
+        const unavailable = !ownFaults.has(code);
+        return {
+          content,
+          error,
+          taskState: 'failed',
+          usage: usageOf(event),
+          unavailable,
+          ...readBy(event),
+        };
+      }
+      default:
+        return undefined;
     }
-    case 'end':
-      return {
-        content: event.text,
-        taskState: 'completed',
-        usage: usageOf(event),
-        ...(event.origins && { origins: event.origins }),
-      };
-    case 'error': {
-      const { text: content, message: error, code } = event;
-      const unavailable = !ownFaults.has(code);
-      return { content, error, taskState: 'failed', usage: usageOf(event), unavailable };
-    }
-    default:
-      return undefined;
-  }
+  };
+}
+
+function readBy({ origins }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
+  return origins && { origins };
 }
 
 function usageOf({ usage }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
@@ -234,25 +263,39 @@ function delegatesOf(
     const executor = registry.agent(name);
     const skill = executor?.skills[0];
     if (executor === undefined || skill === undefined) return [];
-    const description = executor.skills.map((offered) => offered.description || offered.name).join(' ');
+    const description = describe(executor);
     return {
       name,
       description,
       internal: executor.type === 'in-process' || executor.isPeer === true,
       reportsOrigins: true,
-      ask: (query, { signal, principal = request.principal, addOrigins }) => {
+      ask: (query, { signal, principal = request.principal, addOrigins, approved }) => {
         const wait = () =>
           ask(
             limiter.limited(executor),
             skill.name,
             query,
-            delegated({ ...request, ...(principal && { principal }) }, agent),
+            {
+              ...delegated({ ...request, ...(principal && { principal }) }, agent),
+              ...(approved && { approved }),
+            },
             { signal, tell, addOrigins },
           );
         return slot === undefined ? wait() : slot.lend(wait, signal);
       },
     };
   });
+}
+
+/** What the executor's skills are for; words that are not the operator's are quoted. */
+function describe({ agent, skills, isPeer }: SkillExecutor): string {
+  const told = (foreign: boolean) =>
+    skills
+      .filter((offered) => (offered.foreign === true && !isPeer) === foreign)
+      .map(({ description, name }) => description || name)
+      .join(' ');
+  const [own, others] = [told(false), told(true)];
+  return [own, others && quoteDescription(agent, others)].filter((words) => words !== '').join(' ');
 }
 
 /** The delegated request runs on behalf of whoever asked, not in person: its text comes from a model. */

@@ -9,7 +9,14 @@ import {
   type RemoteState,
   toolCallMediaType,
 } from '@trunkline/a2a';
-import { anonymous, handedOn, joinOrigins, type Principal, withOrigins } from '@trunkline/identity';
+import {
+  anonymous,
+  handedOn,
+  joinOrigins,
+  type Origin,
+  type Principal,
+  withOrigins,
+} from '@trunkline/identity';
 import type { ConversationStore } from '../conversations/conversation-store.ts';
 import {
   type OfferedSkill,
@@ -76,7 +83,7 @@ async function call(request: SkillRequest, context: SkillContext, parts: RemoteP
   for await (const event of client.stream(agent, message, options)) {
     if (event.type === 'task-end') return event.reply;
     if (event.type === 'task-start') context.track?.(event);
-    else for (const frame of framesOf(event)) context.tell(frame);
+    else for (const frame of framesOf(event)) context.tell({ ...frame, origins: originsOf(parts) });
   }
   throw new Error(`The stream of ${agent.name} ended without an end of its task.`);
 }
@@ -122,11 +129,13 @@ async function settle(
   context: SkillContext,
   parts: RemoteParts,
 ): Promise<SkillResult> {
-  const { name } = parts.agent;
-  const origins = [{ kind: 'delegate_to', source: name }];
-  const result = { ...resultOf(reply, name), origins };
+  const result = { ...resultOf(reply, parts.agent.name), origins: originsOf(parts) };
   if (request.conversationId !== undefined) remember(request.conversationId, result, parts);
   return await goOn(request, result, context, parts);
+}
+
+function originsOf({ agent }: RemoteParts): readonly Origin[] {
+  return [{ kind: 'delegate_to', source: agent.name }];
 }
 
 /** The next message of the conversation answers a task that asked back. */

@@ -163,6 +163,7 @@ function skillsOf(
       name: id,
       description,
       keywords: [],
+      foreign: true,
       ...(isRemembered && { pending: true }),
     }));
   return [...own, ...added];

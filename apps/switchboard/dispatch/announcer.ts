@@ -17,11 +17,12 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
     event: 'created' | 'updated' | 'completed',
     flow: Flow | undefined,
     dispatch: Dispatch,
+    origins?: readonly Origin[],
   ): Promise<void> {
     if (flow === undefined) return;
     // Readers of flows may not be allowed to read requests.
     const told = { ...flow, requestPreview: undefined };
-    await bus.publish(about(dispatch, `flow.item.${event}`, told));
+    await bus.publish(about(dispatch, `flow.item.${event}`, told, origins));
   }
 
   async function dropped(reason: DropReason, why: string, dispatch: Dispatch): Promise<void> {
@@ -73,10 +74,9 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
     const { skill, actor, arrivedAt, repo } = dispatch;
     const success = result.error === undefined;
     const topic = `autonomous.outcome.${escapeSegment(actor)}.${escapeSegment(skill)}`;
-    const { taskState } = result;
-    await bus.publish(
-      about(dispatch, topic, { skill, agent, success, taskState, durationMs: endedAt - startedAt }),
-    );
+    const { taskState, origins } = result;
+    const payload = { skill, agent, success, taskState, durationMs: endedAt - startedAt };
+    await bus.publish(about(dispatch, topic, payload, origins));
     if (!success || arrivedAt === undefined) return;
     await bus.publish(
       about(dispatch, 'agent.skill.latency', {
@@ -96,10 +96,10 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
   }
 
   /** Nobody waits for frames: a failure is only logged. */
-  function frame(dispatch: Dispatch, frame: SkillFrame): void {
+  function frame(dispatch: Dispatch, { origins, ...frame }: SkillFrame): void {
     const kind = frame.type === 'progress' ? 'progress' : 'toolframe';
     const topic = `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`;
-    const draft = about(dispatch, topic, plain(frame));
+    const draft = about(dispatch, topic, plain(frame), origins);
     bus.publish(draft).catch((error: unknown) => logger.warn({ err: error }, 'failed to publish frame'));
   }
 

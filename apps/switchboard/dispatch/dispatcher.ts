@@ -290,11 +290,11 @@ export class Dispatcher {
   async #end(flowId: string, dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
     const { flows } = this.#settings;
     await this.#announcer.answer(dispatch, result, durationMs);
-    const { error, taskState, usage } = result;
+    const { error, taskState, usage, origins } = result;
     const flow = await flows.together(() => {
       flows.trace(flowId, 'end', { taskState, error, usage, replyTopic: dispatch.message.reply?.topic });
       return flows.finish(flowId, error);
     });
-    await this.#announcer.flow('completed', flow, dispatch);
+    await this.#announcer.flow('completed', flow, dispatch, origins);
   }
 }

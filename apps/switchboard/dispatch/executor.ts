@@ -22,6 +22,8 @@ export interface SkillRequest {
   principal?: Principal;
   /** Continues another agent's answer: no further chain follows. */
   chained?: boolean;
+  /** A person, or a rule that the operator wrote, has allowed exactly this request. */
+  approved?: boolean;
 }
 
 export interface SkillUsage {
@@ -50,7 +52,10 @@ export interface SkillResult {
   unavailable?: boolean;
 }
 
-export type SkillFrame =
+/** `origins`: what the work has read from outside the operator's trust so far. */
+export type SkillFrame = { origins?: readonly Origin[] } & FrameContent;
+
+type FrameContent =
   | { type: 'progress'; text: string }
   /** The skill starts and stops waiting for a person. */
   | { type: 'input-start'; question: string }
@@ -78,6 +83,8 @@ export interface OfferedSkill {
   name: string;
   description: string;
   keywords: readonly string[];
+  /** The description is not the operator's: a card, or an MCP server that they do not trust. */
+  foreign?: boolean;
   /** Known from before the restart; its executor has not answered yet, so work waits in the journal. */
   pending?: boolean;
 }

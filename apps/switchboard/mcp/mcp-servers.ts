@@ -122,6 +122,7 @@ function executorOf(client: McpClient<McpServer>, policy: ServicePolicy): SkillE
       name: `${server}.${name}`,
       description,
       keywords: [],
+      ...(client.server.trust === 'community' && { foreign: true }),
       ...(!client.isConfirmed && { pending: true }),
     })),
     async execute(request, { signal }) {
@@ -143,18 +144,22 @@ function rejected(error: string): SkillResult {
   return { content: '', error, taskState: 'rejected' };
 }
 
-/** Nobody can be asked here: what policy does not allow at once is refused. */
+/**
+ * Nobody can be asked here: what policy does not allow at once is refused, unless a person has just allowed it where an
+ * agent hands it on.
+ */
 function refusalOf(
   { name, effects, subject }: Tool,
   input: Record<string, unknown>,
-  { principal = anonymous, correlationId }: SkillRequest,
+  { principal = anonymous, correlationId, approved = false }: SkillRequest,
   { agent, decide, spend, record }: ServicePolicy,
 ): string | undefined {
   const origins = principal.origins ?? [];
   const call = { principal, agent, tool: name, effects, subject: subject?.(input) ?? {}, origins };
   const { decision, rule, why } = decide(call);
-  const spent = decision === 'allow' ? spend(call) : undefined;
-  const isRun = decision === 'allow' && spent === undefined;
+  const isAllowed = decision === 'allow' || (decision === 'ask' && approved);
+  const spent = isAllowed ? spend(call) : undefined;
+  const isRun = isAllowed && spent === undefined;
   record({
     request: call,
     input,

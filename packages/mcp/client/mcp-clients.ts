@@ -107,10 +107,11 @@ export function toTools(client: Caller): RunningTool[] {
 
 function toTool(client: Caller, tool: McpTool): RunningTool {
   const { name, description, inputSchema } = tool;
-  const server = client.server.name;
+  const { name: server, trusted = false } = client.server;
   return defineTool({
     name: `${server}_${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME),
     description: description || `${name} of ${server}`,
+    ...(!trusted && { describedBy: `The MCP server ${server}` }),
     input: inputOf(inputSchema),
     timeoutMs: client.callTimeoutMs + RECONNECT_MS,
     ...effectsOf(tool, client.server.trusted),

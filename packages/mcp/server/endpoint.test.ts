@@ -103,6 +103,15 @@ beforeEach(async () => {
     tools: () => tools,
     toolTimeoutMs: () => 200,
     scope: 'own',
+    policy: {
+      agent: 'test',
+      decide: ({ subject }) => ({
+        decision: subject.path === 'secret' ? ('ask' as const) : ('allow' as const),
+        rule: '',
+        why: '',
+      }),
+      spend: () => undefined,
+    },
     onToolEvent: (event) => events.push(event),
     assertEnabled: () => {
       if (!isEnabled) throw new Error('off');
@@ -187,6 +196,21 @@ it('runs a call as who asks, in a session and without one', async () => {
   expect(await client.callTool({ name: 'whoami' })).toMatchObject({ content: [{ text: 'bea own mcp' }] });
   const alone = await post(callOf('whoami'), { 'x-who': 'cleo' });
   expect(await alone.json()).toMatchObject({ result: { content: [{ text: 'cleo own mcp' }] } });
+});
+
+it('tells a tool what policy lets it reach on its way', async () => {
+  const search = defineServedTool({
+    effects: ['reads'],
+    name: 'search',
+    description: 'Searches.',
+    input: z.object({}),
+    execute: async (_input, { permits }) =>
+      ['open', 'secret'].filter((path) => permits?.({ path })).join(' '),
+  });
+  tools = [search];
+  expect(await (await post(callOf('search'))).json()).toMatchObject({
+    result: { content: [{ text: 'open' }] },
+  });
 });
 
 it('keeps a session to whoever began it', async () => {

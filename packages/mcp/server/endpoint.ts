@@ -67,7 +67,9 @@ export interface McpEndpointOptions {
   scope?: string;
   onToolEvent?: (event: McpToolEvent) => void;
   /** Decides about each call; nobody can be asked, so that what would have to be asked about is refused. */
-  policy?: { agent: string; decide: Decide; spend(request: PolicyRequest): string | undefined } | undefined;
+  policy?:
+    | { agent: string; decide: Decide; check?: Decide; spend(request: PolicyRequest): string | undefined }
+    | undefined;
 }
 
 interface Session {
@@ -239,7 +241,8 @@ async function run(
   const parsed = await tool.input.safeParseAsync(input);
   if (!parsed.success) return failure(`the arguments do not fit: ${z.prettifyError(parsed.error)}`);
   const { principal, left } = callerOf(extra.authInfo);
-  const refusal = refusalOf(tool, parsed.data, principal, options);
+  const request = requestOf(tool, parsed.data, principal, options);
+  const refusal = refusalOf(request, options);
   if (refusal !== undefined) return failure(refusal);
   const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
   const limit = AbortSignal.timeout(limitMs);
@@ -254,6 +257,7 @@ async function run(
       principal,
       scope,
       progress,
+      permits: (subject) => isPermitted({ ...request, subject }, options),
     });
     const result = await untilAborted(work, signal);
     return typeof result === 'string' ? { text: result, failed: result.startsWith('Error:') } : result;
@@ -263,16 +267,33 @@ async function run(
   }
 }
 
-function refusalOf(
+function requestOf(
   { name, effects, subject }: ServedTool,
   input: unknown,
   principal: Principal,
   { policy }: McpEndpointOptions,
-): string | undefined {
-  if (policy === undefined) return undefined;
-  const { agent } = policy;
+): PolicyRequest {
   const origins = principal.origins ?? [];
-  const request = { principal, agent, tool: name, effects, subject: subject?.(input) ?? {}, origins };
+  return {
+    principal,
+    agent: policy?.agent ?? '',
+    tool: name,
+    effects,
+    subject: subject?.(input) ?? {},
+    origins,
+  };
+}
+
+/** Whether a call may reach something else too: a file that a search meets, the target of a redirect. */
+function isPermitted(request: PolicyRequest, { policy }: McpEndpointOptions): boolean {
+  if (policy === undefined) return true;
+  const { decide, check = decide } = policy;
+  return check(request).decision === 'allow';
+}
+
+function refusalOf(request: PolicyRequest, { policy }: McpEndpointOptions): string | undefined {
+  if (policy === undefined) return undefined;
+  const { tool: name } = request;
   const { decision, why } = policy.decide(request);
   if (decision !== 'allow') return `${name} was not run, because policy does not allow it here: ${why}.`;
   const spent = policy.spend(request);
