@@ -83,6 +83,7 @@ function createAgentApp(
     renderError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
+    limits: options,
     health: async () => {
       const { kind } = await agent.context.sandbox.status();
       return healthReport(agent.active.isReady, { ...health(), sandbox: kind });

@@ -111,6 +111,7 @@ function createResearchApp(
     renderError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
+    limits: options,
     guard,
     bodyLimits: { '/api/files': options.uploadLimit * MEGABYTE },
     health: () => ({

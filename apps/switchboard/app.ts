@@ -85,6 +85,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     renderError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
+    limits: options,
     anyBodyType: surfaces.flatMap(({ anyBodyPaths = [] }: Surface) => anyBodyPaths),
     health: async () => ({
       status: bus.status().connected ? 200 : 503,

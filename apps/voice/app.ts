@@ -73,6 +73,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     renderError: renderVoiceError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
+    limits: options,
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({ status: 200, body: healthBody(voice) }),
   });
@@ -136,6 +137,7 @@ async function startTranslator(
     defaultVoice: options.sidecarReferenceId,
     version: manifest.version,
     allowedHosts,
+    limits: options,
     logger,
   });
   const server = await serve(app, { host, port, portVariable: 'TRANSLATOR_PORT', logger });

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { choice, directory, file, integer, isAddressRange, list, text, toggle, url } from './makers.ts';
@@ -73,12 +74,26 @@ export const pushOptions = group('Webhooks', {
   }),
 });
 
-/** Who may ask a service that has no key. */
-export const hostOptions = group('Names', {
+/** Who may ask a service, and how much. */
+export const hostOptions = group('Callers', {
   allowedHosts: list({
     env: 'ALLOWED_HOSTS',
     doc: 'Names of the internet under which the service answers while it has no key, such as that of a proxy; addresses, names of the local network and the host of its public address need not be listed.',
     default: [],
+  }),
+  trustedProxies: list({
+    env: 'TRUSTED_PROXIES',
+    doc: 'Addresses of proxies in front of the service, whose X-Forwarded-For header then says who a request came from, for limits.',
+    default: [],
+    defaultDoc: 'none',
+    check: (proxy) => isIP(proxy) !== 0 || isAddressRange(proxy),
+    expected: 'an address such as 10.0.0.2 or a range such as 10.0.0.0/8',
+  }),
+  requestLimit: integer({
+    env: 'REQUEST_LIMIT',
+    doc: 'Requests that one caller (a known one, else an address) may make in a minute; more are answered with 429. 0 turns it off.',
+    min: 0,
+    default: 30_000,
   }),
 });
 

@@ -2,6 +2,7 @@ import { anonymous } from '@trunkline/identity';
 import { type Env, Hono, type MiddlewareHandler } from 'hono';
 import { createRequestAudit } from '../callers/audit-requests.ts';
 import { type AccessOptions, createIdentify } from '../callers/caller-guard.ts';
+import { CallerLimits, type LimitOptions } from '../callers/limits.ts';
 import { mountOperator } from '../callers/operator-routes.ts';
 import { type RenderError, respondToError } from '../errors/http-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -42,6 +43,7 @@ export interface AppOptions {
   anyBodyType?: boolean | readonly string[];
   /** Who the operator and our own services are; without it nobody is either, and there are no routes to sign in. */
   access?: AccessOptions;
+  limits?: LimitOptions;
   /** The page that a browser sees after signing in; default `/`. */
   homePath?: string;
 }
@@ -57,6 +59,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   const respond = (thrown: unknown, context: RequestContext) =>
     respondToError(thrown, context, options.renderError);
   const limitOf = createBodyLimit(options.bodyLimit ?? DEFAULT_BODY_LIMIT, options.bodyLimits ?? {});
+  const limits = new CallerLimits(options.limits, metrics);
   const app: App<Caller> = new Hono();
   const notFound = createNotFound(app);
   app.onError(respond);
@@ -69,6 +72,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
       checks: checksOf(options, limitOf),
       limitOf,
       identify: access === undefined ? () => anonymous : createIdentify(access),
+      limits,
       audit: access?.audit && createRequestAudit(options.service, access.audit),
       respondToError: respond,
     }),
@@ -79,7 +83,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   mountDocs(app, options);
   const { service, homePath = '/' } = options;
   if (access !== undefined)
-    mountOperator(app as unknown as Hono<AppEnv>, access.operator, { service, homePath });
+    mountOperator(app as unknown as Hono<AppEnv>, access.operator, { service, homePath, limits });
   return app;
 }
 

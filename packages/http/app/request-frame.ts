@@ -4,6 +4,7 @@ import type { Principal } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { HeaderReader } from '../callers/credentials.ts';
+import type { CallerLimits } from '../callers/limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { type BodyLimit, capBody } from './body-limit.ts';
 import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
@@ -46,13 +47,14 @@ interface FrameOptions {
   checks: readonly RequestCheck[];
   limitOf: BodyLimit;
   identify: (request: HeaderReader) => Principal;
+  limits: CallerLimits;
   audit: ((context: RequestContext, route: string, status: number) => void) | undefined;
   respondToError: (thrown: unknown, context: RequestContext) => Response;
 }
 
 /** Goes round every request: what comes before any route, and what every answer gets, failures included. */
 export function frameRequest(options: FrameOptions): MiddlewareHandler {
-  const { logger, metrics, allowedHosts, checks, limitOf, identify, audit, respondToError } = options;
+  const { logger, metrics, allowedHosts, checks, limitOf, identify, limits, audit, respondToError } = options;
   return async (context: Context<AppEnv>, next) => {
     const startedAt = performance.now();
     const requestId = chooseRequestId(context.req.header('x-request-id'));
@@ -64,6 +66,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     context.set('allowedHosts', allowedHosts);
     context.set('principal', identify(context.req));
     try {
+      limits.check(context);
       for (const check of checks) check(context);
       capBody(context.req, limitOf);
       await next();
@@ -73,6 +76,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     }
     if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, standardHeaders);
     record(context, startedAt);
+    limits.settle(context, context.res.status);
     audit?.(context, routePath(context), context.res.status);
   };
 }

@@ -36,6 +36,6 @@ function actionOf(context: RequestContext, route: string, status: number): strin
   const { method } = context.req;
   if (SIGN_IN.has(`${method} ${route}`))
     return method === 'DELETE' ? 'operator.sign-out' : 'operator.sign-in';
-  if (status === 401 || status === 403) return 'http.refused';
+  if (status === 401 || status === 403 || status === 429) return 'http.refused';
   return context.get('operatorRoute') && !SAFE_METHODS.has(method) ? 'http.change' : undefined;
 }

@@ -18,6 +18,14 @@ export function hasCredentials(request: HeaderReader): boolean {
   return ['authorization', 'x-api-key', operatorHeader].some((name) => request.header(name) !== undefined);
 }
 
+/** Every different key in the headers, wherever a guard may look for it. */
+export function shownKeys(request: HeaderReader): string[] {
+  const places = ['x-api-key', operatorHeader, 'x-a2a-notification-token'];
+  const keys = places.map((name) => request.header(name)?.trim());
+  keys.push(bearerToken(request) ?? request.header('authorization')?.trim());
+  return [...new Set(keys)].flatMap((key) => key || []);
+}
+
 /** Where the operator's key may stand beside the key of a service. */
 export const operatorHeader = 'x-operator-key';
 

@@ -6,9 +6,8 @@ import { httpErrors } from '../errors/http-error.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
 import { validate } from '../validation/validate.ts';
 import { sessionCookie } from './caller-guard.ts';
+import type { CallerLimits } from './limits.ts';
 
-const MAX_WRONG_KEYS = 10;
-const WINDOW_MS = 60_000;
 const COOKIE_SECONDS = 90 * 24 * 3600;
 
 /** Lets only the operator through, in person: what a service hands on may have passed a model. */
@@ -24,9 +23,8 @@ export function requireOperator(access: OperatorAccess): MiddlewareHandler {
 export function mountOperator(
   app: Hono<AppEnv>,
   access: OperatorAccess,
-  { service, homePath }: { service: string; homePath: string },
+  { service, homePath, limits }: { service: string; homePath: string; limits: CallerLimits },
 ): void {
-  const attempts = createAttemptLimit();
   app.get(
     '/operator',
     describeRoute({ summary: 'Whether this browser or key is the operator' }),
@@ -43,7 +41,11 @@ export function mountOperator(
     (context) => {
       // A preview of the link, as chat programs make them, must not use it up.
       if (context.req.method === 'HEAD') return context.body(null, 204);
-      if (!access.redeem(context.req.valid('query').code)) throw httpErrors.operator_code();
+      const { code } = context.req.valid('query');
+      if (!access.redeem(code)) {
+        limits.refuseWrong(context, code);
+        throw httpErrors.operator_code();
+      }
       setSession(context, access.createSession(), COOKIE_SECONDS);
       return context.redirect(homePath, 303);
     },
@@ -54,9 +56,9 @@ export function mountOperator(
     validate('json', z.object({ key: z.string().max(200) })),
     (context) => {
       // The right key always counts, so that strangers who guess cannot lock the operator out.
-      if (!access.isKey(context.req.valid('json').key)) {
-        if (attempts.isExceeded()) throw httpErrors.operator_attempts({ headers: { 'retry-after': '60' } });
-        attempts.count();
+      const { key } = context.req.valid('json');
+      if (!access.isKey(key)) {
+        limits.refuseWrong(context, key);
         throw httpErrors.operator_key({ keyFile: access.keyFile });
       }
       setSession(context, access.createSession(), COOKIE_SECONDS);
@@ -76,16 +78,4 @@ function setSession(context: Context, value: string, seconds: number): void {
   const parts = [`${sessionCookie}=${value}`, `Max-Age=${seconds}`, 'Path=/', 'HttpOnly', 'SameSite=Strict'];
   context.header('set-cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
   context.header('cache-control', 'no-store');
-}
-
-/** Bounds how many keys can be guessed, for all callers together: addresses are easy to change. */
-function createAttemptLimit() {
-  let [wrong, since] = [0, 0];
-  return {
-    isExceeded: () => Date.now() - since < WINDOW_MS && wrong >= MAX_WRONG_KEYS,
-    count() {
-      if (Date.now() - since >= WINDOW_MS) [wrong, since] = [0, Date.now()];
-      wrong += 1;
-    },
-  };
 }

@@ -95,7 +95,16 @@ export const httpErrors = defineErrors({
     401,
     (request: { keyFile: string }) => `This is not the operator's key. It stands in ${request.keyFile}.`,
   ],
-  operator_attempts: [429, 'Too many wrong keys. Wait a minute and try again.'],
+  key_attempts: [
+    429,
+    (pause: { wait: string }) =>
+      `Too many wrong keys came from your address, so its keys are not looked at for ${pause.wait}. Wait, then try again with the right key. The operator's key, keys of accounts and browsers that are signed in still work.`,
+  ],
+  request_limit: [
+    429,
+    (bound: { limit: number }) =>
+      `Too many requests: a caller may make ${bound.limit} a minute. Wait a moment, ask less often, or let the operator raise REQUEST_LIMIT.`,
+  ],
   unauthenticated: [401, 'A key is missing or unknown.'],
   forbidden: [403, 'This key does not allow that.'],
   origin_not_allowed: [

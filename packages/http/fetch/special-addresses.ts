@@ -58,6 +58,13 @@ export function embeddedIpv4(address: string): string | undefined {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
+/** An IPv4 address, or the /64 network of an IPv6 address: who has one of its addresses has them all. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const groups = expandIpv6(address).slice(0, 4);
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
 export function contains(list: BlockList, address: string): boolean {
   return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

@@ -42,6 +42,8 @@ export function createMetrics(options: MetricsOptions) {
         'route',
         'status',
       ]),
+      wrongKeys: counter('http_wrong_keys_total', 'Wrong keys, each once a minute and address.'),
+      limited: counter('http_limited_requests_total', 'Requests refused with 429, by limit.', ['reason']),
       openStreams: gauge('http_open_streams', 'Event streams being written now.'),
       droppedFrames: counter('http_dropped_frames_total', 'Event frames a slow reader lost.'),
     },

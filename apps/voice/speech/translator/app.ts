@@ -1,5 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import {
+  type AppOptions,
   callerGuard,
   createApp,
   defineErrors,
@@ -72,6 +73,7 @@ export interface TranslatorOptions {
   version: string;
   /** Host names under which it answers without a key. */
   allowedHosts?: readonly string[];
+  limits?: AppOptions['limits'];
   logger: Logger;
 }
 
@@ -94,7 +96,7 @@ const renderError: RenderError = ({ message, code, status }) => ({
 
 /** An OpenAI-style speech endpoint in front of the sidecar. */
 export function createTranslator(options: TranslatorOptions) {
-  const { users, admission, version, logger, sampleRate, allowedHosts = [] } = options;
+  const { users, admission, version, logger, sampleRate, allowedHosts = [], limits } = options;
   const app = createApp<User>({
     service: 'voice-translator',
     version,
@@ -102,6 +104,7 @@ export function createTranslator(options: TranslatorOptions) {
     logger,
     renderError,
     allowedHosts,
+    ...(limits && { limits }),
     health: () => ({ status: 200, body: { status: 'ok' } }),
   });
   app.use(

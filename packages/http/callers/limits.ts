@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { BlockList, isIP } from 'node:net';
+import { ownerKey } from '@trunkline/identity';
+import { BoundedMap, formatDuration } from '@trunkline/std';
+import type { RequestContext } from '../app/context.ts';
+import { httpErrors } from '../errors/http-error.ts';
+import { addBlock, contains, embeddedIpv4, networkOf } from '../fetch/special-addresses.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { shownKeys } from './credentials.ts';
+
+export interface LimitOptions {
+  /** Requests that a principal, or an address nobody is known at, may make in a minute; 0: any number. */
+  requestLimit?: number;
+  /** Addresses and ranges whose `X-Forwarded-For` says where a request came from. */
+  trustedProxies?: readonly string[];
+  now?: () => number;
+}
+
+/** Different wrong keys of one address, and of all addresses together, before keys are no longer looked at. */
+const MAX_WRONG_KEYS = 10;
+const MAX_WRONG_KEYS_OF_ALL = 100;
+const MINUTE_MS = 60_000;
+/** Each pause of an address is twice as long as the one before, up to this. */
+const MAX_PAUSE_MS = 15 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const MAX_ENTRIES = 10_000;
+
+/** Health is for load balancers; files of pages come from memory, and a page loads many at once. */
+const UNLIMITED = /^\/(?:healthz$|(?:app\/|share\/|trust\/)?(?:assets|static)\/)/;
+
+interface Guesses {
+  wrong: Set<string>;
+  since: number;
+  pauses: number;
+  pausedUntil: number;
+}
+
+/**
+ * Bounds how many keys can be guessed and how much one caller may ask, for all routes of a service.
+ *
+ * A key that a person chose can be guessed: after some wrong ones, keys from that address are not looked at for a while,
+ * right ones included, or guessing would go on. What Trunkline made itself (the operator's key, keys and sessions of
+ * accounts, tokens between services) cannot be guessed and always counts, so nobody can lock the operator out. The same
+ * wrong key counts once a minute: a program with an old key does not lock out its neighbours.
+ */
+export class CallerLimits {
+  readonly #options: LimitOptions;
+  readonly #metrics: Metrics | undefined;
+  readonly #proxies = new BlockList();
+  readonly #guesses = new BoundedMap<string, Guesses>(MAX_ENTRIES);
+  /** When a known caller last came from an address: a flood of guesses from elsewhere does not concern it. */
+  readonly #knownAt = new BoundedMap<string, number>(MAX_ENTRIES);
+  readonly #buckets = new BoundedMap<string, { tokens: number; at: number }>(MAX_ENTRIES);
+  readonly #all = { wrong: 0, since: 0 };
+
+  constructor(options: LimitOptions = {}, metrics?: Metrics) {
+    this.#options = options;
+    this.#metrics = metrics;
+    for (const proxy of options.trustedProxies ?? [])
+      if (!addBlock(this.#proxies, proxy)) throw new TypeError(`${proxy} is no address and no range`);
+  }
+
+  /** Throws for a caller who asks too much, and for keys from an address that guesses. Call it once the principal is known. */
+  check(context: RequestContext): void {
+    const principal = context.get('principal');
+    const address = this.#addressOf(context);
+    if (!UNLIMITED.test(context.req.path))
+      this.#takeToken(principal.kind === 'anonymous' ? address : ownerKey(principal));
+    if (principal.kind === 'anonymous' && shownKeys(context.req).length > 0) this.#refusePaused(address);
+  }
+
+  /** Learns from the answer whether a key in the headers was wrong. */
+  settle(context: RequestContext, status: number): void {
+    const principal = context.get('principal');
+    const isRefused = status === 401 || (status === 403 && principal.kind === 'anonymous');
+    if (!isRefused && principal.kind === 'anonymous') return;
+    const address = this.#addressOf(context);
+    if (isRefused) for (const key of shownKeys(context.req)) this.#countWrong(address, key);
+    else this.#knownAt.set(address, this.#now());
+  }
+
+  /** For keys that stand elsewhere than in a header: counts a wrong one, or throws where keys are not looked at. */
+  refuseWrong(context: RequestContext, key: string): void {
+    const address = this.#addressOf(context);
+    this.#refusePaused(address);
+    this.#countWrong(address, key);
+  }
+
+  #countWrong(address: string, key: string): void {
+    const now = this.#now();
+    const fresh: Guesses = { wrong: new Set(), since: now, pauses: 0, pausedUntil: 0 };
+    const guesses = this.#guesses.get(address) ?? fresh;
+    if (now - guesses.since >= MINUTE_MS) {
+      if (now - guesses.pausedUntil >= HOUR_MS) guesses.pauses = 0;
+      Object.assign(guesses, { wrong: new Set(), since: now });
+    }
+    const hash = createHash('sha256').update(key).digest('base64url').slice(0, 16);
+    if (guesses.wrong.has(hash)) return;
+    guesses.wrong.add(hash);
+    this.#guesses.set(address, guesses);
+    this.#metrics?.http.wrongKeys.inc();
+    if (now - this.#all.since >= MINUTE_MS) Object.assign(this.#all, { wrong: 0, since: now });
+    this.#all.wrong += 1;
+    if (guesses.wrong.size < MAX_WRONG_KEYS) return;
+    guesses.pausedUntil = now + Math.min(MINUTE_MS * 2 ** guesses.pauses, MAX_PAUSE_MS);
+    guesses.pauses += 1;
+  }
+
+  #refusePaused(address: string): void {
+    const now = this.#now();
+    const isKnown = now - (this.#knownAt.get(address) ?? Number.NEGATIVE_INFINITY) < 24 * HOUR_MS;
+    const isFlooded = !isKnown && this.#all.wrong >= MAX_WRONG_KEYS_OF_ALL;
+    const until = Math.max(
+      this.#guesses.get(address)?.pausedUntil ?? 0,
+      isFlooded ? this.#all.since + MINUTE_MS : 0,
+    );
+    if (until <= now) return;
+    this.#metrics?.http.limited.inc({ reason: 'keys' });
+    throw httpErrors.key_attempts({ wait: formatDuration(until - now) }, retryAfter(until - now));
+  }
+
+  #takeToken(caller: string): void {
+    const { requestLimit: limit = 0 } = this.#options;
+    if (limit === 0) return;
+    const now = this.#now();
+    const { tokens, at } = this.#buckets.get(caller) ?? { tokens: limit, at: now };
+    const filled = Math.min(limit, tokens + ((now - at) * limit) / MINUTE_MS);
+    const isEmpty = filled < 1;
+    this.#buckets.set(caller, { tokens: isEmpty ? filled : filled - 1, at: now });
+    if (!isEmpty) return;
+    this.#metrics?.http.limited.inc({ reason: 'requests' });
+    throw httpErrors.request_limit({ limit }, retryAfter(((1 - filled) * MINUTE_MS) / limit));
+  }
+
+  /** The client, or the last address before the proxies that the operator trusts; of IPv6 the network, as one has billions. */
+  #addressOf({ env, req }: RequestContext): string {
+    let address = plainAddress(env?.incoming?.socket?.remoteAddress ?? '');
+    const forwarded = (req.header('x-forwarded-for') ?? '').split(',');
+    while (forwarded.length > 0 && isIP(address) !== 0 && contains(this.#proxies, address)) {
+      const before = plainAddress(forwarded.pop() ?? '');
+      if (isIP(before) === 0) break;
+      address = before;
+    }
+    return networkOf(address);
+  }
+
+  #now(): number {
+    return (this.#options.now ?? Date.now)();
+  }
+}
+
+/** Without port, brackets and zone; IPv4 in its own form. */
+function plainAddress(text: string): string {
+  const address = text
+    .trim()
+    .replace(/^\[(.*)\](?::\d+)?$/, '$1')
+    .replace(/^([\d.]+):\d+$/, '$1')
+    .replace(/%.*$/, '');
+  return embeddedIpv4(address) ?? address;
+}
+
+function retryAfter(ms: number) {
+  return { headers: { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) } };
+}
