@@ -71,10 +71,14 @@ export function researchComponents(
       logger,
     }),
   );
+  const policy = component('policy', {}, () => {
+    const audit = { service: 'research', log: auditOf(options, service) };
+    return new Policy({ home: options.trunklineHome, logger, audit }).for('research');
+  });
   const model = component(
     'model',
-    { gateway },
-    ({ gateway }) => new ResearchModel(gateway, options.modelCalls),
+    { gateway, policy },
+    ({ gateway, policy }) => new ResearchModel(gateway, options.modelCalls, policy),
   );
   const sources = component('sources', { stores }, ({ stores: { documents } }) =>
     createSources(definitions, options, { documents, timeoutMs: options.searchTimeout * 1000 }),
@@ -135,13 +139,21 @@ export function researchComponents(
   const facts = component('settings', {}, () => ({
     settings,
     turnTimeoutMs: modelTimeoutMs,
-    policy: new Policy({
-      home: options.trunklineHome,
-      logger,
-      audit: { service: 'research', log: auditOf(options, service) },
-    }).for('research'),
   }));
-  return { address, stores, gateway, model, sources, aggregator, pool, engine, deepResearch, a2a, facts };
+  return {
+    address,
+    stores,
+    gateway,
+    policy,
+    model,
+    sources,
+    aggregator,
+    pool,
+    engine,
+    deepResearch,
+    a2a,
+    facts,
+  };
 }
 
 function openStores(database: Database) {

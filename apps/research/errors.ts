@@ -8,6 +8,11 @@ export const researchErrors = defineErrors({
     503,
     'Too many research jobs are under way. Try again when some have finished, or cancel one.',
   ],
+  budget_spent: [
+    429,
+    (given: { spent: string }) =>
+      `The research stopped because ${given.spent}. Resume it later, or ask the operator to raise the budget.`,
+  ],
   research_running: [409, 'This research is still under way.'],
   report_not_ready: [409, 'This research has no report yet.'],
   share_not_found: [404, 'This report is not shared, or no longer.'],

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { askedFor, DIMENSIONS, type Lab, startLab } from './fixtures/lab.ts';
@@ -358,4 +360,21 @@ describe('cancelling', () => {
     expect(events.some(({ type }) => type === 'evaluate_started')).toBe(false);
     expect(await client.status(id)).toMatchObject({ status: 'cancelled' });
   });
+});
+
+// Last: budgets that are taken away count for a while.
+it('stops when the budget of whoever asked is spent, and no other call of the model is made for them', async () => {
+  await lab.stopService();
+  const policy = 'budgets: [{ principal: anonymous, agent: research, usd: 0.0000001 }]';
+  writeFileSync(join(lab.home, 'policy.yaml'), policy);
+  await lab.startService();
+  const { snapshot } = await run();
+  expect(snapshot).toMatchObject({
+    status: 'error',
+    error: expect.stringMatching(/budgets\[0\] of policy.yaml/),
+  });
+  expect(snapshot.costUsd).toBeGreaterThan(0);
+  const { length } = model.requests;
+  expect((await run()).snapshot).toMatchObject({ status: 'error', costUsd: 0 });
+  expect(model.requests).toHaveLength(length);
 });

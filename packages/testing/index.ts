@@ -1,6 +1,7 @@
 export * from './a2a/index.ts';
 export * from './attacks.ts';
 export * from './browser.ts';
+export * from './callers.ts';
 export * from './child.ts';
 export * from './clock.ts';
 export * from './directory.ts';

@@ -1,4 +1,4 @@
-import type { Principal } from '@trunkline/identity';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { costOf, type ModelGateway, priceOf } from '@trunkline/llm';
 import { resumeTurn, runTurn, type TurnEvent, type TurnOptions, type TurnPolicy } from '@trunkline/loop';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
@@ -54,7 +54,7 @@ export function startTurn(
   const options: TurnOptions = {
     model: limited.model,
     instructions: [INSTRUCTIONS, instructions].filter(Boolean).join('\n\n'),
-    tools: createChatTools({ aggregator, sources, isOver: limited.isOver }),
+    tools: createChatTools({ aggregator, owner: ownerKey(principal), sources, isOver: limited.isOver }),
     limits: { steps: TOOL_STEPS + 1, toolTimeoutMs: 60_000, turnTimeoutMs },
     sessionId: id ?? 'chat',
     principal,
@@ -62,7 +62,7 @@ export function startTurn(
     cost: (model, tokens) => costOf(priceOf(model), tokens),
     signal,
   };
-  const waiting = id === undefined ? undefined : conversations.get(id)?.checkpoint;
+  const waiting = id === undefined ? undefined : conversations.get(id, principal)?.checkpoint;
   const events =
     waiting === undefined
       ? runTurn({ ...options, messages })
@@ -76,7 +76,7 @@ export async function* answerChat(
   deps: ChatDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const { messages, id } = request;
+  const { messages, id, principal } = request;
   const turn = startTurn(request, deps, signal);
   const save = (text: string, checkpoint?: unknown) => {
     if (id === undefined) return;
@@ -88,7 +88,7 @@ export async function* answerChat(
       ...(sources.length > 0 && { sources }),
       ...(troubles.length > 0 && { troubles }),
     };
-    deps.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint);
+    deps.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint, principal);
   };
   save('');
   yield* speak(turn, save);

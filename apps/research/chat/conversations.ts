@@ -1,3 +1,4 @@
+import { ownerFilter, ownerKey, type Principal } from '@trunkline/identity';
 import type { Database } from '@trunkline/storage';
 import { z } from 'zod';
 import { containing } from '../store/jobs.ts';
@@ -27,6 +28,7 @@ export interface StoredMessage extends ChatMessage {
 
 export interface Conversation {
   id: string;
+  owner: string;
   messages: StoredMessage[];
   /** A turn that waits for the answer to its question. */
   checkpoint: unknown;
@@ -35,14 +37,15 @@ export interface Conversation {
 
 interface ConversationRow {
   id: string;
+  owner: string;
   messages: string;
   checkpoint: string | null;
   updatedAt: number;
 }
 
-const CONVERSATION = 'SELECT id, messages, checkpoint, updated_at AS updatedAt FROM conversations';
+const CONVERSATION = 'SELECT id, owner, messages, checkpoint, updated_at AS updatedAt FROM conversations';
 
-/** Conversations by the id that their client chose. */
+/** Conversations by the id that their client chose; two people may have chosen the same. */
 export class ConversationStore {
   readonly #database: Database;
 
@@ -50,33 +53,42 @@ export class ConversationStore {
     this.#database = database;
   }
 
-  get(id: string): Conversation | undefined {
-    const row = this.#database.prepare<ConversationRow>(`${CONVERSATION} WHERE id = ?`).get(id);
+  /** Of several that somebody may see, their own. */
+  get(id: string, principal: Principal): Conversation | undefined {
+    const seen = ownerFilter(principal);
+    const row = this.#database
+      .prepare<ConversationRow>(
+        `${CONVERSATION} WHERE id = ? AND ${seen.sql} ORDER BY owner = ? DESC, updated_at DESC LIMIT 1`,
+      )
+      .get(id, ...seen.values, ownerKey(principal));
     return row === undefined ? undefined : toConversation(row);
   }
 
-  /** The newest conversations in which the words stand; all when there are none. */
-  find(words: string, limit: number): Conversation[] {
+  /** The newest conversations that somebody may see in which the words stand; all of theirs when there are none. */
+  find(words: string, limit: number, principal: Principal): Conversation[] {
+    const seen = ownerFilter(principal);
     return this.#database
       .prepare<ConversationRow>(
-        `${CONVERSATION} WHERE EXISTS (
+        `${CONVERSATION} WHERE ${seen.sql} AND EXISTS (
            SELECT 1 FROM json_each(messages) WHERE value ->> 'content' LIKE ? ESCAPE '\\')
          ORDER BY updated_at DESC LIMIT ?`,
       )
-      .all(containing(words), limit)
+      .all(...seen.values, containing(words), limit)
       .map(toConversation);
   }
 
-  /** Messages come from the client without the sources of earlier answers: those are kept. */
-  save(id: string, messages: readonly StoredMessage[], checkpoint: unknown): void {
-    const before = this.get(id)?.messages ?? [];
+  /** Messages come from the client without the sources of earlier answers: those are kept. The owner stays. */
+  save(id: string, messages: readonly StoredMessage[], checkpoint: unknown, principal: Principal): void {
+    const known = this.get(id, principal);
+    const before = known?.messages ?? [];
     this.#database
       .prepare(
-        `INSERT INTO conversations (id, messages, checkpoint, updated_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (id) DO UPDATE SET messages = excluded.messages, checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
+        `INSERT INTO conversations (id, owner, messages, checkpoint, updated_at) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (id, owner) DO UPDATE SET messages = excluded.messages, checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
       )
       .run(
         id,
+        known?.owner ?? ownerKey(principal),
         JSON.stringify(messages.map((message, index) => withSources(message, before[index]))),
         checkpoint === undefined ? null : JSON.stringify(checkpoint),
         Date.now(),

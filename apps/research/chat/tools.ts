@@ -8,6 +8,8 @@ const RESULTS = 8;
 
 export interface ChatToolDeps {
   aggregator: SearchAggregator;
+  /** Whose files are searched. */
+  owner: string;
   /** Numbers the results, so that the answer can cite them. */
   sources: TurnSources;
   /** True once the turn has made all the tool-call steps it may. */
@@ -64,13 +66,13 @@ const askClarification: Tool = defineTool({
 
 /** Results as JSON; when there are none and services fail, where nothing was found and the words of the failures. */
 async function search(
-  { aggregator, sources, isOver }: ChatToolDeps,
+  { aggregator, owner, sources, isOver }: ChatToolDeps,
   query: Parameters<SearchAggregator['search']>[0],
   kinds: readonly SourceKind[],
   signal: AbortSignal,
 ): Promise<string> {
   if (isOver()) return 'Error: no more searches in this turn. Answer with what you have.';
-  const { results, answered, troubles } = await aggregator.search(query, kinds, signal);
+  const { results, answered, troubles } = await aggregator.search({ ...query, owner }, kinds, signal);
   sources.addTroubles(troubles);
   if (results.length === 0 && troubles.length > 0)
     return `Error: ${[...nothingIn(answered), ...troubles].join(' ')}`;

@@ -3,7 +3,7 @@ import { HttpError } from '@trunkline/http';
 import type { CitationScore } from '../api-types.ts';
 import { judgesText } from '../citations/marks.ts';
 import { researchErrors } from '../errors.ts';
-import { followJob, type ResearchEngine } from '../research/engine.ts';
+import { followJob, type ResearchEngine, type StartRequest } from '../research/engine.ts';
 import type { Job, JobOptions, ResearchEvent } from '../research/job.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { progressText } from './progress-words.ts';
@@ -43,11 +43,11 @@ export function topicOf(text: string): string {
 /** Researches for a caller who waits: when the caller leaves, the job is cancelled. */
 export async function* researchFor(
   { engine, jobs, jobOptions }: DeepResearchDeps,
-  query: string,
+  asked: Pick<StartRequest, 'query' | 'principal'>,
   signal: AbortSignal,
 ): AsyncGenerator<DeepEvent> {
   if (engine.isFull) throw researchErrors.too_many_jobs();
-  const id = engine.start({ query, sessionId: undefined, options: jobOptions });
+  const id = engine.start({ ...asked, sessionId: undefined, options: jobOptions });
   let isOver = false;
   try {
     yield { type: 'start', researchId: id };
@@ -81,9 +81,10 @@ export function failureMessage({ status, error, report }: Job): string | undefin
 /** A task is a topic; it tells of its progress and ends with the report as an artifact. */
 export function createResearchExecutor(deps: DeepResearchDeps): Executor {
   return {
-    async *execute({ text }, signal): AsyncGenerator<ExecutionEvent> {
+    async *execute({ text, principal }, signal): AsyncGenerator<ExecutionEvent> {
       try {
-        for await (const event of researchFor(deps, topicOf(text), signal)) yield* toExecution(event);
+        const asked = { query: topicOf(text), principal };
+        for await (const event of researchFor(deps, asked, signal)) yield* toExecution(event);
       } catch (error) {
         if (!(error instanceof HttpError)) throw error;
         yield { type: 'rejected', message: error.message };

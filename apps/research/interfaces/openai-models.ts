@@ -56,11 +56,11 @@ async function* answerByChat(
 
 /** Deep research on the last message: progress while it works, then the report. */
 async function* answerByResearch(
-  { request, signal }: CompletionCall,
+  { request, principal, signal }: CompletionCall,
   deps: ModelDeps,
 ): AsyncGenerator<AnswerEvent> {
-  const topic = topicOf(conversationOf(request).at(-1)?.content ?? '');
-  for await (const event of researchFor(deps, topic, signal)) {
+  const query = topicOf(conversationOf(request).at(-1)?.content ?? '');
+  for await (const event of researchFor(deps, { query, principal }, signal)) {
     if (event.type === 'progress') yield progress(event.words);
     else if (event.type === 'report-delta') yield { type: 'text-delta', text: event.text };
     else if (event.type === 'end') {

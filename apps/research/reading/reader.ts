@@ -35,12 +35,12 @@ export class Reader {
     this.#deps.pool.warm();
   }
 
-  async read(result: FoundResult, signal: AbortSignal): Promise<Reading> {
+  async read(result: FoundResult, owner: string, signal: AbortSignal): Promise<Reading> {
     try {
       const document =
         this.#stored(result) ??
-        (await this.#fromSource(result, signal)) ??
-        (await this.#fetched(result, signal));
+        (await this.#fromSource(result, owner, signal)) ??
+        (await this.#fetched(result, owner, signal));
       return { document };
     } catch (error) {
       signal.throwIfAborted();
@@ -55,11 +55,16 @@ export class Reader {
     return documentId === undefined ? undefined : this.#deps.documents.describe(documentId);
   }
 
-  async #fromSource(result: FoundResult, signal: AbortSignal): Promise<DescribedDocument | undefined> {
+  async #fromSource(
+    result: FoundResult,
+    owner: string,
+    signal: AbortSignal,
+  ): Promise<DescribedDocument | undefined> {
     const given = await this.#deps.aggregator.read(result, signal);
     if (given === undefined) return undefined;
     const { title, url, text } = given;
     return await this.#deps.documents.add({
+      owner,
       kind: 'page',
       url,
       title,
@@ -70,7 +75,7 @@ export class Reader {
     });
   }
 
-  async #fetched(result: FoundResult, signal: AbortSignal): Promise<DescribedDocument> {
+  async #fetched(result: FoundResult, owner: string, signal: AbortSignal): Promise<DescribedDocument> {
     const { fetch, pool, hosts, documents } = this.#deps;
     const { hostname } = URL.parse(result.url) ?? {};
     // A file that was removed since it was found, or an address that a search engine garbled.
@@ -87,6 +92,7 @@ export class Reader {
     const raw = { bytes: response.body, type, name: result.title, ...(isText && { text: response.text() }) };
     const { title, text, published = result.publishedDate } = await pool.extract(raw, signal);
     return await documents.add({
+      owner,
       kind: 'page',
       url: response.url,
       title,

@@ -14,7 +14,7 @@ interface OpinionMemory {
 export interface CitationJudgeDeps {
   model: ResearchModel;
   /** Its signal breaks off the whole work. */
-  ask: Pick<ModelRequest, 'signal' | 'onSpent'>;
+  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'principal'>;
   /** Aborted when the time for judging is up: the rest is not checked. */
   limit: AbortSignal;
   /** Whether a call of about so many tokens still fits the budget. */

@@ -42,12 +42,12 @@ export async function researchDimension(
 const RESULTS_PER_QUERY = 10;
 
 async function search(context: RunContext, dimension: Dimension): Promise<void> {
-  const { id, jobs, findings, options, aggregator, budget, stopSignal } = context;
+  const { id, jobs, findings, options, owner, aggregator, budget, stopSignal } = context;
   const signal = AbortSignal.any([stopSignal, budget.timeSignal()]);
   const answers = await Promise.all(
     dimension.queries.map((text) =>
       searchOnce(
-        () => aggregator.search({ text, limit: RESULTS_PER_QUERY }, options.sources, signal),
+        () => aggregator.search({ text, limit: RESULTS_PER_QUERY, owner }, options.sources, signal),
         stopSignal,
       ),
     ),
@@ -189,7 +189,7 @@ export class SourceReader {
   }
 
   async #read(source: JobSource): Promise<void> {
-    const { reader, stopSignal, budget } = this.#context;
+    const { reader, owner, stopSignal, budget } = this.#context;
     if (budget.spent('research') === 'seconds')
       return this.#fail(source, 'The time allowed for this research was up.');
     const { url, title, snippet, engine, documentId, published } = source;
@@ -202,7 +202,7 @@ export class SourceReader {
       ...(published !== null && { publishedDate: published }),
     };
     const signal = AbortSignal.any([stopSignal, budget.timeSignal()]);
-    const reading = await reader.read(result, signal).catch((error: unknown) => {
+    const reading = await reader.read(result, owner, signal).catch((error: unknown) => {
       stopSignal.throwIfAborted();
       if (signal.aborted) return { problem: 'The time allowed for this research was up.' };
       throw error;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { SseEvent, SseSource } from '@trunkline/http';
+import { HttpError, type SseEvent, type SseSource } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { LoggedEvent } from '@trunkline/storage';
 import type { Budget } from '../api-types.ts';
@@ -24,6 +25,7 @@ export interface StartRequest {
   query: string;
   sessionId: string | undefined;
   options: JobOptions;
+  principal: Principal;
 }
 
 /** Jobs under way at once; beyond that a new one is refused. */
@@ -53,9 +55,9 @@ export class ResearchEngine {
     return this.#stop.signal.aborted;
   }
 
-  start({ query, sessionId, options }: StartRequest): string {
+  start(request: StartRequest): string {
     const id = randomUUID();
-    this.#deps.jobs.create({ id, query, sessionId, options, model: this.#deps.model.describe() });
+    this.#deps.jobs.create({ ...request, id, model: this.#deps.model.describe() });
     this.#launch(id);
     return id;
   }
@@ -146,16 +148,17 @@ export class ResearchEngine {
   }
 
   #context(job: Job, cancel: AbortController, budget: BudgetMeter): RunContext {
-    const { id, query, options } = job;
+    const { id, query, options, owner, principal } = job;
     const stopSignal = this.#stop.signal;
     const signal = AbortSignal.any([stopSignal, cancel.signal]);
-    const ask = { signal: stopSignal, onSpent: (spending: Spending) => budget.spend(spending) };
+    const ask = { signal: stopSignal, principal, onSpent: (spending: Spending) => budget.spend(spending) };
     return {
       ...this.#deps,
       logger: this.#logger,
       id,
       query,
       options,
+      owner,
       stopSignal,
       signal,
       budget,
@@ -187,7 +190,8 @@ export class ResearchEngine {
   }
 
   #fail(id: string, error: unknown): void {
-    const isKnown = error instanceof ResearchError || error instanceof ModelError;
+    const isKnown =
+      error instanceof ResearchError || error instanceof ModelError || error instanceof HttpError;
     if (!isKnown) this.#logger.error({ err: error, researchId: id }, 'research failed');
     const message = isKnown ? error.message : 'Something failed inside the service; its log has the cause.';
     const { jobs } = this.#deps;

@@ -37,14 +37,14 @@ export async function answerFollowUp(
   deps: FollowUpDeps,
   job: Job,
   question: string,
-  signal: AbortSignal,
+  asked: Pick<Ask, 'signal' | 'principal'>,
 ): Promise<StoredAnswer> {
   const { jobs, answers, model, documents, findings } = deps;
   const read = numberSources(findings.sources(job.id).filter(({ state }) => state === 'read'));
   const passages = bestPassages(documents, read, question);
   if (passages.length === 0) return answers.add(job.id, { question, text: NOTHING, claims: [] });
   const ask = {
-    signal,
+    ...asked,
     onSpent: (spending: Parameters<JobStore['spend']>[1]) => jobs.spend(job.id, spending),
   };
   const draft = await writeFrom(passages, { model, ask, question, about: '' });

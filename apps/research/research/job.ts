@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Budget, CitationScore, DimensionState, JobPhase, JobStatus, SourceKind } from '../api-types.ts';
 
 export interface JobOptions {
@@ -29,6 +30,10 @@ export interface Job {
   report: string | null;
   citations: CitationScore | null;
   model: { name: string; demo: boolean };
+  /** Who may see it, as a key. */
+  owner: string;
+  /** On whose behalf it searches and spends. */
+  principal: Principal;
   createdAt: number;
 }
 

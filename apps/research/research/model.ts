@@ -1,6 +1,9 @@
+import type { Principal } from '@trunkline/identity';
 import { costOf, ModelError, type ModelGateway, priceOf } from '@trunkline/llm';
+import type { TurnPolicy } from '@trunkline/loop';
 import { ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
+import { researchErrors } from '../errors.ts';
 import type { Spending } from '../store/jobs.ts';
 
 type LanguageModel = ReturnType<ModelGateway['languageModel']>;
@@ -12,17 +15,24 @@ export interface ModelRequest {
   signal: AbortSignal;
   /** Which model gives an object; the fast one by default. */
   by?: 'main' | 'fast';
+  /** Whose budget pays. */
+  principal: Principal;
   /** Called with what each call used up. */
   onSpent: (spending: Spending) => void;
 }
+
+/** The policy's budgets of money; without one nothing is booked. */
+export type ModelBudgets = Pick<TurnPolicy, 'agent' | 'outOfMoney' | 'pay'>;
 
 /** The model as research uses it: an object of a given shape, or a text. Calls over all jobs are bounded. */
 export class ResearchModel {
   readonly #gateway: ModelGateway;
   readonly #limiter: ConcurrencyLimiter;
+  readonly #budgets: ModelBudgets | undefined;
 
-  constructor(gateway: ModelGateway, callsAtOnce: number) {
+  constructor(gateway: ModelGateway, callsAtOnce: number, budgets?: ModelBudgets) {
     this.#gateway = gateway;
+    this.#budgets = budgets;
     this.#limiter = new ConcurrencyLimiter({ limit: callsAtOnce });
   }
 
@@ -63,8 +73,11 @@ export class ResearchModel {
   }
 
   #call(model: LanguageModel, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
-    const { instructions, prompt, signal, onSpent } = request;
+    const { instructions, prompt, signal, onSpent, principal } = request;
+    const { agent = '', outOfMoney, pay } = this.#budgets ?? {};
     const call = async () => {
+      const spent = outOfMoney?.(principal, agent);
+      if (spent !== undefined) throw researchErrors.budget_spent({ spent });
       const result = await model.doGenerate({
         prompt: [
           { role: 'system', content: instructions },
@@ -75,7 +88,9 @@ export class ResearchModel {
       });
       const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
       const counts = countsOf(result.usage, instructions.length + prompt.length, text.length);
-      onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd: this.#costOf(model, counts) });
+      const costUsd = this.#costOf(model, counts);
+      onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd });
+      pay?.(principal, agent, costUsd ?? 0);
       return text;
     };
     return this.#limiter.run(call, { signal });

@@ -39,6 +39,8 @@ export interface RunContext extends ResearchDeps {
   id: string;
   query: string;
   options: Job['options'];
+  /** Whose files are searched, and who owns the pages that are read. */
+  owner: string;
   /** Aborted when the service stops: the job stays as it is and goes on after the next start. */
   stopSignal: AbortSignal;
   /** Aborted when the service stops or the user cancels: for work that is no dimension. */
@@ -46,7 +48,7 @@ export interface RunContext extends ResearchDeps {
   isCancelled(): boolean;
   budget: BudgetMeter;
   /** Signal and accounting of model calls for this job. */
-  ask: Pick<ModelRequest, 'signal' | 'onSpent'>;
+  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'principal'>;
 }
 
 /** Research may use up this share of the tokens; the rest is for the report. */

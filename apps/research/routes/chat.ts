@@ -30,7 +30,7 @@ export function mountChat(app: Hono<AppEnv>, deps: ChatDeps): void {
     validate('query', listSchema),
     (c) => {
       const { q, limit } = c.req.valid('query');
-      return c.json({ conversations: deps.conversations.find(q, limit).map(toEntry) });
+      return c.json({ conversations: deps.conversations.find(q, limit, c.get('principal')).map(toEntry) });
     },
   );
 
@@ -38,7 +38,7 @@ export function mountChat(app: Hono<AppEnv>, deps: ChatDeps): void {
     '/api/chat/:id',
     describeRoute({ summary: 'A stored conversation', errors: [researchErrors.conversation_not_found] }),
     (c) => {
-      const found = deps.conversations.get(c.req.param('id'));
+      const found = deps.conversations.get(c.req.param('id'), c.get('principal'));
       if (found === undefined) throw researchErrors.conversation_not_found();
       const { id, messages, checkpoint, updatedAt } = found;
       return c.json({

@@ -1,5 +1,6 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
-import type { Hono } from 'hono';
+import { maySee, ownerKey } from '@trunkline/identity';
+import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { StoredFile } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
@@ -29,9 +30,11 @@ const formSchema = z.object({
 
 /** The user's own files, as sources of chat and research. */
 export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteDeps): void {
-  const find = (id: string): DescribedDocument => {
+  const find = (context: Context<AppEnv>): DescribedDocument => {
+    const id = context.req.param('id') ?? '';
     const found = /^\d{1,15}$/.test(id) ? documents.describe(Number(id)) : undefined;
-    if (found?.kind !== 'file') throw researchErrors.file_not_found();
+    if (found?.kind !== 'file' || !maySee(context.get('principal'), found.owner))
+      throw researchErrors.file_not_found();
     return found;
   };
   const { file_missing, file_type_unknown, file_unreadable, file_not_found } = researchErrors;
@@ -49,20 +52,21 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteDeps
       const files = file === undefined ? [] : [file].flat();
       if (files.length === 0) throw file_missing();
       const stored: DescribedDocument[] = [];
-      for (const one of files) stored.push(await addFile(one, pool, documents));
+      for (const one of files)
+        stored.push(await addFile(one, ownerKey(c.get('principal')), { pool, documents }));
       return c.json({ files: stored.map(toEntry) }, 201);
     },
   );
 
   app.get('/api/files', describeRoute({ summary: 'The files of the library' }), (c) =>
-    c.json({ files: documents.files().map(toEntry) }),
+    c.json({ files: documents.files(c.get('principal')).map(toEntry) }),
   );
 
   app.get(
     '/api/files/:id',
     describeRoute({ summary: 'A file with the text that was read from it', errors: [file_not_found] }),
     (c) => {
-      const found = find(c.req.param('id'));
+      const found = find(c);
       return c.json({ ...toEntry(found), text: documents.get(found.id)?.text ?? '' });
     },
   );
@@ -71,7 +75,7 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteDeps
     '/api/files/:id',
     describeRoute({ summary: 'Remove a file', status: 204, errors: [file_not_found] }),
     (c) => {
-      documents.remove(find(c.req.param('id')).id);
+      documents.remove(find(c).id);
       return c.body(null, 204);
     },
   );
@@ -90,7 +94,11 @@ function toEntry({ id, url, title, type, bytes, addedAt }: DescribedDocument): S
 }
 
 /** Takes a file of the user's into the library; the same file again gives the one that is there. */
-async function addFile(file: File, pool: ExtractionPool, documents: DocumentStore): Promise<StoredDocument> {
+async function addFile(
+  file: File,
+  owner: string,
+  { pool, documents }: FileRouteDeps,
+): Promise<StoredDocument> {
   const name = plainName(file.name);
   const type = TYPES.get(/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '');
   if (type === undefined) throw researchErrors.file_type_unknown({ name });
@@ -100,7 +108,7 @@ async function addFile(file: File, pool: ExtractionPool, documents: DocumentStor
       throw researchErrors.file_unreadable({ name, problem: error.message }, { cause: error });
     throw error;
   });
-  return await documents.add({ kind: 'file', url: name, title, text, type, bytes: bytes.byteLength });
+  return await documents.add({ owner, kind: 'file', url: name, title, text, type, bytes: bytes.byteLength });
 }
 
 /** The last part of whatever path a client sent. */

@@ -1,5 +1,6 @@
 import { type AppEnv, callerGuard, createKeyring, isLoopbackHost } from '@trunkline/http';
-import type { Hono, MiddlewareHandler } from 'hono';
+import { maySee } from '@trunkline/identity';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
 import type { Job } from '../research/job.ts';
@@ -15,6 +16,8 @@ export const listSchema = z.object({
 export function tokenGuard(token: string | undefined): MiddlewareHandler {
   return callerGuard({
     keyring: createKeyring([{ key: token, caller: 'operator' }]),
+    // As A2A names whoever shows the same token: one caller, one owner.
+    principalOf: () => ({ kind: 'agent', id: 'a2a', via: [] }),
     trustedCaller: ({ kind }) => (kind === 'operator' ? 'operator' : undefined),
     credentials: ['bearer'],
     openCaller: () => 'operator',
@@ -32,11 +35,12 @@ export function exposureWarning(host: string, token: string | undefined): string
   return `SECURITY: Research listens on ${host} and no RESEARCH_AUTH_TOKEN is set: anyone who reaches it can use it.`;
 }
 
-/** Finds a job by the id of a request, or answers 404. */
-export function jobFinder(jobs: JobStore): (id: string) => Job {
-  return (id) => {
-    const job = jobs.get(id);
-    if (job === undefined) throw researchErrors.research_not_found();
+/** Finds the job of a request by its id, or answers 404, as for a job that the caller may not see. */
+export function jobFinder(jobs: JobStore): (context: Context<AppEnv>) => Job {
+  return (context) => {
+    const job = jobs.get(context.req.param('id') ?? '');
+    if (job === undefined || !maySee(context.get('principal'), job.owner))
+      throw researchErrors.research_not_found();
     return job;
   };
 }

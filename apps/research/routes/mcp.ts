@@ -1,4 +1,5 @@
 import type { AppEnv } from '@trunkline/http';
+import { anonymous, ownerKey } from '@trunkline/identity';
 import { defineServedTool, mountMcpEndpoint, type ServedResult } from '@trunkline/mcp';
 import type { Policy } from '@trunkline/policy';
 import type { Hono } from 'hono';
@@ -48,8 +49,8 @@ function searchTool({ aggregator }: McpDeps) {
     }),
     effects: ['reads'],
     external: true,
-    async execute({ query, categories, limit }, { signal }): Promise<ServedResult> {
-      const request = { text: query, categories, limit };
+    async execute({ query, categories, limit }, { signal, principal = anonymous }): Promise<ServedResult> {
+      const request = { text: query, categories, limit, owner: ownerKey(principal) };
       const { results, troubles } = await aggregator.search(request, SOURCE_KINDS, signal);
       if (results.length === 0 && troubles.length > 0) return { text: troubles.join(' '), failed: true };
       const shown = results
@@ -71,8 +72,8 @@ function deepResearchTool(deps: McpDeps) {
     timeoutMs: RESEARCH_MS,
     // The report stands in the library.
     survivesDisconnect: true,
-    async execute({ topic }, { signal, progress }): Promise<ServedResult> {
-      for await (const event of researchFor(deps, topicOf(topic), signal)) {
+    async execute({ topic }, { signal, principal = anonymous, progress }): Promise<ServedResult> {
+      for await (const event of researchFor(deps, { query: topicOf(topic), principal }, signal)) {
         if (event.type === 'progress') await progress(event.step, event.words);
         if (event.type !== 'end') continue;
         const { id, report, citations } = event.job;

@@ -36,7 +36,7 @@ export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: Share
       errors: [research_not_found, report_not_ready],
     }),
     (c) => {
-      const job = find(c.req.param('id'));
+      const job = find(c);
       if (job.report === null) throw report_not_ready();
       return c.json({ share: sharePath(shares.share(job.id)) }, 201);
     },
@@ -46,7 +46,7 @@ export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: Share
     PATH,
     describeRoute({ summary: 'Take the link back', status: 204, errors: [research_not_found] }),
     (c) => {
-      shares.revoke(find(c.req.param('id')).id);
+      shares.revoke(find(c).id);
       return c.body(null, 204);
     },
   );
@@ -118,7 +118,7 @@ export function mountExports(app: Hono<AppEnv>, deps: ExportRouteDeps): void {
     }),
     validate('query', exportSchema),
     async (c) => {
-      const job = find(c.req.param('id'));
+      const job = find(c);
       const { format } = c.req.valid('query');
       // Evidence can be had of a job that failed, too.
       if (job.report === null && format !== 'json') throw report_not_ready();

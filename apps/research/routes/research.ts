@@ -74,7 +74,10 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     validate('json', startSchema),
     (c) => {
       if (engine.isFull) throw researchErrors.too_many_jobs();
-      const researchId = engine.start(toStart(c.req.valid('json'), deps));
+      const researchId = engine.start({
+        ...toStart(c.req.valid('json'), deps),
+        principal: c.get('principal'),
+      });
       return c.json({ researchId, status: 'started' });
     },
   );
@@ -86,7 +89,9 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     (c) => {
       const { q, limit } = c.req.valid('query');
       return c.json({
-        jobs: jobs.find(q, limit).map((job) => ({ ...snapshotOf(job, deps), report: undefined })),
+        jobs: jobs
+          .find(q, limit, c.get('principal'))
+          .map((job) => ({ ...snapshotOf(job, deps), report: undefined })),
       });
     },
   );
@@ -95,13 +100,13 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     ID,
     describeRoute({ summary: 'Follow a job as server-sent events', mediaType: 'text/event-stream', errors }),
     (c) => {
-      const { id } = find(c.req.param('id'));
+      const { id } = find(c);
       return sse(c, { events: (source: SseSource) => followEvents(jobs, id, source) });
     },
   );
 
   app.get(`${ID}/status`, describeRoute({ summary: 'How far a job is', errors }), (c) =>
-    c.json(snapshotOf(find(c.req.param('id')), deps)),
+    c.json(snapshotOf(find(c), deps)),
   );
 
   app.get(
@@ -111,7 +116,7 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
       errors,
     }),
     (c) => {
-      const { id } = find(c.req.param('id'));
+      const { id } = find(c);
       const evidence: Evidence = { sources: findings.sources(id), claims: findings.claims(id) };
       return c.json(evidence);
     },
@@ -125,10 +130,10 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     }),
     validate('json', planSchema),
     (c) => {
-      const job = find(c.req.param('id'));
+      const job = find(c);
       if (!job.awaitingPlan || job.status !== 'running') throw researchErrors.plan_not_awaited();
       engine.submitPlan(job, plannedDimensions(c.req.valid('json').dimensions, job, findings));
-      return c.json(snapshotOf(find(job.id), deps));
+      return c.json(snapshotOf(find(c), deps));
     },
   );
 
@@ -140,12 +145,12 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
     }),
     validate('json', resumeSchema),
     (c) => {
-      const job = find(c.req.param('id'));
+      const job = find(c);
       if (job.status === 'running' || job.status === 'complete' || !job.closed)
         throw researchErrors.research_running();
       if (engine.isFull) throw researchErrors.too_many_jobs();
       engine.takeUp(job, c.req.valid('json').budget);
-      return c.json(snapshotOf(find(job.id), deps));
+      return c.json(snapshotOf(find(c), deps));
     },
   );
 
@@ -156,15 +161,20 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
       errors: [...errors, researchErrors.too_many_jobs],
     }),
     (c) => {
-      const { query, sessionId, options } = find(c.req.param('id'));
+      const { query, sessionId, options } = find(c);
       if (engine.isFull) throw researchErrors.too_many_jobs();
-      const researchId = engine.start({ query, sessionId: sessionId ?? undefined, options });
+      const researchId = engine.start({
+        query,
+        sessionId: sessionId ?? undefined,
+        options,
+        principal: c.get('principal'),
+      });
       return c.json({ researchId, status: 'started' });
     },
   );
 
   app.delete(ID, describeRoute({ summary: 'Cancel a job', status: 204, errors }), (c) => {
-    engine.cancel(find(c.req.param('id')));
+    engine.cancel(find(c));
     return c.body(null, 204);
   });
 }
@@ -204,10 +214,10 @@ function toStart(body: z.output<typeof startSchema>, { domains: own }: ResearchR
 /** Questions about a report, answered from its stored sources. */
 export function mountQuestions(app: Hono<AppEnv>, deps: FollowUpDeps): void {
   const find = jobFinder(deps.jobs);
-  const { research_not_found, research_running, model_failed } = researchErrors;
+  const { research_not_found, research_running, model_failed, budget_spent } = researchErrors;
 
   app.get(PATH, describeRoute({ summary: 'The follow-up questions', errors: [research_not_found] }), (c) =>
-    c.json({ answers: deps.answers.all(find(c.req.param('id')).id).map(toEntry) }),
+    c.json({ answers: deps.answers.all(find(c).id).map(toEntry) }),
   );
 
   app.post(
@@ -215,15 +225,18 @@ export function mountQuestions(app: Hono<AppEnv>, deps: FollowUpDeps): void {
     describeRoute({
       summary: 'Answer a question from the stored sources alone',
       status: 201,
-      errors: [research_not_found, research_running, model_failed],
+      errors: [research_not_found, research_running, model_failed, budget_spent],
     }),
     validate('json', questionSchema),
     async (c) => {
-      const job = find(c.req.param('id'));
+      const job = find(c);
       if (!job.closed) throw research_running();
       const { question } = c.req.valid('json');
       const { answerFollowUp } = await import('../research/follow-up.ts');
-      const answer = await answerFollowUp(deps, job, question, c.req.raw.signal).catch((error: unknown) => {
+      const answer = await answerFollowUp(deps, job, question, {
+        signal: c.req.raw.signal,
+        principal: c.get('principal'),
+      }).catch((error: unknown) => {
         if (error instanceof ModelError) throw model_failed({ words: error.message }, { cause: error });
         throw error;
       });

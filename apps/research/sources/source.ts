@@ -21,6 +21,8 @@ type TimeRange = (typeof TIME_RANGES)[number];
 export interface SearchQuery {
   text: string;
   limit: number;
+  /** Whose stored texts are searched, beside those of nobody. */
+  owner?: string;
   categories?: Category | undefined;
   /** How old results may be, where a source can tell. */
   timeRange?: TimeRange | undefined;

@@ -24,8 +24,8 @@ export const pages = defineSource({
 
 function storedClient({ documents }: SourceDeps, kind: DocumentKind): SourceClient {
   return {
-    async search({ text, limit }) {
-      return documents.search(kind, text, limit).map((hit) => ({
+    async search({ text, limit, owner }) {
+      return documents.search(kind, text, { limit, owner }).map((hit) => ({
         title: hit.title,
         url: kind === 'file' ? fileAddress(hit.id) : hit.url,
         snippet: plainText(hit.snippet),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
+import { ownerFilter, type Principal } from '@trunkline/identity';
 import type { Database } from '@trunkline/storage';
 import { oneLine } from '../text/sentences.ts';
 import { type Excerpt, MOST_PARTS, type Part, PartStore, partsOf, tellingWords } from './parts.ts';
@@ -14,6 +15,7 @@ export type DocumentKind = 'file' | 'page';
 /** A text that can be searched and cited: an uploaded file, or a page as it was when it was read. */
 export interface StoredDocument {
   id: number;
+  owner: string;
   kind: DocumentKind;
   url: string;
   title: string;
@@ -25,6 +27,7 @@ export interface StoredDocument {
 }
 
 export interface NewDocument {
+  owner: string;
   kind: DocumentKind;
   /** Of a page where it was read; of a file its name. */
   url: string;
@@ -44,7 +47,7 @@ export interface DocumentHit {
   published: string | null;
 }
 
-const COLUMNS = 'id, kind, url, title, type, bytes, published, added_at AS addedAt';
+const COLUMNS = 'id, owner, kind, url, title, type, bytes, published, added_at AS addedAt';
 const WORDS_OF_A_SEARCH = 12;
 /** Parts that are indexed before others get their turn. */
 const AT_ONCE = 24;
@@ -76,7 +79,7 @@ export class DocumentStore {
     };
     const parts = partsOf(document.text);
     const hash = await hashOf(document.title, parts);
-    const key = JSON.stringify([document.kind, document.url, hash]);
+    const key = JSON.stringify([document.kind, document.owner, document.url, hash]);
     const adding = this.#underWay.get(key) ?? this.#add(document, hash, parts);
     this.#underWay.set(key, adding);
     try {
@@ -114,12 +117,14 @@ export class DocumentStore {
     return this.#parts.excerpt(id ?? 0, questions, most);
   }
 
-  files(): DescribedDocument[] {
+  /** The files that somebody may see. */
+  files(principal: Principal): DescribedDocument[] {
+    const seen = ownerFilter(principal);
     return this.#database
       .prepare<DescribedDocument>(
-        `SELECT ${COLUMNS} FROM documents WHERE kind = 'file' AND complete = 1 ORDER BY id DESC`,
+        `SELECT ${COLUMNS} FROM documents WHERE kind = 'file' AND ${seen.sql} AND complete = 1 ORDER BY id DESC`,
       )
-      .all();
+      .all(...seen.values);
   }
 
   remove(id: number): void {
@@ -129,14 +134,21 @@ export class DocumentStore {
     });
   }
 
-  /** The texts that fit the words best, each address once, by the part of each that fits them best. */
-  search(kind: DocumentKind, query: string, limit: number): DocumentHit[] {
+  /**
+   * The texts of an owner and of nobody that fit the words best, each address once, by the part of each that fits them
+   * best. The operator searches no others either: what they may look at is not what their research is to draw on.
+   */
+  search(
+    kind: DocumentKind,
+    query: string,
+    { limit, owner = 'anonymous' }: { limit: number; owner?: string | undefined },
+  ): DocumentHit[] {
     const words = tellingWords(query, WORDS_OF_A_SEARCH);
     if (words.length === 0) return [];
     const match = words.map((word) => `"${word}"`).join(' OR ');
     return this.#database
       .prepare<Omit<DocumentHit, 'snippet'> & { text: string }>(SEARCH)
-      .all(match, kind, limit)
+      .all(match, kind, limit, owner)
       .map(({ text, ...hit }) => ({ ...hit, snippet: snippetOf(text, words) }));
   }
 
@@ -160,12 +172,15 @@ export class DocumentStore {
     return { ...stored, text: document.text };
   }
 
-  #same({ kind, url }: NewDocument, hash: string): (DescribedDocument & { complete: number }) | undefined {
+  #same(
+    { kind, owner, url }: NewDocument,
+    hash: string,
+  ): (DescribedDocument & { complete: number }) | undefined {
     return this.#database
       .prepare<DescribedDocument & { complete: number }>(
-        `SELECT ${COLUMNS}, complete FROM documents WHERE kind = ? AND url = ? AND hash = ?`,
+        `SELECT ${COLUMNS}, complete FROM documents WHERE kind = ? AND owner = ? AND url = ? AND hash = ?`,
       )
-      .get(kind, url, hash);
+      .get(kind, owner, url, hash);
   }
 
   /** Adds parts to a document, which is made with the first of them and whole with the last; gives its id. */
@@ -182,13 +197,13 @@ export class DocumentStore {
     });
   }
 
-  #create({ kind, url, title, type, hash, bytes, published }: NewDocument & { hash: string }): number {
+  #create({ owner, kind, url, title, type, hash, bytes, published }: NewDocument & { hash: string }): number {
     return this.#database
       .prepare(
-        `INSERT INTO documents (kind, url, title, type, hash, bytes, published, added_at, complete)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+        `INSERT INTO documents (owner, kind, url, title, type, hash, bytes, published, added_at, complete)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
       )
-      .run(kind, url, title, type, hash, bytes, published ?? null, Date.now()).lastInsertRowid;
+      .run(owner, kind, url, title, type, hash, bytes, published ?? null, Date.now()).lastInsertRowid;
   }
 }
 
@@ -199,9 +214,9 @@ const SEARCH = `
     SELECT part / ${MOST_PARTS} AS id, part, min(rank) AS rank FROM hits GROUP BY 1
   ), found AS MATERIALIZED (
     SELECT d.id, d.kind, d.url, d.title, d.published, best.part, best.rank FROM best JOIN documents d USING (id)
-    WHERE d.kind = ?2 AND d.complete = 1 AND d.id = (
+    WHERE d.kind = ?2 AND d.owner IN ('anonymous', ?4) AND d.complete = 1 AND d.id = (
       SELECT max(newest.id) FROM documents newest
-      WHERE newest.kind = d.kind AND newest.url = d.url AND newest.complete = 1)
+      WHERE newest.kind = d.kind AND newest.owner IN ('anonymous', ?4) AND newest.url = d.url AND newest.complete = 1)
     ORDER BY best.rank LIMIT ?3
   )
   SELECT found.id, kind, url, title, published, text FROM found

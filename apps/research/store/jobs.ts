@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import {
+  anonymous,
+  decodePrincipal,
+  encodePrincipal,
+  ownerFilter,
+  ownerKey,
+  type Principal,
+} from '@trunkline/identity';
 import { type Database, EventLog, type LoggedEvent } from '@trunkline/storage';
 import type { CitationScore } from '../api-types.ts';
 import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
 import { EVENTS } from './schema.ts';
 
 interface JobRow
-  extends Omit<Job, 'options' | 'closed' | 'awaitingPlan' | 'costUsd' | 'citations' | 'model'> {
+  extends Omit<Job, 'options' | 'closed' | 'awaitingPlan' | 'costUsd' | 'citations' | 'model' | 'principal'> {
   options: string;
   closed: number;
   awaitingPlan: number;
@@ -13,11 +21,12 @@ interface JobRow
   unpricedCalls: number;
   citations: string | null;
   model: string;
+  principal: string | null;
 }
 
 const JOB = `SELECT id, query, session_id AS sessionId, options, status, phase, iteration, closed, awaiting_plan AS awaitingPlan,
   tokens, spent_ms AS spentMs, cost_usd AS costUsd, unpriced_calls AS unpricedCalls, error, report, citations, model,
-  created_at AS createdAt FROM jobs`;
+  owner, principal, created_at AS createdAt FROM jobs`;
 
 /** The columns that change while a job runs. */
 export type JobChange = Partial<
@@ -41,6 +50,7 @@ export interface NewJob {
   sessionId: string | undefined;
   options: JobOptions;
   model: { name: string; demo: boolean };
+  principal: Principal;
 }
 
 /** What one call of the model used up; the cost is not known for every model. */
@@ -67,8 +77,8 @@ export class JobStore {
     this.commit(job.id, [{ type: 'scope_started', data: { query: job.query } }], () => {
       this.#database
         .prepare(
-          `INSERT INTO jobs (id, query, session_id, options, status, phase, model, created_at, updated_at)
-           VALUES (?, ?, ?, ?, 'running', 'scope', ?, ?, ?)`,
+          `INSERT INTO jobs (id, query, session_id, options, status, phase, model, owner, principal, created_at, updated_at)
+           VALUES (?, ?, ?, ?, 'running', 'scope', ?, ?, ?, ?, ?)`,
         )
         .run(
           job.id,
@@ -76,6 +86,8 @@ export class JobStore {
           job.sessionId ?? null,
           JSON.stringify(job.options),
           JSON.stringify(job.model),
+          ownerKey(job.principal),
+          encodePrincipal(job.principal),
           now,
           now,
         );
@@ -92,14 +104,16 @@ export class JobStore {
     return this.#database.prepare<JobRow>(`${JOB} WHERE closed = 0 ORDER BY created_at`).all().map(toJob);
   }
 
-  /** The newest jobs whose query or report has the words; all jobs when there are none. */
-  find(words: string, limit: number): Job[] {
+  /** The newest jobs that somebody may see whose query or report has the words; all of theirs when there are none. */
+  find(words: string, limit: number, principal: Principal): Job[] {
+    const seen = ownerFilter(principal);
+    const pattern = containing(words);
     return this.#database
       .prepare<JobRow>(
-        `${JOB} WHERE query LIKE ?1 ESCAPE '\\' OR report LIKE ?1 ESCAPE '\\'
-         ORDER BY created_at DESC, rowid DESC LIMIT ?2`,
+        `${JOB} WHERE ${seen.sql} AND (query LIKE ? ESCAPE '\\' OR report LIKE ? ESCAPE '\\')
+         ORDER BY created_at DESC, rowid DESC LIMIT ?`,
       )
-      .all(containing(words), limit)
+      .all(...seen.values, pattern, pattern, limit)
       .map(toJob);
   }
 
@@ -189,6 +203,7 @@ function toJob({ unpricedCalls, ...row }: JobRow): Job {
     costUsd: unpricedCalls > 0 ? null : row.costUsd,
     citations: row.citations === null ? null : toScore(row.citations),
     model: JSON.parse(row.model) as Job['model'],
+    principal: decodePrincipal(row.principal ?? '') ?? anonymous,
   };
 }
 

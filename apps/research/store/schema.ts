@@ -192,6 +192,45 @@ export const migrations: readonly Migration[] = [
     splitDocuments(database);
     database.exec('ALTER TABLE documents DROP COLUMN text');
   },
+  // Owners. What was stored before belongs to nobody. Two people may upload the same file, or choose the same id for a chat.
+  `
+  ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+  ALTER TABLE jobs ADD COLUMN principal TEXT;
+  CREATE INDEX jobs_by_owner ON jobs (owner, created_at);
+  CREATE TABLE documents_owned (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    owner TEXT NOT NULL DEFAULT 'anonymous',
+    kind TEXT NOT NULL CHECK (kind IN ('file', 'page')),
+    url TEXT NOT NULL,
+    title TEXT NOT NULL,
+    type TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    published TEXT,
+    added_at INTEGER NOT NULL,
+    complete INTEGER NOT NULL DEFAULT 1,
+    UNIQUE (kind, owner, url, hash)
+  ) STRICT;
+  INSERT INTO documents_owned (id, kind, url, title, type, hash, bytes, published, added_at, complete)
+    SELECT id, kind, url, title, type, hash, bytes, published, added_at, complete FROM documents;
+  DELETE FROM sqlite_sequence WHERE name = 'documents_owned';
+  INSERT INTO sqlite_sequence (name, seq) SELECT 'documents_owned', seq FROM sqlite_sequence WHERE name = 'documents';
+  DROP TABLE documents;
+  ALTER TABLE documents_owned RENAME TO documents;
+  CREATE TABLE conversations_owned (
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL DEFAULT 'anonymous',
+    messages TEXT NOT NULL,
+    checkpoint TEXT,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (id, owner)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO conversations_owned (id, messages, checkpoint, updated_at)
+    SELECT id, messages, checkpoint, updated_at FROM conversations;
+  DROP TABLE conversations;
+  ALTER TABLE conversations_owned RENAME TO conversations;
+  CREATE INDEX conversations_by_owner ON conversations (owner, updated_at);
+  `,
 ];
 
 function splitDocuments(database: Database): void {

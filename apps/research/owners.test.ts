@@ -1,0 +1,182 @@
+import { join } from 'node:path';
+import { anonymous } from '@trunkline/identity';
+import type { Peers, Service } from '@trunkline/service';
+import { openDatabase } from '@trunkline/storage';
+import { type Answer, callersOf, type TestCaller, temporaryDirectory } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startResearch } from './fixtures/service.ts';
+import { DocumentStore } from './store/documents.ts';
+import { migrations } from './store/schema.ts';
+
+const home = temporaryDirectory();
+const peers: Peers = {
+  serviceToken: 'secret-between-services',
+  agentName: 'agent',
+  find: () => undefined,
+  namesWithKey: () => [],
+  onChange: () => undefined,
+};
+let service: Service;
+let who: ReturnType<typeof callersOf>;
+
+beforeAll(async () => {
+  await storeBeforeOwners();
+  service = await startResearch(home.path, { TRUNKLINE_OPEN: '0' }, [], peers);
+  who = callersOf({ url: service.url, home: home.path, serviceToken: peers.serviceToken });
+});
+afterAll(async () => {
+  await service.stop();
+  home.remove();
+});
+
+/** A chat and a file of a version that knew no owners. */
+async function storeBeforeOwners(): Promise<void> {
+  const database = openDatabase(join(home.path, 'research', 'research.db'), {
+    migrations: migrations.slice(0, -1),
+  });
+  database.exec(`
+    INSERT INTO conversations VALUES ('old-chat', '[{"role":"user","content":"an old question"}]', NULL, 1);
+    INSERT INTO documents (kind, url, title, type, hash, bytes, added_at) VALUES ('file', 'old.txt', 'old.txt', 'text/plain', 'x', 1, 1);`);
+  database.close();
+}
+
+function fileOf(name: string, text: string): FormData {
+  const form = new FormData();
+  form.append('file', new File([text], name));
+  return form;
+}
+
+interface Thing {
+  create(caller: TestCaller): Promise<string>;
+  list: string;
+  /** What is done with the thing, `ID` in place of its id; the last one may remove it. */
+  uses: readonly (readonly [request: string, body?: unknown])[];
+}
+
+const things: Record<string, Thing> = {
+  job: {
+    async create(ask) {
+      const answer = await ask('POST /api/research/deep', { query: 'tidal power', plan: 'review' });
+      return answer.json<{ researchId: string }>().researchId;
+    },
+    list: 'GET /api/research',
+    uses: [
+      ['GET /api/research/deep/ID/status'],
+      ['GET /api/research/deep/ID/evidence'],
+      ['GET /api/research/deep/ID/export?format=json'],
+      ['GET /api/research/deep/ID/questions'],
+      ['POST /api/research/deep/ID/questions', { question: 'Why so?' }],
+      ['POST /api/research/deep/ID/share'],
+      ['DELETE /api/research/deep/ID/share'],
+      ['POST /api/research/deep/ID/rerun'],
+      ['POST /api/research/deep/ID/resume'],
+      ['DELETE /api/research/deep/ID'],
+      ['POST /api/research/deep/ID/plan', { dimensions: ['Costs'] }],
+      // The events, which end now that the job is cancelled.
+      ['GET /api/research/deep/ID'],
+    ],
+  },
+  chat: {
+    async create(ask) {
+      const id = `chat-${Math.random()}`;
+      await ask('POST /api/chat', { id, messages: [{ role: 'user', content: 'my secret plan' }] });
+      return id;
+    },
+    list: 'GET /api/chat',
+    uses: [['GET /api/chat/ID']],
+  },
+  file: {
+    async create(ask) {
+      const answer = await ask('POST /api/files', fileOf('plans.txt', 'The vault opens on Monday.'));
+      return answer.json<{ files: { id: string }[] }>().files[0]?.id ?? '';
+    },
+    list: 'GET /api/files',
+    uses: [['GET /api/files/ID'], ['DELETE /api/files/ID']],
+  },
+};
+
+const listed = (answer: Answer) =>
+  (Object.values(answer.json<Record<string, { id?: string; researchId?: string }[]>>())[0] ?? []).map(
+    ({ id, researchId }) => id ?? researchId,
+  );
+
+describe.each(Object.entries(things))('a %s', (_, { create, list, uses }) => {
+  it('of one person is not there for another, nor for nobody', async () => {
+    const id = await create(who.ava);
+    for (const other of [who.bob, who.nobody]) {
+      expect(listed(await other(list))).not.toContain(id);
+      for (const [request, body] of uses) {
+        const { status, text } = await other(request.replace('ID', id), body);
+        const missing = await other(request.replace('ID', '999999'), body);
+        expect({ request, status, text }).toEqual({ request, status: 404, text: missing.text });
+      }
+    }
+    expect(listed(await who.ava(list))).toContain(id);
+    expect(listed(await who.operator(list))).toContain(id);
+    for (const caller of [who.operator, who.ava])
+      for (const [request, body] of uses.slice(0, 1))
+        expect((await caller(request.replace('ID', id), body)).status).toBe(200);
+    for (const [request, body] of uses)
+      expect([request, (await who.ava(request.replace('ID', id), body)).status]).not.toContain(404);
+  });
+
+  it('of nobody is there for everybody', async () => {
+    const id = await create(who.nobody);
+    for (const caller of [who.ava, who.nobody, who.operator])
+      expect(listed(await caller(list))).toContain(id);
+    for (const [request, body] of uses)
+      expect([request, (await who.bob(request.replace('ID', id), body)).status]).not.toContain(404);
+  });
+});
+
+it('keeps what was stored before there were owners, for everybody', async () => {
+  expect(listed(await who.ava('GET /api/chat'))).toContain('old-chat');
+  expect((await who.bob('GET /api/chat/old-chat')).text).toContain('an old question');
+  expect((await who.nobody('GET /api/files')).text).toContain('old.txt');
+});
+
+it('lets two people have a chat under the same id, and the same file', async () => {
+  for (const ask of [who.ava, who.bob])
+    await ask('POST /api/chat', { id: 'same', messages: [{ role: 'user', content: `I am ${ask.name}` }] });
+  const messages = { messages: [{ role: 'user', content: 'Bob only' }] };
+  await who.bob('POST /api/chat', { id: 'same', ...messages });
+  expect((await who.ava('GET /api/chat/same')).text).not.toContain('Bob only');
+  expect((await who.bob('GET /api/chat/same')).text).toContain('Bob only');
+  const upload = (ask: TestCaller) => ask('POST /api/files', fileOf('twice.txt', 'Twice the same.'));
+  const [first, second, again] = [await upload(who.ava), await upload(who.bob), await upload(who.ava)];
+  expect(first.text).not.toBe(second.text);
+  expect(again.text).toBe(first.text);
+});
+
+it('searches the files of the person who asks, and those of nobody', async () => {
+  await who.ava('POST /api/files', fileOf('ava.txt', 'The walrus sleeps in Ava’s bath.'));
+  await who.bob('POST /api/files', fileOf('bob.txt', 'The walrus sleeps in Bob’s bath.'));
+  await who.nobody('POST /api/files', fileOf('all.txt', 'The walrus sleeps in the sea.'));
+  const found = async (ask: TestCaller) =>
+    (await ask('POST /api/chat', { messages: [{ role: 'user', content: 'search walrus sleeps' }] })).text;
+  const ava = await found(who.ava);
+  expect([ava.includes('ava.txt'), ava.includes('all.txt'), ava.includes('bob.txt')]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  const nobody = await found(who.nobody);
+  expect([nobody.includes('ava.txt'), nobody.includes('all.txt')]).toEqual([false, true]);
+  expect(await found(who.operator)).not.toContain('ava.txt');
+});
+
+it('looks owners up by an index', () => {
+  const database = openDatabase(join(home.path, 'copy.db'), { migrations });
+  const plan = (sql: string) =>
+    database
+      .prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => detail)
+      .join();
+  const own = "owner IN ('anonymous', 'person:user:ava')";
+  expect(plan(`SELECT * FROM jobs WHERE ${own}`)).toContain('jobs_by_owner');
+  expect(plan(`SELECT * FROM conversations WHERE ${own}`)).toContain('conversations_by_owner');
+  expect(plan(`SELECT * FROM documents WHERE kind = 'file' AND ${own}`)).toContain('USING INDEX');
+  expect(new DocumentStore(database).files(anonymous)).toEqual([]);
+  database.close();
+});
