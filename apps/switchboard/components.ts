@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readVariables } from '@trunkline/config';
+import { readEnvironment } from '@trunkline/config';
 import { createModelGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
@@ -37,7 +37,7 @@ export type Switchboard = ComponentValues<ReturnType<typeof switchboardComponent
 export function switchboardComponents(options: SwitchboardOptions, service: ServiceContext) {
   const { logger, peers, hide } = service;
   const home = serviceHome(options.trunklineHome, 'switchboard');
-  const env = service.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+  const env = service.env ?? readEnvironment();
 
   const audit = auditOf(options, service);
   const context = component('context', {}, () => ({

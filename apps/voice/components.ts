@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createA2aClient } from '@trunkline/a2a';
 import type { AuditLog } from '@trunkline/audit';
-import { type Environment, type Logger, readVariables } from '@trunkline/config';
+import { type Environment, type Logger, readEnvironment } from '@trunkline/config';
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
@@ -89,7 +89,7 @@ export function voiceComponents(
 ) {
   const { logger } = service;
   const context = component('context', {}, (): VoiceContext => {
-    const env = service.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+    const env = service.env ?? readEnvironment();
     const [operator, audit] = [operatorOf(options, service), auditOf(options, service)];
     return { options, service, env, operator, audit };
   });

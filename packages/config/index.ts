@@ -2,8 +2,10 @@ export { ConfigError } from './config-error.ts';
 export {
   type Environment,
   loadEnvironmentFile,
+  readEnvironment,
   readVariable,
   readVariables,
+  variableText,
 } from './environment/environment.ts';
 export {
   createLogger,
@@ -51,7 +53,8 @@ export {
   tracingOptions,
 } from './options/shared.ts';
 export type { Secrets } from './secrets/redact.ts';
-export { isSecretName, redact } from './secrets/redact.ts';
+export { hideSecrets, isSecretName, redact } from './secrets/redact.ts';
+export { secretReference, secretStoreOf } from './secrets/references.ts';
 export { loadYaml } from './yaml/load.ts';
 export { parseYaml, type YamlOptions } from './yaml/parse.ts';
 export { type DirectoryChange, type DirectoryWatch, watchDirectory } from './yaml/watch-directory.ts';

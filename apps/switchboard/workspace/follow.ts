@@ -52,6 +52,7 @@ export class FollowedFiles {
     };
     this.#watch = await watchDirectory(this.#directory, z.unknown(), {
       expand: false,
+      env: this.#settings.env,
       onChange: ({ file }) => poke(file),
       onError: (_, file) => poke(file),
     });

@@ -1,17 +1,40 @@
 import { readFileSync } from 'node:fs';
+import type { Environment } from '@trunkline/secrets';
 import { systemCode } from '@trunkline/std';
 import { ConfigError } from '../config-error.ts';
+import { namesSecret, type Resolution, resolveReferences } from '../secrets/references.ts';
 
 const ASSIGNMENT = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/;
 
 const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
 
-/** Variables by name, as in `process.env`. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment };
 
-/** The value of one variable, without surrounding blanks; a blank one counts as unset. */
+/**
+ * The value of one variable, without surrounding blanks, with secrets in place of `${secret:name}`; a blank one counts as
+ * unset. Fails for a secret that is not there.
+ */
 export function readVariable(name: string, env: Environment = process.env): string | undefined {
+  const found = resolveVariable(name, env);
+  if (found === undefined || 'value' in found) return found?.value;
+  throw new ConfigError('The environment cannot be used:', [`${name}: ${found.problem}`]);
+}
+
+/** As `readVariable`, with what is wrong as data. */
+export function resolveVariable(name: string, env: Environment): Resolution | undefined {
+  const value = variableText(name, env);
+  if (value === undefined) return undefined;
+  return namesSecret(value) ? resolveReferences(value, env, name) : { value };
+}
+
+/** The value of a variable as it is written, references included. */
+export function variableText(name: string, env: Environment = process.env): string | undefined {
   return Object.hasOwn(env, name) ? env[name]?.trim() || undefined : undefined;
+}
+
+/** Every variable of the process as it is written, for those who look some up later. */
+export function readEnvironment(): Environment {
+  return { ...process.env };
 }
 
 /** Variables whose names are built from data: `/^PEER_(.+)_URL$/` gives each value under what the group captured. */

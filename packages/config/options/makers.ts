@@ -192,7 +192,7 @@ function pathOption<Default extends string | undefined>(
   return makeOption(settings, { expected, placeholder: 'PATH', read, write: withTilde });
 }
 
-function absolutePath(given: string): string {
+export function absolutePath(given: string): string {
   return resolve(given === '~' || given.startsWith('~/') ? homedir() + given.slice(1) : given);
 }
 

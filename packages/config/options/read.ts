@@ -1,5 +1,5 @@
 import { ConfigError, nearest } from '../config-error.ts';
-import { type Environment, readVariable } from '../environment/environment.ts';
+import { type Environment, resolveVariable, variableText } from '../environment/environment.ts';
 import { createTextHider } from '../secrets/redact.ts';
 import { flagsOf, type Option, type OptionsOf, type OptionTable } from './option.ts';
 
@@ -19,6 +19,10 @@ export function readOptions<Table extends OptionTable>(
   const values: Record<string, unknown> = {};
   for (const [key, option] of Object.entries(table.options)) {
     const source = given.get(key) ?? fromEnvironment(option, env);
+    if (source !== undefined && 'problem' in source) {
+      problems.push(`${source.name}: ${source.problem}`);
+      continue;
+    }
     const reading = source === undefined ? { value: option.default } : option.read(source.text);
     if ('value' in reading) values[key] = reading.value;
     else if (source !== undefined) problems.push(problemWith(option, source, reading.expected, hide));
@@ -27,10 +31,10 @@ export function readOptions<Table extends OptionTable>(
   return Object.freeze(values) as OptionsOf<Table>;
 }
 
-function fromEnvironment(option: Option<unknown>, env: Environment): Given | undefined {
+function fromEnvironment(option: Option<unknown>, env: Environment): Given | Unresolved | undefined {
   for (const name of option.env) {
-    const text = readVariable(name, env);
-    if (text !== undefined) return { name, text };
+    const found = resolveVariable(name, env);
+    if (found !== undefined) return 'value' in found ? { name, text: found.value } : { name, ...found };
   }
   return undefined;
 }
@@ -53,13 +57,16 @@ function shorten(text: string): string {
 function secretTexts(table: OptionTable, env: Environment, given: ReadonlyMap<string, Given>): string[] {
   return Object.entries(table.options).flatMap(([key, option]) => {
     if (!option.secret) return [];
-    const texts = [given.get(key)?.text, ...option.env.map((name) => readVariable(name, env))];
+    const texts = [given.get(key)?.text, ...option.env.map((name) => variableText(name, env))];
     return texts.filter((text) => text !== undefined);
   });
 }
 
 /** A text that was given for an option, and by what name. */
 type Given = { readonly name: string; readonly text: string };
+
+/** A variable that refers to a secret which cannot be had. */
+type Unresolved = { readonly name: string; readonly problem: string };
 
 /** What is wrong with the arguments: `subject` is what stood there and may hold a secret, the rest does not. */
 type ArgumentProblem = { readonly before: string; readonly subject: string; readonly after: string };

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { keyVariables } from '@trunkline/secrets';
+import { defaultHome } from '../secrets/references.ts';
 import { choice, directory, file, integer, isAddressRange, list, text, toggle, url } from './makers.ts';
 import { group } from './option.ts';
 
@@ -27,7 +27,7 @@ export const homeOptions = group('Data', {
   trunklineHome: directory({
     env: 'TRUNKLINE_HOME',
     doc: 'Where the services keep their data, each in a folder of its own.',
-    default: join(homedir(), '.trunkline'),
+    default: defaultHome,
   }),
   trunklineOpen: toggle({
     env: 'TRUNKLINE_OPEN',
@@ -39,6 +39,22 @@ export const homeOptions = group('Data', {
     doc: 'Days that entries of the audit log of all services (audit.db in TRUNKLINE_HOME) are kept.',
     min: 1,
     default: 365,
+  }),
+  secretsKey: text({
+    env: keyVariables.key,
+    secret: true,
+    doc: 'Key that opens the stored secrets (secrets.db in TRUNKLINE_HOME): at least 32 random characters.',
+    defaultDoc: 'the key in TRUNKLINE_SECRETS_KEY_FILE',
+  }),
+  secretsKeyFile: file({
+    env: keyVariables.file,
+    doc: 'File with that key; created with the first secret.',
+    defaultDoc: 'secrets-key in TRUNKLINE_HOME',
+  }),
+  secretsKeyring: toggle({
+    env: keyVariables.keyring,
+    doc: "Keeps that key in the system's keyring instead (secret-tool on Linux, security on macOS).",
+    default: false,
   }),
   noBrowser: toggle({
     env: 'TRUNKLINE_NO_BROWSER',

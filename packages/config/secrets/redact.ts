@@ -1,3 +1,5 @@
+import { resolvedSecrets } from './references.ts';
+
 // Compared without case, dashes and underscores: `X-Api-Key`, `apiKey` and `api_key` are one name.
 const ENDINGS = [
   'authorization',
@@ -35,6 +37,11 @@ const CREDENTIALS_IN_HEADER = /\b((?:bearer|basic)\s+)[\w.~+/=-]{16,}/gi;
 const DEEPEST = 16;
 // Keeps an object that drags a whole server behind it from stopping the program.
 const MOST_VALUES = 10_000;
+
+/** A text without the secrets that references gave in this process, and without what looks like one. */
+export function hideSecrets(text: string): string {
+  return hideKnown(text);
+}
 
 /** What one walk through a value carries along. */
 type Walk = { hide: (text: string) => string; above: Set<object>; left: number };
@@ -110,14 +117,15 @@ function fieldsOfError(error: Error): object {
 /** The secrets to hide. It may grow while the program runs: what is added is hidden from then on. */
 export type Secrets = readonly string[] | ReadonlySet<string>;
 
-/** Makes a function that hides every occurrence of a secret, and what looks like one, in a text. */
+/** Makes a function that hides every occurrence of a secret, the resolved references included, and what looks like one, in a text. */
 export function createTextHider(secrets: Secrets): (text: string) => string {
   let count = -1;
   let spellings: string[] = [];
   return (text) => {
-    if (count !== sizeOf(secrets)) {
-      count = sizeOf(secrets);
-      spellings = spellingsOf(secrets);
+    const size = sizeOf(secrets) + resolvedSecrets.size;
+    if (count !== size) {
+      count = size;
+      spellings = spellingsOf([...secrets, ...resolvedSecrets]);
     }
     return hidePatterns(hideSpellings(text, spellings));
   };
@@ -128,8 +136,8 @@ function sizeOf(secrets: Secrets): number {
 }
 
 // A secret also shows up percent-encoded in addresses and escaped inside JSON.
-function spellingsOf(secrets: Secrets): string[] {
-  const long = [...secrets].filter((secret) => secret.trim().length >= SHORTEST_SECRET);
+function spellingsOf(secrets: readonly string[]): string[] {
+  const long = secrets.filter((secret) => secret.trim().length >= SHORTEST_SECRET);
   const all = long.flatMap((secret) => [
     secret,
     encodeURIComponent(secret.toWellFormed()),
@@ -183,3 +191,5 @@ function isListOfTokens(name: string, value: unknown): boolean {
     typeof value === 'string' || (Array.isArray(value) && value.some((item) => typeof item === 'string'))
   );
 }
+
+const hideKnown = createTextHider([]);

@@ -1,6 +1,7 @@
-import { type ErrorCode, isScalar, parseDocument, Scalar, visit, type YAMLError } from 'yaml';
+import { type ErrorCode, isPair, isScalar, isSeq, parseDocument, Scalar, visit, type YAMLError } from 'yaml';
 import type { z } from 'zod';
-import { type Environment, readVariable } from '../environment/environment.ts';
+import { type Environment, resolveVariable } from '../environment/environment.ts';
+import { type Found, resolveSecret, secretReference } from '../secrets/references.ts';
 import { issueProblems, pathsOf, shownName } from './issues.ts';
 import {
   findPlace,
@@ -40,35 +41,47 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
 
 const DEEPEST = 8;
 
-const NAME_AND_END = /([A-Za-z_][A-Za-z0-9_]*)(:-|\})/y;
+const NAME_AND_END = /(secret:[A-Za-z0-9][A-Za-z0-9_.-]*?|[A-Za-z_][A-Za-z0-9_]*)(:-|\})/y;
 
 // Enough for a file that reuses its anchors a lot, far too little for one that multiplies them.
 const MOST_ALIASES = 1000;
 
-/** How variables get into the values. Switch `expand` off for files that users of the program write. */
-export type YamlOptions = { env?: Environment; expand?: boolean };
+/**
+ * How variables and secrets get into the values. Switch `expand` off for files that users of the program write, and
+ * `secrets` to `show` for values that somebody sees: references to secrets then stay as they are.
+ */
+export type YamlOptions = { env?: Environment; expand?: boolean; secrets?: 'resolve' | 'show' };
 
 /** Reads a YAML text into the shape of the schema; fails with file, line and column of everything wrong. */
 export function parseYaml<Schema extends z.ZodType>(
   text: string,
   schema: Schema,
-  { file, env = process.env, expand = true }: YamlOptions & { file: string },
+  { file, env = process.env, expand = true, secrets = 'resolve' }: YamlOptions & { file: string },
 ): z.output<Schema> {
   const source = parseSource(text.replace(/^\uFEFF/, ''), file);
   const misspelt = syntaxProblems(source);
   if (misspelt.length > 0) refuse(source, misspelt);
-  const expanded = expand ? expandScalars(source, env) : new Set<Scalar>();
+  const expanded = expand ? expandScalars(source, env, secrets) : new Set<Scalar>();
   return validate(source, schema, expanded);
 }
 
 // Replaces references in all values, not in keys; returns the values that stood without quotes.
-function expandScalars(source: YamlSource, env: Environment): Set<Scalar> {
+function expandScalars(source: YamlSource, env: Environment, secrets: 'resolve' | 'show'): Set<Scalar> {
   const plain = new Set<Scalar>();
   const problems: Problem[] = [];
   visit(source.document, {
-    Scalar(role, scalar) {
+    Scalar(role, scalar, path) {
       if (role === 'key' || typeof scalar.value !== 'string' || !scalar.value.includes('${')) return;
-      const expansion = expandVariables(scalar.value, env);
+      const place = placeOf(scalar, path);
+      const user = `${source.file}: ${place}`;
+      const lookUp = (name: string): Found => {
+        if (!name.startsWith('secret:')) return resolveVariable(name, env) ?? { unset: unsetWords(name) };
+        const secret = name.slice('secret:'.length);
+        if (secrets === 'show') return { value: secretReference(secret) };
+        const found = resolveSecret(secret, env, user);
+        return 'unset' in found ? { unset: `${place}: ${found.unset}` } : found;
+      };
+      const expansion = expandVariables(scalar.value, lookUp);
       problems.push(...expansion.problems.map((found) => problemIn(source, scalar, found)));
       scalar.value = expansion.text;
       if (scalar.type === Scalar.PLAIN) plain.add(scalar);
@@ -76,6 +89,16 @@ function expandScalars(source: YamlSource, env: Environment): Set<Scalar> {
   });
   if (problems.length > 0) refuse(source, problems);
   return plain;
+}
+
+// The keys that lead to a value, as people write them: `mcp.servers[0].headers.authorization`.
+function placeOf(scalar: Scalar, path: readonly unknown[]): string {
+  return [...path, scalar].reduce<string>((place, node, index, nodes) => {
+    const above = nodes[index - 1];
+    if (isPair(node))
+      return `${place}${place === '' ? '' : '.'}${shownName(String((node.key as Scalar).value))}`;
+    return isSeq(above) ? `${place}[${above.items.indexOf(node)}]` : place;
+  }, '');
 }
 
 function problemIn(
@@ -158,9 +181,12 @@ type ExpansionProblem = { readonly reference: string; readonly words: string };
 
 type Expansion = { readonly text: string; readonly problems: readonly ExpansionProblem[] };
 
+/** Looks up a variable, or a secret as `secret:name`. */
+type LookUp = (name: string) => Found;
+
 type Cursor = {
   readonly source: string;
-  readonly env: Environment;
+  readonly lookUp: LookUp;
   readonly problems: ExpansionProblem[];
   position: number;
   depth: number;
@@ -168,9 +194,9 @@ type Cursor = {
   needed: boolean;
 };
 
-/** Puts variables in place of `${NAME}` and `${NAME:-default}`; `$${` stands for a plain `${`. */
-function expandVariables(source: string, env: Environment): Expansion {
-  const cursor: Cursor = { source, env, problems: [], position: 0, depth: 0, needed: true };
+/** Puts values in place of `${NAME}`, `${NAME:-default}` and `${secret:name}`; `$${` stands for a plain `${`. */
+function expandVariables(source: string, lookUp: LookUp): Expansion {
+  const cursor: Cursor = { source, lookUp, problems: [], position: 0, depth: 0, needed: true };
   const text = expandText(cursor);
   return { text, problems: cursor.problems };
 }
@@ -193,17 +219,20 @@ function expandReference(cursor: Cursor): string {
   NAME_AND_END.lastIndex = cursor.position + 2;
   const match = NAME_AND_END.exec(cursor.source);
   if (match?.[1] === undefined || cursor.depth >= DEEPEST) {
-    const words = `expected \${NAME} or \${NAME:-default}; write $\${ for a plain \${`;
+    const words = cursor.source.startsWith('${secret:', cursor.position)
+      ? `expected \${secret:name}, with a name of letters, digits, dots, dashes and underscores`
+      : `expected \${NAME} or \${NAME:-default}; write $\${ for a plain \${`;
     complain(cursor, cursor.source.slice(cursor.position, cursor.position + 12), words);
     return skip(cursor, 2);
   }
   const [whole, name, end] = match;
   skip(cursor, 2 + whole.length);
-  const value = readVariable(name, cursor.env);
-  const fallback = end === ':-' ? expandDefault(cursor, value === undefined) : undefined;
-  const text = value ?? fallback;
-  if (text === undefined && cursor.needed) complain(cursor, `\${${name}`, unsetWords(name));
-  return text ?? '';
+  const found = cursor.needed ? cursor.lookUp(name) : { unset: '' };
+  const fallback = end === ':-' ? expandDefault(cursor, 'unset' in found) : undefined;
+  if ('value' in found) return found.value;
+  if ('problem' in found) complain(cursor, `\${${name}`, found.problem);
+  else if (fallback === undefined && cursor.needed) complain(cursor, `\${${name}`, found.unset);
+  return fallback ?? '';
 }
 
 // A default that is not used may name variables that are not set.

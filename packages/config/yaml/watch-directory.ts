@@ -89,6 +89,7 @@ class DirectoryFollower<Value> {
     const path = join(this.#directory, file);
     const follower = new FileFollower({
       path,
+      env: this.#options.env,
       settleMs: this.#options.settleMs ?? SETTLE_MS,
       parse: (text) => this.#parse(text, path),
       onChange: (value) => this.#take(file, value),

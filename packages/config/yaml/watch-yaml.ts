@@ -1,3 +1,4 @@
+import { unwatchFile, watchFile } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -5,6 +6,8 @@ import { toError } from '@trunkline/std';
 import { watch } from 'chokidar';
 import type { z } from 'zod';
 import { ConfigError } from '../config-error.ts';
+import type { Environment } from '../environment/environment.ts';
+import { namesSecret, secretStoreOf } from '../secrets/references.ts';
 import { isMissing, type LoadOptions, readText, valueOfText, type YamlValue } from './load.ts';
 
 // A missing or empty file is most likely being rewritten, so it gets more time.
@@ -37,7 +40,7 @@ export async function watchYaml<Schema extends z.ZodType, Missing extends boolea
     watch.value = value;
     options.onChange(value);
   };
-  const follower = new FileFollower({ path, settleMs, parse, onChange, onError });
+  const follower = new FileFollower({ path, env: options.env, settleMs, parse, onChange, onError });
   const watcher = await openWatcher(path, () => follower.poke(), onError);
   const close = async () => {
     await watcher.close();
@@ -65,6 +68,8 @@ export async function closeOnFailure<Value>(
 
 type FollowerSettings<Value> = {
   path: string;
+  /** Says which secrets a file may refer to; the process's own when not given. */
+  env?: Environment | undefined;
   settleMs: number;
   /** Makes a value of the file's text, or of undefined when there is no file; throws when that cannot be. */
   parse: (text: string | undefined) => Value;
@@ -74,11 +79,21 @@ type FollowerSettings<Value> = {
   onGone?: () => void;
 };
 
-/** Follows one file: reloads it when poked, and tells only good values and what is wrong with others. */
+/** How often the secrets are looked at while a file refers to one. */
+const SECRETS_MS = 1000;
+
+/**
+ * Follows one file: reloads it when poked, and tells only good values and what is wrong with others. A file that refers to
+ * secrets is read again when one of them changes.
+ */
 export class FileFollower<Value> {
   readonly #settings: FollowerSettings<Value>;
   readonly #closing = new AbortController();
+  readonly #poke = () => this.poke();
   #latest: string | undefined;
+  /** Of the secrets; 0 for a file that refers to none. */
+  #revision = 0;
+  #secretsFile: string | undefined;
   #loading = false;
   #again = false;
   #running: Promise<void> | undefined;
@@ -92,6 +107,7 @@ export class FileFollower<Value> {
     this.#loading = true;
     try {
       this.#latest = await readText(this.#settings.path);
+      this.#followSecrets(this.#latest);
       return this.#settings.parse(this.#latest);
     } finally {
       this.#loading = false;
@@ -108,7 +124,21 @@ export class FileFollower<Value> {
   /** Resolves when the reload under way has ended; no callback runs afterwards. */
   async close(): Promise<void> {
     this.#closing.abort();
+    if (this.#secretsFile !== undefined) unwatchFile(this.#secretsFile, this.#poke);
     await this.#running;
+  }
+
+  /** Gives whether the secrets that the text refers to may have changed since it was last read. */
+  #followSecrets(text: string | undefined): boolean {
+    if (text === undefined || !namesSecret(text)) return false;
+    const store = secretStoreOf(this.#settings.env);
+    if (this.#secretsFile === undefined) {
+      this.#secretsFile = store.file;
+      watchFile(store.file, { interval: SECRETS_MS, persistent: false }, this.#poke);
+    }
+    const before = this.#revision;
+    this.#revision = store.revision();
+    return this.#revision !== before;
   }
 
   async #run(): Promise<void> {
@@ -124,7 +154,9 @@ export class FileFollower<Value> {
     const { path, settleMs, parse, onChange, onError } = this.#settings;
     try {
       const text = await readSettled(path, settleMs, this.#closing.signal);
-      if (text === this.#latest || this.#closing.signal.aborted) return;
+      if (this.#closing.signal.aborted) return;
+      const changed = this.#followSecrets(text);
+      if (text === this.#latest && !changed) return;
       this.#latest = text;
       onChange(parse(text));
     } catch (error) {
