@@ -27,6 +27,7 @@ export interface McpTestServerStart {
   /** Status for requests of an unknown session. */
   unknownSession?: number;
   onCall?: (words: string) => void;
+  descriptions?: readonly string[];
 }
 
 type Post = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -59,9 +60,9 @@ export async function startMcpServer(options: McpTestServerStart = {}): Promise<
   };
 }
 
-async function serverOf({ tools = ['echo'], onCall }: McpTestServerStart) {
+async function serverOf({ tools = ['echo'], onCall, descriptions = [] }: McpTestServerStart) {
   const { createMcpTestServer } = await import('./tools.ts');
-  return createMcpTestServer(tools, onCall ? { onCall } : {});
+  return createMcpTestServer(tools, { descriptions, ...(onCall && { onCall }) });
 }
 
 async function sseAnswer(options: McpTestServerStart, sessions: Map<string, Post>): Promise<Post> {

@@ -7,6 +7,8 @@ import { z } from 'zod';
 const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] });
 
 export interface McpTestServerOptions {
+  /** What the server says about further tools `described_0`, `described_1` and so on. */
+  descriptions?: readonly string[];
   onCall?: (words: string) => void;
   /** How a program reads its environment. */
   variable?: (name: string) => string | undefined;
@@ -15,7 +17,7 @@ export interface McpTestServerOptions {
 /** A server with the tools that are named; `note=FILE` is a tool that appends to the file. */
 export function createMcpTestServer(
   tools: readonly string[],
-  { onCall, variable = () => undefined }: McpTestServerOptions = {},
+  { onCall, descriptions = [], variable = () => undefined }: McpTestServerOptions = {},
 ): McpServer {
   const server = new McpServer({ name: 'test', version: '1.0.0' });
   const numbers = { a: z.number(), b: z.number().describe('second') };
@@ -60,6 +62,11 @@ export function createMcpTestServer(
       })),
     hidden: () => server.registerTool('hidden', { inputSchema: {} }, () => text('no')),
   };
+  for (const [index, description] of descriptions.entries())
+    server.registerTool(`described_${index}`, { description, inputSchema: words }, (input) => {
+      onCall?.(input.words);
+      return text(input.words);
+    });
   for (const tool of tools) {
     const [name = '', file = ''] = tool.split('=');
     if (name === 'note')
