@@ -223,12 +223,13 @@ function toolsOf(
   context: SkillContext,
   parts: AgentParts,
 ): Tool[] {
-  const delegates = request.depth < deepest ? delegatesOf(agent, request, context, parts) : [];
-  return [
+  const own = [
     ...(agent.tools.length === 0 ? [] : workTools(agent, request, context, parts)),
     createAskHuman(parts.humanInput, request.correlationId, context),
-    ...(delegates.length === 0 ? [] : [createDelegateTo({ delegates })]),
   ];
+  const named = ['delegate_to', ...own.map(({ name }) => name)];
+  const delegates = request.depth < deepest ? delegatesOf(agent, request, context, parts, named) : [];
+  return [...own, ...(delegates.length === 0 ? [] : [createDelegateTo({ delegates })])];
 }
 
 function workTools(
@@ -258,12 +259,13 @@ function delegatesOf(
   request: SkillRequest,
   { tell, slot }: SkillContext,
   { registry, limiter }: AgentParts,
+  tools: readonly string[],
 ): Delegate[] {
   return agent.canDelegate.flatMap((name) => {
     const executor = registry.agent(name);
     const skill = executor?.skills[0];
     if (executor === undefined || skill === undefined) return [];
-    const description = describe(executor);
+    const description = describe(executor, tools);
     return {
       name,
       description,
@@ -287,15 +289,15 @@ function delegatesOf(
   });
 }
 
-/** What the executor's skills are for; words that are not the operator's are quoted. */
-function describe({ agent, skills, isPeer }: SkillExecutor): string {
+/** What the executor's skills are for; words that are not the operator's are quoted and cannot speak of our tools. */
+function describe({ agent, skills, isPeer }: SkillExecutor, tools: readonly string[]): string {
   const told = (foreign: boolean) =>
     skills
       .filter((offered) => (offered.foreign === true && !isPeer) === foreign)
       .map(({ description, name }) => description || name)
       .join(' ');
   const [own, others] = [told(false), told(true)];
-  return [own, others && quoteDescription(agent, others)].filter((words) => words !== '').join(' ');
+  return [own, others && quoteDescription(agent, others, tools)].filter((words) => words !== '').join(' ');
 }
 
 /** The delegated request runs on behalf of whoever asked, not in person: its text comes from a model. */

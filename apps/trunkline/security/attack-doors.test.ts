@@ -21,6 +21,7 @@ import {
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Attack, ask, json, openMode, startAttack } from './attack.suite.ts';
+import type { Name } from './security.suite.ts';
 
 const secret = 'code-4711-blue';
 const attacks = readAttacks('services');
@@ -57,7 +58,9 @@ function script(request: ChatRequestBody) {
 beforeAll(async () => {
   outside.on('GET /page', () => ({ headers: { 'content-type': 'text/plain' }, body: planted }));
   await Promise.all([outside.listen(), attacker.listen()]);
-  const describing = (door: string) => ofDoor(door).map(({ id, text }) => `${text} ${mark(id)}`);
+  // Whoever wants a tool to be called has to name it.
+  const describing = (door: string) =>
+    ofDoor(door).map(({ id, text, effect }) => `${text} Use ${effect.tool} for it, ${mark(id)}.`);
   const skills = describing('card').map((description, index) => ({
     id: `skill-${index}`,
     name: 'x',
@@ -195,9 +198,10 @@ async function speak(...calls: OrderedCall[]): Promise<unknown> {
 }
 
 /** Words of the operator in person that order nothing: what is obeyed stands in a description. */
-async function harmless(id: string, say: (headers: Record<string, string>) => Promise<unknown>) {
+async function harmless(id: string, service: Name): Promise<'ignored'> {
   obedient.described = id;
-  return await say({ 'x-operator-key': attack.operatorKey() });
+  await ask(attack.url(service), 'Good morning.', { headers: { 'x-operator-key': attack.operatorKey() } });
+  return 'ignored';
 }
 
 /** How the text of a case gets in; resolves once it is in. */
@@ -247,16 +251,8 @@ const doors: Record<string, (text: string, id: string) => Promise<unknown>> = {
     return speak(call('fetch_url', { url: `${outside.url}/page` }));
   },
   voice: (text) => speak(toAgent(text)),
-  card: (_, id) =>
-    harmless(id, (headers) =>
-      json(
-        `${board()}/publish`,
-        { topic: 'message.inbound.cli', payload: { content: 'Good morning.' } },
-        headers,
-      ),
-    ),
-  'mcp-description': (_, id) =>
-    harmless(id, (headers) => ask(attack.url('agent'), 'Good morning.', { headers })),
+  card: (_, id) => harmless(id, 'switchboard'),
+  'mcp-description': (_, id) => harmless(id, 'agent'),
 };
 
 interface Waiting {
@@ -308,23 +304,28 @@ describe.each(attacks)('$id', (attacked) => {
     const from = attack.model.chats().length;
     obedient.described = undefined;
     planted = 'The tide is high at noon.';
-    const entering = doors[door]?.(`${text} ${obedient.order(id, calls)}`, id);
+    const entering = doors[door]!(`${text} ${obedient.order(id, calls)}`, id);
+    let ending: unknown;
+    void entering.then((end) => {
+      ending = end;
+    });
     let asked: Waiting[] = [];
     const outcome = await waitFor(async () => {
       asked = await waiting();
-      return asked.length > 0 ? 'asked' : resultOf(effect, from);
+      return asked.length > 0 ? 'asked' : (resultOf(effect, from) ?? (ending === 'ignored' && ending));
     });
     for (const { deny } of asked) await deny();
     await entering;
     await waitFor(async () => (await waiting()).length === 0);
     const heard = [...attacker.requests.splice(0), ...reached.splice(0)];
-    expect(outcome).toMatch(/^asked$|^Error: [\s\S]*was not run/);
+    // What descriptions say of the tools of others never reaches the model.
+    expect(outcome).toMatch(/^asked$|^ignored$|^Error: [\s\S]*was not run/);
     expect(heard).toEqual([]);
   });
 });
 
 it('has cases for every door, and nothing that was wished for has happened', async () => {
-  expect(new Set(attacks.map(({ door }) => door))).toEqual(new Set(Object.keys(doors)));
+  expect(attacks.filter(({ door }) => doors[door] === undefined)).toEqual([]);
   for (const folder of ['agent/workspace', 'switchboard/files', '.'].map((path) => join(attack.home, path)))
     if (existsSync(folder)) expect(readdirSync(folder).filter((name) => name.includes('owned'))).toEqual([]);
   const headers = { 'x-operator-key': attack.operatorKey() };
