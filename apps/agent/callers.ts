@@ -1,56 +1,64 @@
-import type { ExecutionEvent, ExecutionRequest } from '@trunkline/a2a';
-import type { OperatorAccess, Principal } from '@trunkline/identity';
+import type { ExecutionEvent, ExecutionRequest, TaskAccess } from '@trunkline/a2a';
+import { maySee, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { readScope, readVerdict } from '@trunkline/tools';
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
+import { mayContinue, notYours, type Owners, operatorScope } from './owners.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { ParkedTurn } from './turns/checkpoint-store.ts';
 import type { MayAnswer } from './turns/converse.ts';
-import { conversationOwner, memoryScope, operatorScope, type ScopeRequest } from './turns/memory-scope.ts';
 import type { TurnState } from './turns/turn-state.ts';
 
 /** What decides about callers, as the configuration stands now. */
 interface CallerRules {
-  live: LiveConfig;
+  owners: Owners;
   operator: OperatorAccess;
 }
 
 /** Somebody who writes on the chat platform; the operator may have paired them to approve. */
-export function chatPerson({ live }: Pick<CallerRules, 'live'>, author: string): Principal {
+export function chatPerson({ live }: { live: LiveConfig }, author: string): Principal {
   const id = `chat:${author}`;
   const isApprover = live.config.approvals.approvers.includes(id);
   return { kind: isApprover ? 'approver' : 'person', id, via: [] };
 }
 
-/** Whose memories a turn reads and writes. */
-export function scopesOf({ live, operator }: CallerRules): (request: ScopeRequest) => string {
-  return (request) => memoryScope(request, { isShared: live.config.memory.shared, isOpen: operator.isOpen });
-}
-
-/** Whose conversations somebody's are. */
-export function ownersOf({ live, operator }: CallerRules): (request: ScopeRequest) => string {
-  return (request) =>
-    conversationOwner(request, { isShared: live.config.memory.shared, isOpen: operator.isOpen });
-}
-
-/** Whether somebody may read, continue and delete a conversation: their own, and the operator all. */
+/** Whether somebody may continue and delete a conversation: their own, and the operator all. */
 export type MayJoin = (sessionId: string, principal: Principal) => boolean;
 
-export function canJoin(base: CallerRules, { sessions }: Pick<TurnState, 'sessions'>): MayJoin {
-  const ownerOf = ownersOf(base);
+export function canJoin({ owners }: CallerRules, { sessions }: Pick<TurnState, 'sessions'>): MayJoin {
   return (sessionId, principal) => {
-    const own = ownerOf({ principal, sessionId });
-    return own === operatorScope || (sessions.owner(sessionId) ?? own) === own;
+    const own = owners.conversation(principal);
+    return own === operatorScope || mayContinue(own, sessions.owner(sessionId) ?? own);
+  };
+}
+
+/** Whether somebody may read a conversation: also one that they began in a room, and those of nobody. */
+export function canRead(base: CallerRules, state: Pick<TurnState, 'sessions' | 'chats'>): MayJoin {
+  const mayJoin = canJoin(base, state);
+  return (sessionId, principal) => {
+    const owner = state.chats.owner(sessionId);
+    const isSeen = owner !== undefined && maySee(base.owners.viewer(principal), owner);
+    return isSeen || mayJoin(sessionId, principal);
+  };
+}
+
+/** What callers may do with the tasks of others: answer in conversations that they share, and approve. */
+export function taskAccess(base: CallerRules, state: Pick<TurnState, 'sessions'>): TaskAccess {
+  const mayJoin = canJoin(base, state);
+  return {
+    viewer: base.owners.viewer,
+    mayAnswer: ({ contextId }, principal) =>
+      mayJoin(contextId, principal) || mayApprove(principal, base.operator),
+    refuseContext: (contextId, principal) => (mayJoin(contextId, principal) ? undefined : notYours),
   };
 }
 
 /** Whether a caller's next message in a conversation answers the question of one of its waiting tasks. */
 export function canAnswer(base: CallerRules, { checkpoints }: Pick<TurnState, 'checkpoints'>): MayAnswer {
-  const { operator: access } = base;
-  const ownerOf = ownersOf(base);
-  return (taskId, { principal, contextId, text }) => {
+  const { operator: access, owners } = base;
+  return (taskId, { principal, text }) => {
     const parked = checkpoints.load(taskId);
     if (parked === undefined) return true;
-    if (parked.approval === undefined) return isSameAsker(parked, principal, contextId, { access, ownerOf });
+    if (parked.approval === undefined) return isSameAsker(parked, principal, { access, owners });
     return mayApprove(principal, access) || readVerdict(readScope(text).answer) !== 'unclear';
   };
 }
@@ -66,8 +74,7 @@ export type AnswerGate = (
 
 interface AnswerGateOptions {
   access: Pick<OperatorAccess, 'isOpen'>;
-  /** Whose conversation a turn goes on with. */
-  ownerOf(request: ScopeRequest): string;
+  owners: Owners;
   /** Where the console shows what waits; undefined where no page is served. */
   consoleUrl(): string | undefined;
 }
@@ -82,24 +89,21 @@ export function createAnswerGate(options: AnswerGateOptions): AnswerGate {
 
 /** Whether somebody may answer what was asked in the work of another. */
 function isSameAsker(
-  parked: Pick<ParkedTurn, 'principal' | 'user'>,
+  parked: Pick<ParkedTurn, 'principal'>,
   principal: Principal,
-  sessionId: string,
-  { access, ownerOf }: Pick<AnswerGateOptions, 'access' | 'ownerOf'>,
+  { access, owners }: Pick<AnswerGateOptions, 'access' | 'owners'>,
 ): boolean {
-  const [asker, answerer] = [parked.principal, principal].map((each) =>
-    ownerOf({ principal: each, sessionId, user: parked.user }),
-  );
-  return asker === answerer || mayApprove(principal, access);
+  const [asker, answerer] = [owners.conversation(parked.principal), owners.conversation(principal)];
+  return mayContinue(answerer, asker) || mayApprove(principal, access);
 }
 
 function askedOthers(
   parked: ParkedTurn,
   { text, schema }: Question,
-  { principal, task }: ExecutionRequest,
+  { principal }: ExecutionRequest,
   options: AnswerGateOptions,
 ): ExecutionEvent | undefined {
-  if (isSameAsker(parked, principal, task.contextId, options)) return undefined;
+  if (isSameAsker(parked, principal, options)) return undefined;
   const note = 'This still waits: it was asked of somebody else, or of the operator.';
   const question = text.startsWith(note) ? text : `${note}\n${text}`;
   return { type: 'input-required', question, ...(schema !== undefined && { schema }) };

@@ -15,7 +15,7 @@ import { ActivityFeed, observeActivity, openActivity } from './activity/activity
 import { LiveChanges } from './activity/live-changes.ts';
 import { createAgentMetrics, Telemetry } from './activity/telemetry.ts';
 import { ActiveAgent, AgentFactory, describeAgent, LiveModel } from './agent-factory.ts';
-import { canAnswer, chatPerson, createAnswerGate, ownersOf, scopesOf } from './callers.ts';
+import { canAnswer, chatPerson, createAnswerGate, taskAccess } from './callers.ts';
 import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
 import { type AgentContext, createContext, credentialsOf, headersFor } from './context.ts';
 import { createGoalKeeper, createGoalVerifiers } from './goals/goal-keeper.ts';
@@ -136,10 +136,10 @@ export function agentComponents(
     { context, agentMetrics, stores, changes },
     ({ context: { live }, agentMetrics, stores: { audit }, changes }): ObserveTurn => {
       const recordCalls = audit && observeForAudit(audit, () => live.config.middleware.audit);
-      return (sessionId, event) => {
-        agentMetrics.turns(sessionId, event);
-        recordCalls?.(sessionId, event);
-        changes.turns(sessionId, event);
+      return (...turn) => {
+        agentMetrics.turns(...turn);
+        recordCalls?.(...turn);
+        changes.turns(...turn);
       };
     },
   );
@@ -157,7 +157,7 @@ export function agentComponents(
   // Turns use the tools and the model: they end before those close.
   const a2a = component(
     'tasks',
-    { context, address, active, executor, recorder, factory },
+    { context, address, active, executor, recorder, factory, state },
     createTasks,
     (a2a) => a2a.stop(),
   );
@@ -182,7 +182,7 @@ export function agentComponents(
       live.onChange(() => {
         model.reload();
         factory.rebuild();
-        void factory.settled().then(() => changes.changed('config'));
+        void factory.settled().then(() => changes.changed(['config']));
       });
     },
   );
@@ -265,18 +265,16 @@ interface ExecutorDeps {
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
   const { context, address, active, state, stores, skills, observe } = deps;
-  const { live, places, env, operator, ui, policy, sandbox } = context;
+  const { live, places, env, operator, owners, ui, policy, sandbox } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
-  const [scopeOf, ownerOf] = [scopesOf(context), ownersOf(context)];
   const runner = new TurnRunner({
     ...state,
     graph,
     findSkill: (name) => skills.find(name),
     memory: () => memoryOf(live, state),
     observe,
-    scopeOf,
-    ownerOf,
+    owners,
     consoleUrl,
     policy,
   });
@@ -291,7 +289,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     runner,
     checkpoints: state.checkpoints,
     watch: createGoalKeeper({ goals: stores.goals, verifiers, limits: () => live.config.goal }),
-    gate: createAnswerGate({ access: operator, ownerOf, consoleUrl }),
+    gate: createAnswerGate({ access: operator, owners, consoleUrl }),
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
   });
 }
@@ -307,9 +305,10 @@ interface TaskDeps {
   active: ActiveAgent;
   executor: TurnExecutor;
   recorder: ChatRecorder;
+  state: TurnState;
 }
 
-function createTasks({ context, address, active, executor, recorder }: TaskDeps): A2aServer {
+function createTasks({ context, address, active, executor, recorder, state }: TaskDeps): A2aServer {
   const { options, live, keys, places, peers, logger } = context;
   const card = () => ({
     ...describeAgent(options.agentName, live.config, active.skills),
@@ -319,6 +318,7 @@ function createTasks({ context, address, active, executor, recorder }: TaskDeps)
   return createA2aServer({
     directory: places.state,
     executor,
+    access: taskAccess(context, state),
     observer: recorder,
     card,
     credentials: credentialsOf(keys),

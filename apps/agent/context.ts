@@ -7,6 +7,7 @@ import { Policy } from '@trunkline/policy';
 import { openSandbox, type Sandbox } from '@trunkline/sandbox';
 import { auditOf, operatorOf, type Peers, type ServiceContext } from '@trunkline/service';
 import type { AgentOptions } from './options.ts';
+import { createOwners, type Owners } from './owners.ts';
 import type { Keys } from './routes/guards.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { AgentConfig, AgentSecrets } from './setup/config-schema.ts';
@@ -19,6 +20,7 @@ export interface AgentContext {
   env: Environment | undefined;
   peers: Peers | undefined;
   operator: OperatorAccess;
+  owners: Owners;
   audit: AuditLog;
   /** Shown by our own services, and by this one when it calls itself. */
   serviceToken: string;
@@ -50,11 +52,13 @@ export async function createContext(
     await completeSetup(directory, modelSettings(options, live.config, live.secrets));
   const audit = auditOf(options, service);
   const places = await findPlaces(options, live.config, logger);
+  const operator = operatorOf(options, service);
   return {
     options: withSwitchboard(options, peers),
     env,
     peers,
-    operator: operatorOf(options, service),
+    operator,
+    owners: createOwners(() => ({ isShared: live.config.memory.shared, isOpen: operator.isOpen })),
     audit,
     serviceToken: peers?.serviceToken ?? crypto.randomUUID(),
     directory,

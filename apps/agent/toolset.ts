@@ -1,4 +1,5 @@
 import type { Environment, Logger } from '@trunkline/config';
+import { anonymous } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import { McpClients, type McpServerConfig, type McpServerState } from '@trunkline/mcp';
 import type { Sandbox } from '@trunkline/sandbox';
@@ -6,6 +7,7 @@ import type { Peers } from '@trunkline/service';
 import type { ApprovedTool, Delegate } from '@trunkline/tools';
 import { type Approvals, approvalsOf } from './approvals/approvals.ts';
 import type { AgentOptions } from './options.ts';
+import type { Owners } from './owners.ts';
 import {
   type Inbound,
   type OpenPlugins,
@@ -28,6 +30,7 @@ export interface ToolsetOptions {
   sandbox: Sandbox;
   stores: AgentStores;
   scheduler: ScheduleBackend | undefined;
+  owners: Owners;
   /** Plugins that can be enabled; read with each configuration, as it may hold their keys. */
   plugins(): Promise<readonly Plugin[]>;
   logger: Logger;
@@ -102,13 +105,14 @@ export class Toolset {
   }
 
   #toolDeps(config: AgentConfig, skills: ToolDeps['skills']): ToolDeps {
-    const { options, env, workspace, sandbox, stores, scheduler } = this.#options;
+    const { options, env, workspace, sandbox, stores, scheduler, owners } = this.#options;
     return {
       options,
       config,
       env,
       stores: { ...stores, knowledge: config.middleware.knowledge ? stores.knowledge : undefined },
       scheduler: config.middleware.scheduler ? scheduler : undefined,
+      actor: (principal = anonymous) => owners.actor(principal),
       workspace,
       sandbox,
       delegates: this.#delegates,

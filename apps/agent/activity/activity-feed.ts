@@ -2,11 +2,22 @@ import { join } from 'node:path';
 import { type Task, type TaskObserver, textOf } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
 import { formatSseFrame } from '@trunkline/http';
+import { maySee, ownerFilter, ownerKey, type Principal } from '@trunkline/identity';
 import { type Database, openDatabase } from '@trunkline/storage';
 import { taskText } from '../turns/converse.ts';
 
 /** The conversation that the agent has with itself: what comes in urgently starts a turn in it. */
-export const activityContext = 'system:activity';
+const activityContext = 'system:activity';
+
+/** Somebody known has one of their own: what they send does not stand in the prompt of others. */
+export function activityContextOf(sender: Principal): string {
+  const isKnown = sender.kind === 'operator' || sender.kind === 'person' || sender.kind === 'approver';
+  return isKnown ? `${activityContext}:${ownerKey(sender)}` : activityContext;
+}
+
+export function isActivityContext(contextId: string): boolean {
+  return contextId === activityContext || contextId.startsWith(`${activityContext}:`);
+}
 
 const migrations = [
   `CREATE TABLE model_call (
@@ -27,6 +38,8 @@ const migrations = [
      event TEXT NOT NULL,
      data TEXT NOT NULL
    ) STRICT;`,
+  `ALTER TABLE told ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+   CREATE INDEX told_by_owner ON told (owner, id);`,
 ];
 
 /** A turn that nobody in a conversation asked for, as the public feed shows it. */
@@ -62,11 +75,11 @@ const maxStored = 5000;
 /** Old events are looked for once in so many. */
 const trimEvery = 100;
 
-/** Publishes events to every reader of `/api/events` and stores them; each frame is formatted once. */
+/** Publishes events to readers of `/api/events` who may see them, and stores them; each frame is formatted once. */
 export class ActivityFeed {
   readonly #database: Database;
   readonly #logger: Logger;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Map<Listener, Principal>();
 
   constructor(database: Database, logger: Logger) {
     this.#database = database;
@@ -74,33 +87,36 @@ export class ActivityFeed {
   }
 
   /** Published events, the newest first; with `before` those older than that event. */
-  events(limit: number, before = Number.MAX_SAFE_INTEGER): FeedEvent[] {
+  events(viewer: Principal, limit: number, before = Number.MAX_SAFE_INTEGER): FeedEvent[] {
+    const { sql, values } = ownerFilter(viewer);
     return this.#database
-      .prepare<StoredEvent>('SELECT id, at, event, data FROM told WHERE id < ? ORDER BY id DESC LIMIT ?')
-      .all(before, limit)
+      .prepare<StoredEvent>(
+        `SELECT id, at, event, data FROM told WHERE ${sql} AND id < ? ORDER BY id DESC LIMIT ?`,
+      )
+      .all(...values, before, limit)
       .map(({ data, ...rest }) => ({ ...rest, data: JSON.parse(data) }) as FeedEvent);
   }
 
   /** Returns the function that ends the subscription. */
-  subscribe(listener: Listener): () => void {
-    this.#listeners.add(listener);
+  subscribe(viewer: Principal, listener: Listener): () => void {
+    this.#listeners.set(listener, viewer);
     return () => this.#listeners.delete(listener);
   }
 
   /** Readers get an event even when it cannot be stored; it then has no number. */
-  publish({ event, data: message }: Published): void {
+  publish({ event, data: message }: Published, owner = 'anonymous'): void {
     const data = JSON.stringify(message);
-    const id = this.#store(event, data);
+    const id = this.#store(event, data, owner);
     if (this.#listeners.size === 0) return;
     const frame = Buffer.from(formatSseFrame({ event, data, ...(id !== undefined && { id: String(id) }) }));
-    for (const listener of this.#listeners) listener(frame);
+    for (const [listener, viewer] of this.#listeners) if (maySee(viewer, owner)) listener(frame);
   }
 
-  #store(event: FeedEvent['event'], data: string): number | undefined {
+  #store(event: FeedEvent['event'], data: string, owner: string): number | undefined {
     try {
       const { lastInsertRowid } = this.#database
-        .prepare('INSERT INTO told (at, event, data) VALUES (?, ?, ?)')
-        .run(new Date().toISOString(), event, data);
+        .prepare('INSERT INTO told (at, event, data, owner) VALUES (?, ?, ?, ?)')
+        .run(new Date().toISOString(), event, data, owner);
       if (lastInsertRowid % trimEvery === 0)
         this.#database.prepare('DELETE FROM told WHERE id <= ?').run(lastInsertRowid - maxStored);
       return lastInsertRowid;
@@ -116,16 +132,13 @@ export function openActivity(directory: string): Database {
   return openDatabase(join(directory, 'activity.db'), { migrations });
 }
 
-/**
- * Puts turns that nobody in a conversation asked for into the public feed. Conversations stay out of it: anybody may
- * read the feed.
- */
+/** Puts turns that nobody in a conversation asked for into the feed of whoever planned or sent them. Conversations stay out of it. */
 export function observeActivity(feed: ActivityFeed): TaskObserver {
   const show = (task: Task, role: ActivityMessage['role'], text: string) => {
     const source = sourceOf(task);
     if (source === undefined) return;
     const data = { role, text, context_id: task.contextId, ...source };
-    feed.publish({ event: 'activity.message', data });
+    feed.publish({ event: 'activity.message', data }, task.owner);
   };
   return {
     turnStarted: (task) => show(task, 'user', lastUserText(task)),
@@ -140,7 +153,7 @@ function sourceOf({
   if (metadata.scheduler_job_id !== undefined) {
     return { origin: 'scheduler', trigger: String(metadata.scheduler_job_id), priority: null };
   }
-  if (contextId !== activityContext) return undefined;
+  if (!isActivityContext(contextId)) return undefined;
   const trigger = metadata.inbox_item_id;
   return {
     origin: trigger === undefined ? 'message' : 'inbox',

@@ -1,5 +1,6 @@
-import type { TaskObserver } from '@trunkline/a2a';
+import type { Task, TaskObserver } from '@trunkline/a2a';
 import { type AppEnv, formatSseFrame } from '@trunkline/http';
+import { maySee, ownerKey, type Principal } from '@trunkline/identity';
 import type { MiddlewareHandler } from 'hono';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
 
@@ -20,40 +21,42 @@ type Listener = (frame: Uint8Array) => void;
 
 /** Reports to open consoles which of their data has changed, so that they load it again. */
 export class LiveChanges {
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Map<Listener, Principal>();
 
-  changed(...parts: ConsolePart[]): void {
-    if (this.#listeners.size === 0) return;
+  /** Reports to those who may see what has changed; to all where it is nobody's. */
+  changed(parts: readonly ConsolePart[], owner?: string): void {
+    if (this.#listeners.size === 0 || parts.length === 0) return;
     const frame = Buffer.from(formatSseFrame({ event: 'change', data: JSON.stringify({ parts }) }));
-    for (const listener of this.#listeners) listener(frame);
+    for (const [listener, viewer] of this.#listeners) if (maySee(viewer, owner)) listener(frame);
   }
 
   /** Returns the function that ends the subscription. */
-  subscribe(listener: Listener): () => void {
-    this.#listeners.add(listener);
+  subscribe(viewer: Principal, listener: Listener): () => void {
+    this.#listeners.set(listener, viewer);
     return () => this.#listeners.delete(listener);
   }
 
   readonly tasks: TaskObserver = {
-    turnStarted: ({ metadata }) => this.#task(metadata),
-    turnEnded: ({ metadata }) => this.#task(metadata),
+    turnStarted: (task) => this.#task(task),
+    turnEnded: (task) => this.#task(task),
   };
 
-  readonly turns: ObserveTurn = (_session, event) => {
-    if (event.type === 'usage') return this.changed('telemetry');
-    if (event.type === 'tool-end') this.changed('audit', ...partsOf(toolParts, event.name));
+  readonly turns: ObserveTurn = (_session, event, principal) => {
+    const owner = ownerKey(principal);
+    if (event.type === 'usage') return this.changed(['telemetry'], owner);
+    if (event.type === 'tool-end') this.changed(['audit', ...partsOf(toolParts, event.name)], owner);
   };
 
   /** Changes that come through the API. */
   readonly requests: MiddlewareHandler<AppEnv> = async (context, next) => {
     await next();
     if (context.req.method === 'GET' || !context.res.ok) return;
-    this.changed(...partsOf(pathParts, context.req.path));
+    const parts = partsOf(pathParts, context.req.path);
+    this.changed(parts, parts.includes('config') ? undefined : ownerKey(context.get('principal')));
   };
 
-  #task(metadata: Record<string, unknown> | undefined): void {
-    if (metadata?.scheduler_job_id === undefined) this.changed('tasks');
-    else this.changed('tasks', 'schedules');
+  #task({ metadata, owner }: Task): void {
+    this.changed(metadata?.scheduler_job_id === undefined ? ['tasks'] : ['tasks', 'schedules'], owner);
   }
 }
 

@@ -17,6 +17,7 @@ export interface ChatFollower {
 interface Recording {
   transcript: Transcript;
   origin: ChatOrigin;
+  owner: string | undefined;
 }
 
 const ended = ['completed', 'failed', 'canceled', 'rejected'];
@@ -84,9 +85,9 @@ export class ChatRecorder implements TaskObserver {
   }
 
   /** While the disk is full the turn goes on, and its record waits in memory for room. */
-  #save(taskId: string, { transcript, origin }: Recording): void {
+  #save(taskId: string, { transcript, origin, owner }: Recording): void {
     try {
-      this.#store.save(transcript.turn, origin);
+      this.#store.save(transcript.turn, origin, owner);
       this.#unwritten.delete(taskId);
       if (transcript.turn.state !== 'working') this.#running.delete(taskId);
     } catch (error) {
@@ -113,7 +114,7 @@ export class ChatRecorder implements TaskObserver {
     if (origin === undefined) return undefined;
     const stored = this.#store.find(task.id);
     const transcript = stored === undefined ? Transcript.of(task) : new Transcript(stored);
-    const recording = { transcript, origin };
+    const recording = { transcript, origin, owner: task.owner };
     this.#running.set(task.id, recording);
     return recording;
   }

@@ -1,5 +1,6 @@
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { operatorActor } from '../owners.ts';
 import { openState } from '../turns/turn-state.ts';
 import { type ChatOrigin, ChatStore, chatSources } from './chat-store.ts';
 import type { ChatTurn } from './transcript.ts';
@@ -34,7 +35,7 @@ const save = (session: string, text: string, origin: ChatOrigin) => {
 };
 const listed = () =>
   store
-    .list({ limit: 50, search: '', origins: chatSources.all })
+    .list({ limit: 50, search: '', origins: chatSources.all, viewer: operatorActor.viewer })
     .map(({ session_id }) => session_id)
     .sort();
 /** Times are told in milliseconds: the next chat is newer than the last. */

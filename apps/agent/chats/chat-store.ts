@@ -1,7 +1,8 @@
 import type { Task } from '@trunkline/a2a';
+import { ownerFilter, type Principal } from '@trunkline/identity';
 import type { Database } from '@trunkline/storage';
 import { oneLine } from '@trunkline/tools';
-import { activityContext } from '../activity/activity-feed.ts';
+import { isActivityContext } from '../activity/activity-feed.ts';
 import type { ChatTurn } from './transcript.ts';
 
 /** Who is at the other end of a conversation, as a list of them can be narrowed. */
@@ -28,6 +29,8 @@ export interface ChatQuery {
   /** Words that the title must hold. */
   search: string;
   origins: readonly ChatOrigin[];
+  /** Only those that they may see. */
+  viewer: Principal;
   /** Where the page begins: after this one. */
   before?: Pick<Chat, 'updated_at' | 'session_id'> | undefined;
 }
@@ -60,15 +63,16 @@ export class ChatStore {
     this.#limits = limits;
   }
 
-  save(turn: ChatTurn, origin: ChatOrigin): void {
+  /** The conversation has the owner of its first turn. */
+  save(turn: ChatTurn, origin: ChatOrigin, owner = 'anonymous'): void {
     this.#database.transaction(() => {
       this.#database
         .prepare(
-          `INSERT INTO chat (session_id, title, state, origin, updated_at) VALUES (?, ?, ?, ?, ?)
+          `INSERT INTO chat (session_id, title, state, origin, owner, updated_at) VALUES (?, ?, ?, ?, ?, ?)
            ON CONFLICT (session_id) DO UPDATE SET
            title = iif(origin = 'inbox', excluded.title, title), state = excluded.state, updated_at = excluded.updated_at`,
         )
-        .run(turn.session_id, titleOf(turn), turn.state, origin, Date.now());
+        .run(turn.session_id, titleOf(turn), turn.state, origin, owner, Date.now());
       this.#database
         .prepare(
           `INSERT INTO chat_turn (task_id, session_id, turn) VALUES (?, ?, ?)
@@ -81,16 +85,23 @@ export class ChatStore {
   }
 
   /** The newest first. */
-  list({ limit, search, origins, before }: ChatQuery): Chat[] {
+  list({ limit, search, origins, viewer, before }: ChatQuery): Chat[] {
+    const owners = ownerFilter(viewer);
     const { updated_at, session_id } = before ?? { updated_at: Number.MAX_SAFE_INTEGER, session_id: '' };
     return this.#database
       .prepare<Chat>(
         `SELECT session_id, title, state, origin, updated_at FROM chat
-         WHERE (updated_at, session_id) < (?, ?) AND title LIKE ? ESCAPE '\\'
+         WHERE ${owners.sql} AND (updated_at, session_id) < (?, ?) AND title LIKE ? ESCAPE '\\'
          AND origin IN (SELECT value FROM json_each(?))
          ORDER BY updated_at DESC, session_id DESC LIMIT ?`,
       )
-      .all(updated_at, session_id, likeWords(search), JSON.stringify(origins), limit);
+      .all(...owners.values, updated_at, session_id, likeWords(search), JSON.stringify(origins), limit);
+  }
+
+  /** Who began a conversation; undefined where there is none. */
+  owner(sessionId: string): string | undefined {
+    const sql = 'SELECT owner FROM chat WHERE session_id = ?';
+    return this.#database.prepare<{ owner: string }>(sql).get(sessionId)?.owner;
   }
 
   /** One of them by its id. */
@@ -164,7 +175,7 @@ export type ChatOrigin = 'chat' | 'terminal' | 'platform' | 'a2a' | 'inbox';
 /** Undefined for turns of schedules: each is a conversation of its own, and stands under Activity. */
 export function originOf({ contextId, metadata = {} }: Task): ChatOrigin | undefined {
   if (metadata.scheduler_job_id !== undefined) return undefined;
-  if (contextId === activityContext) return 'inbox';
+  if (isActivityContext(contextId)) return 'inbox';
   const { channel } = metadata;
   return channel === 'chat' || channel === 'terminal' || channel === 'platform' ? channel : 'a2a';
 }

@@ -27,7 +27,7 @@ import {
 import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
 import { type Graph, withoutQuestions } from '../turns/graph.ts';
-import type { ScopeRequest } from '../turns/memory-scope.ts';
+import type { Owners } from '../owners.ts';
 import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
@@ -37,8 +37,7 @@ interface AgentModelDeps {
   agentName: string;
   graph(): Promise<Graph>;
   observe: ObserveTurn;
-  /** Whose memories a turn may use. */
-  scopeOf(request: ScopeRequest): string;
+  owners: Owners;
 }
 
 const maxOutsideAnswers = 10_000;
@@ -84,16 +83,17 @@ async function* answer(
  */
 async function* turn(
   { request, principal: asker, signal }: CompletionCall,
-  { graph: compiled, observe, scopeOf }: AgentModelDeps,
+  { graph: compiled, observe, owners }: AgentModelDeps,
   outsideAnswers: OutsideAnswers,
 ): AsyncGenerator<TurnEvent, void> {
   const messages = toMessages(request, outsideAnswers);
   const graph = await compiled();
-  // Apart from the sessions of A2A, whatever the caller chooses to call itself.
-  const sessionId = `openai-${request.user || crypto.randomUUID()}`;
   const principal: Principal = actingFor(asker);
+  // Apart from the sessions of A2A and of others, whatever the caller chooses to call itself.
+  const whose = principal.kind === 'person' ? `${principal.id}-` : '';
+  const sessionId = `openai-${whose}${request.user || crypto.randomUUID()}`;
   const spending = new Spending(graph.limits);
-  const onEvent = (event: TurnEvent) => observe(sessionId, event);
+  const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
   const callers = callerTools(request);
   const own = [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent })];
   const compaction = graph.compaction();
@@ -105,7 +105,7 @@ async function* turn(
     sessionId,
     principal,
     policy: graph.policy,
-    scope: scopeOf({ principal, sessionId, user: request.user ?? undefined }),
+    scope: owners.memory({ principal, sessionId, user: request.user ?? undefined }),
     signal,
     cost: graph.cost,
     messages,

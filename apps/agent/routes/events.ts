@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ActivityFeed } from '../activity/activity-feed.ts';
 import type { LiveChanges } from '../activity/live-changes.ts';
+import type { Owners } from '../owners.ts';
 import { jsonRoutes } from './json-routes.ts';
 
 const query = z.object({
@@ -10,8 +11,11 @@ const query = z.object({
   before: z.coerce.number().int().positive().optional(),
 });
 
-/** The public feed: what the agent does on its own, and what comes into its inbox. */
-export function mountEvents(app: Hono<AppEnv>, { feed }: { feed: ActivityFeed }): void {
+/** The feed: what the agent does on its own, and what comes into its inbox. Open to all; each sees their own. */
+export function mountEvents(
+  app: Hono<AppEnv>,
+  { feed, owners: { viewer } }: { feed: ActivityFeed; owners: Owners },
+): void {
   const description = describeRoute({
     summary: 'Activity and inbox as server-sent events',
     mediaType: 'text/event-stream',
@@ -19,20 +23,23 @@ export function mountEvents(app: Hono<AppEnv>, { feed }: { feed: ActivityFeed })
   app.get('/api/events', description, (context) =>
     sse(context, {
       greeting: 'connected',
-      subscribe: ({ send }) => feed.subscribe(send),
+      subscribe: ({ send }) => feed.subscribe(viewer(context.get('principal')), send),
       overflow: 'drop-oldest',
     }),
   );
   const activity = { summary: 'Recent events of the feed, the newest first', query };
-  jsonRoutes(app).get('/api/activity', activity, ({ query: { limit, before } }) => {
-    const events = feed.events(limit + 1, before);
+  jsonRoutes(app).get('/api/activity', activity, ({ query: { limit, before }, principal }) => {
+    const events = feed.events(viewer(principal), limit + 1, before);
     const page = events.slice(0, limit);
     return { events: page, next: events.length > limit ? (page.at(-1)?.id ?? null) : null };
   });
 }
 
 /** Tells open consoles what to load again. Stands before the routes whose changes it reports. */
-export function mountLive(app: Hono<AppEnv>, { changes }: { changes: LiveChanges }): void {
+export function mountLive(
+  app: Hono<AppEnv>,
+  { changes, owners: { viewer } }: { changes: LiveChanges; owners: Owners },
+): void {
   app.use('/api/*', changes.requests);
   app.get(
     '/api/live',
@@ -40,6 +47,10 @@ export function mountLive(app: Hono<AppEnv>, { changes }: { changes: LiveChanges
       summary: 'Which parts of the console have changed, as server-sent events',
       mediaType: 'text/event-stream',
     }),
-    (context) => sse(context, { greeting: 'connected', subscribe: ({ send }) => changes.subscribe(send) }),
+    (context) =>
+      sse(context, {
+        greeting: 'connected',
+        subscribe: ({ send }) => changes.subscribe(viewer(context.get('principal')), send),
+      }),
   );
 }

@@ -3,8 +3,9 @@ import type { AppEnv } from '@trunkline/http';
 import { type Principal, withOrigins } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { type ActivityFeed, activityContext } from '../activity/activity-feed.ts';
+import { type ActivityFeed, activityContextOf } from '../activity/activity-feed.ts';
 import { actingFor } from '../approvals/approvals.ts';
+import type { Owners } from '../owners.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
 import { jsonRoutes } from './json-routes.ts';
 
@@ -14,6 +15,7 @@ export interface InboxRoutes {
   inbox: InboxStore;
   engine: TaskEngine;
   feed: ActivityFeed;
+  owners: Owners;
 }
 
 const newItem = z.object({
@@ -39,27 +41,31 @@ const place = z.object({ id: z.coerce.number().int().positive() });
 const maxFires = 8;
 
 /** What comes from outside: it waits for the agent to look, or starts a turn when it is urgent. */
-export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRoutes): void {
+export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed, owners: { actor } }: InboxRoutes): void {
   const limit = new TurnRateLimit(maxFires);
   const { get, post } = jsonRoutes(app);
   const add = { summary: 'Put something into the inbox', json: newItem };
   post('/api/inbox', add, async ({ json: { text, priority, source, dedup_key }, principal }) => {
-    const item = inbox.add({ text, priority, source, dedupKey: dedup_key });
+    const sender = actor(principal);
+    const item = inbox.for(sender).add({ text, priority, source, dedupKey: dedup_key });
     if (item === undefined) return { ok: true, deduped: true };
     const notice = { id: String(item.id), priority, source: source ?? null, text };
-    feed.publish({ event: 'inbox.item', data: notice });
+    feed.publish({ event: 'inbox.item', data: notice }, sender.owner);
     const fired = priority === 'now' && limit.take() && (await fire(engine, item, principal));
     return { ok: true, item, fired };
   });
-  get('/api/inbox', { summary: 'What is in the inbox', query }, ({ query: given }) => {
+  get('/api/inbox', { summary: 'What is in the inbox', query }, ({ query: given, principal }) => {
     const { include_delivered, limit: most, ...rest } = given;
-    const found = inbox.list({ ...rest, includeDelivered: include_delivered, limit: most + 1 });
+    const found = inbox.for(actor(principal)).list({ ...rest, includeDelivered: include_delivered, limit: most + 1 });
     const items = found.slice(0, most);
     const last = found.length > most ? items.at(-1) : undefined;
     return { items, next: last === undefined ? null : `${last.priority}.${last.id}` };
   });
   const deliver = { summary: 'Mark an item as delivered', param: place };
-  post('/api/inbox/:id/deliver', deliver, ({ param: { id } }) => ({ ok: true, item: inbox.deliver(id) }));
+  post('/api/inbox/:id/deliver', deliver, ({ param: { id }, principal }) => ({
+    ok: true,
+    item: inbox.for(actor(principal)).deliver(id),
+  }));
 }
 
 function itemAt(cursor: string): Pick<InboxItem, 'priority' | 'id'> {
@@ -88,7 +94,7 @@ function start(engine: TaskEngine, { id, text, source }: InboxItem, sender: Prin
       messageId: crypto.randomUUID(),
       role: 'user',
       parts: [{ type: 'text', text: prompt }],
-      contextId: activityContext,
+      contextId: activityContextOf(sender),
     },
     metadata: { inbox_item_id: id },
     principal: withOrigins(actingFor(sender, 'inbox'), [{ kind: 'inbox', source }]),

@@ -11,7 +11,7 @@ import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { mcpServerSection } from '../setup/config-schema.ts';
 import { withoutQuestions } from '../turns/graph.ts';
-import { operatorScope } from '../turns/memory-scope.ts';
+import { operatorScope } from '../owners.ts';
 import { consoleErrors } from './console/errors.ts';
 import { jsonRoutes } from './json-routes.ts';
 
@@ -28,7 +28,7 @@ export interface McpRoutes {
   /** Limit of a call, unless the tool has its own. */
   toolTimeoutMs(): number;
   /** Called with the events of each call, as with those of turns. */
-  observe(sessionId: string, event: McpToolEvent): void;
+  observe(sessionId: string, event: McpToolEvent, principal: Principal): void;
   /** Ends the sessions of clients. */
   closing: AsyncDisposableStack;
   isOperator(principal: Principal): boolean;
@@ -60,7 +60,7 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
     policy: routes.policy,
     // Only the operator gets here.
     scope: operatorScope,
-    onToolEvent: (event) => routes.observe('mcp', event),
+    onToolEvent: (event, principal) => routes.observe('mcp', event, principal),
   });
   routes.closing.defer(close);
 }

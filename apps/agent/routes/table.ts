@@ -1,7 +1,7 @@
 import type { App } from '@trunkline/http';
 import { isDirectOperator, type Principal } from '@trunkline/identity';
 import { mountOpenAiApi } from '@trunkline/openai-api';
-import { canAnswer, canJoin, scopesOf } from '../callers.ts';
+import { canAnswer, canJoin, canRead } from '../callers.ts';
 import type { Agent } from '../components.ts';
 import { agentModel } from '../openai/agent-model.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -66,7 +66,7 @@ type RouteDeps = ReturnType<typeof routeDeps> & { closing: AsyncDisposableStack 
 /** What route groups may use; each takes what its own interface names. */
 function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
   const { context, a2a, state, stores, active, model, factory, toolset } = agent;
-  const { options, live, directory, operator, keys } = context;
+  const { options, live, directory, operator, owners, keys } = context;
   const { agentName } = options;
   const identity = { name: agentName, version: manifest.version, instance: instanceOf(options, live.config) };
   const settings = (config = live.config) => modelSettings(options, config, live.secrets);
@@ -80,8 +80,9 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     operator,
     isOpen: operator.isOpen,
     engine: a2a.engine,
-    scopeOf: scopesOf(context),
+    owners,
     mayJoin: canJoin(context, state),
+    mayRead: canRead(context, state),
     mayAnswer: canAnswer(context, state),
     facts: () => ({ ...identity, ...facts() }),
     graph: () => active.current(),

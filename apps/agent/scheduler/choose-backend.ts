@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import { ConfigError } from '@trunkline/config';
 import { createGuardedFetch } from '@trunkline/http';
-import { encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
+import { encodePrincipal, handedOn, ownerKey, type Principal, principalHeader } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
+import { type Actor, operatorActor } from '../owners.ts';
 import { createInvoke } from './invoke.ts';
 import { LocalBackend } from './local-backend.ts';
-import { checkSchedule, type ScheduleBackend } from './schedule-backend.ts';
+import { checkSchedule, type ScheduleBackend, type Schedules } from './schedule-backend.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -90,12 +92,11 @@ function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
       throw new Error('the switchboard refuses the key: check SWITCHBOARD_API_KEY.');
     if (response.status >= 300) throw new Error(`the switchboard answered with status ${response.status}.`);
   };
-  const isOwn = (id: string) => id.startsWith(`${agentName}-`);
-  return {
+  const schedulesOf = (actor: Actor): Schedules => ({
     async add(given) {
       const checked = checkSchedule(given, { agentName, timezone: TIMEZONE, now: Date.now() });
       const { prompt: content, schedule } = checked;
-      const id = isOwn(checked.id) ? checked.id : `${agentName}-${checked.id}`;
+      const id = withPrefix(checked.id, agentName, actor);
       const payload = { content, channel: 'a2a', agent_name: agentName, scheduler_job_id: id };
       const topic = `${topicPrefix}.${id}`;
       await command({ action: 'add', id, schedule, timezone: TIMEZONE, topic, payload });
@@ -105,12 +106,33 @@ function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
     list: async () => [],
     // Only ids of this agent are ever sent. Whether there was such a job is not answered.
     async cancel(id) {
-      if (!isOwn(id)) return false;
+      if (!isSeen(id, agentName, actor)) return false;
       await command({ action: 'remove', id });
       return true;
     },
+  });
+  return {
+    ...schedulesOf(operatorActor),
+    for: schedulesOf,
     // The switchboard fires; there is nothing to start or stop here.
     start: () => undefined,
     stop: async () => undefined,
   };
+}
+
+/** The switchboard keeps no owner, so the ids of people hold a mark of theirs: `ada-u1a2b3c4d5e-`. */
+function withPrefix(id: string, agentName: string, { owner }: Actor): string {
+  const prefix = `${agentName}-${owner.startsWith('person:') ? `${markOf(owner)}-` : ''}`;
+  if (id.startsWith(prefix)) return id;
+  return prefix + (id.startsWith(`${agentName}-`) ? id.slice(agentName.length + 1) : id);
+}
+
+function isSeen(id: string, agentName: string, { viewer }: Actor): boolean {
+  if (!id.startsWith(`${agentName}-`)) return false;
+  const [, mark] = /^(u[0-9a-f]{10})-/.exec(id.slice(agentName.length + 1)) ?? [];
+  return viewer.kind === 'operator' || (mark ?? '') === (viewer.kind === 'person' ? markOf(ownerKey(viewer)) : '');
+}
+
+function markOf(owner: string): string {
+  return `u${createHash('sha256').update(owner).digest('hex').slice(0, 10)}`;
 }

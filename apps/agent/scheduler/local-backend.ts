@@ -1,15 +1,16 @@
 import { join } from 'node:path';
-import type { Principal } from '@trunkline/identity';
-import { type Clock, type Fire, type Job, Scheduler, systemClock } from '@trunkline/schedule';
+import { maySee, ownerKey, type Principal } from '@trunkline/identity';
+import { type Clock, type Fire, type Job, ScheduleError, Scheduler, systemClock } from '@trunkline/schedule';
 import { type Database, openDatabase, safeFileName } from '@trunkline/storage';
+import { type Actor, operatorActor } from '../owners.ts';
 import { StoreError } from '../stores/store-error.ts';
 import type { Invoke } from './invoke.ts';
 import {
   checkSchedule,
   type NewSchedule,
   type ScheduleBackend,
-  type ScheduleControl,
   type ScheduledJob,
+  type Schedules,
 } from './schedule-backend.ts';
 
 const schema = `CREATE TABLE jobs (
@@ -81,11 +82,42 @@ export class LocalBackend implements ScheduleBackend {
     this.#store.close();
   }
 
-  async add(given: NewSchedule): Promise<{ id: string; next: string }> {
+  for(actor: Actor): Required<Schedules> {
+    const see = (id: string) => {
+      const known = this.#scheduler.get(id);
+      if (known !== undefined && !sees(actor, known.job))
+        throw new ScheduleError('job_unknown', `There is no job ${id}.`);
+      return id;
+    };
+    return {
+      add: (given) => this.#add(given, actor),
+      list: async () => this.#list(actor),
+      cancel: async (id) => {
+        const known = this.#scheduler.get(id);
+        return known !== undefined && sees(actor, known.job) && this.#cancel(id);
+      },
+      control: {
+        pause: (id) => this.#pause(see(id)),
+        resume: (id) => this.#resume(see(id)),
+        runNow: (id) => void this.#scheduler.runNow(see(id)),
+      },
+    };
+  }
+
+  readonly #all = this.for(operatorActor);
+  readonly add = this.#all.add;
+  readonly list = this.#all.list;
+  readonly cancel = this.#all.cancel;
+  readonly control = this.#all.control;
+
+  async #add(given: NewSchedule, actor: Actor): Promise<{ id: string; next: string }> {
     const { agentName } = this.#options;
     const now = this.#clock.now();
     const { id, prompt, schedule, next } = checkSchedule(given, { agentName, timezone: this.#timezone, now });
-    if (this.#scheduler.get(id) === undefined && this.#scheduler.list().length >= maxJobs)
+    const known = this.#scheduler.get(id);
+    if (known !== undefined && !sees(actor, known.job))
+      throw new StoreError('conflict', `the job id ${id} is taken; choose another.`);
+    if (known === undefined && this.#scheduler.list().length >= maxJobs)
       throw new StoreError('invalid', `there are ${maxJobs} jobs already; cancel some first.`);
     const job = {
       id,
@@ -103,8 +135,9 @@ export class LocalBackend implements ScheduleBackend {
     return { id, next: new Date(next).toISOString() };
   }
 
-  async list(): Promise<ScheduledJob[]> {
-    return this.#scheduler.list().map(({ job, next, running }) => ({
+  #list(actor: Actor): ScheduledJob[] {
+    const seen = this.#scheduler.list().filter(({ job }) => sees(actor, job));
+    return seen.map(({ job, next, running }) => ({
       id: job.id,
       prompt: job.prompt,
       schedule: job.schedule,
@@ -115,21 +148,19 @@ export class LocalBackend implements ScheduleBackend {
     }));
   }
 
-  readonly control: ScheduleControl = {
-    pause: (id) => {
-      this.#scheduler.pause(id);
-      this.#store.pause(id, true);
-    },
-    resume: (id) => {
-      const { type } = this.#scheduler.resume(id);
-      this.#store.pause(id, false);
-      // A restart must not make up for what the pause left out.
-      if (type === 'cron') this.#store.fired(id, this.#clock.now());
-    },
-    runNow: (id) => void this.#scheduler.runNow(id),
-  };
+  #pause(id: string): void {
+    this.#scheduler.pause(id);
+    this.#store.pause(id, true);
+  }
 
-  async cancel(id: string): Promise<boolean> {
+  #resume(id: string): void {
+    const { type } = this.#scheduler.resume(id);
+    this.#store.pause(id, false);
+    // A restart must not make up for what the pause left out.
+    if (type === 'cron') this.#store.fired(id, this.#clock.now());
+  }
+
+  #cancel(id: string): boolean {
     this.#store.remove(id);
     return this.#scheduler.remove(id);
   }
@@ -184,6 +215,10 @@ export class LocalBackend implements ScheduleBackend {
 }
 
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+
+function sees({ viewer }: Actor, { principal }: PromptJob): boolean {
+  return maySee(viewer, ownerKey(principal));
+}
 
 function toJob(stored: StoredJob): PromptJob {
   const { id, prompt, schedule, timezone, created_at, last_fired, paused, principal } = stored;

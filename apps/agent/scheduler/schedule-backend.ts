@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '@trunkline/identity';
 import { parseSchedule } from '@trunkline/schedule';
+import type { Actor } from '../owners.ts';
 import { StoreError } from '../stores/store-error.ts';
 
 const MAX_PROMPT_LENGTH = 20_000;
@@ -30,8 +31,8 @@ export interface ScheduledJob {
   running: boolean;
 }
 
-/** Stores the schedules of one agent. A refusal is an Error whose message can be shown. */
-export interface ScheduleBackend {
+/** The schedules of one agent that somebody may see. A refusal is an Error whose message can be shown. */
+export interface Schedules {
   add(schedule: NewSchedule): Promise<{ id: string; next: string }>;
   /** Jobs of this agent alone. */
   list(): Promise<ScheduledJob[]>;
@@ -39,6 +40,11 @@ export interface ScheduleBackend {
   cancel(id: string): Promise<boolean>;
   /** Absent where the jobs are stored elsewhere. */
   control?: ScheduleControl;
+}
+
+/** Stores the schedules of one agent; the operator's view of them, `for` gives that of others. */
+export interface ScheduleBackend extends Schedules {
+  for(actor: Actor): Schedules;
   start(): void;
   stop(): Promise<void>;
 }

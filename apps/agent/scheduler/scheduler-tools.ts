@@ -1,21 +1,24 @@
 import { anonymous } from '@trunkline/identity';
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import { defineToolModule } from '../tools/tool-module.ts';
-import type { ScheduleBackend, ScheduledJob } from './schedule-backend.ts';
+import type { ScheduledJob, Schedules } from './schedule-backend.ts';
 
 const maxPreviewLength = 80;
 
 export const schedulerTools = defineToolModule({
   name: 'scheduler',
-  tools: ({ scheduler }) =>
-    scheduler === undefined
-      ? []
-      : [scheduleTask(scheduler), listSchedules(scheduler), cancelSchedule(scheduler)],
+  tools({ scheduler, actor }) {
+    if (scheduler === undefined) return [];
+    const schedulesOf: SchedulesOf = ({ principal }) => scheduler.for(actor(principal));
+    return [scheduleTask(schedulesOf), listSchedules(schedulesOf), cancelSchedule(schedulesOf)];
+  },
 });
 
-function scheduleTask(scheduler: ScheduleBackend): Tool {
+type SchedulesOf = (context: Pick<ToolContext, 'principal'>) => Schedules;
+
+function scheduleTask(schedulesOf: SchedulesOf): Tool {
   return defineTool({
     name: 'schedule_task',
     effects: ['writes'],
@@ -29,21 +32,22 @@ function scheduleTask(scheduler: ScheduleBackend): Tool {
       when: z.string().describe('A 5-field cron expression, or an ISO-8601 date and time in UTC for once.'),
       job_id: z.string().optional().describe('A name for the job; one is made when left out.'),
     }),
-    execute: async ({ prompt, when, job_id }, { principal = anonymous }) => {
-      const { id, next } = await scheduler.add({ prompt, when, jobId: job_id, principal });
+    execute: async ({ prompt, when, job_id }, context) => {
+      const { principal = anonymous } = context;
+      const { id, next } = await schedulesOf(context).add({ prompt, when, jobId: job_id, principal });
       return `Scheduled job ${id} next at ${next}.`;
     },
   });
 }
 
-function listSchedules(scheduler: ScheduleBackend): Tool {
+function listSchedules(schedulesOf: SchedulesOf): Tool {
   return defineTool({
     name: 'list_schedules',
     effects: ['reads'],
     description: 'Lists your scheduled jobs.',
     input: z.object({}),
-    execute: async () => {
-      const jobs = await scheduler.list();
+    execute: async (_, context) => {
+      const jobs = await schedulesOf(context).list();
       return jobs.length === 0 ? 'No scheduled jobs.' : jobs.map(jobLine).join('\n');
     },
   });
@@ -53,15 +57,15 @@ function jobLine({ id, next, schedule, prompt }: ScheduledJob): string {
   return `${id} | next ${next ?? 'now'} | ${schedule} | ${oneLine(prompt, maxPreviewLength)}`;
 }
 
-function cancelSchedule(scheduler: ScheduleBackend): Tool {
+function cancelSchedule(schedulesOf: SchedulesOf): Tool {
   return defineTool({
     name: 'cancel_schedule',
     effects: ['writes'],
     description: 'Cancels one of your scheduled jobs.',
     input: z.object({ job_id: z.string() }),
-    execute: async ({ job_id }) => {
+    execute: async ({ job_id }, context) => {
       const id = job_id.trim();
-      return (await scheduler.cancel(id)) ? `Canceled ${id}.` : `Error: no such job ${id}.`;
+      return (await schedulesOf(context).cancel(id)) ? `Canceled ${id}.` : `Error: no such job ${id}.`;
     },
   });
 }

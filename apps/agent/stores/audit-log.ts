@@ -2,6 +2,7 @@ import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, s
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { redact } from '@trunkline/config';
+import { ownerKey } from '@trunkline/identity';
 import { BoundedMap } from '@trunkline/std';
 import { ifExists } from '@trunkline/storage';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
@@ -22,6 +23,8 @@ export interface AuditEntry {
   durationMs: number;
   success: boolean;
   traceId?: string | undefined;
+  /** For whom it was called, as `ownerKey` says. */
+  owner?: string | undefined;
 }
 
 export interface AuditLogOptions {
@@ -86,7 +89,7 @@ export class AuditLog {
     this.#size = 0;
   }
 
-  #lineOf({ sessionId, tool, args, result, durationMs, success, traceId }: AuditEntry): object {
+  #lineOf({ sessionId, tool, args, result, durationMs, success, traceId, owner }: AuditEntry): object {
     const hide = (value: unknown) => redact(value, this.#secrets);
     return {
       ts: (this.#options.now ?? (() => new Date()))().toISOString(),
@@ -97,6 +100,7 @@ export class AuditLog {
       duration_ms: Math.round(durationMs),
       success,
       ...(traceId === undefined ? {} : { trace_id: traceId }),
+      ...(owner !== undefined && { owner }),
     };
   }
 }
@@ -138,14 +142,15 @@ function cut(text: string, most: number): string {
 export function observeForAudit(log: Pick<AuditLog, 'record'>, isOn: () => boolean): ObserveTurn {
   // Bounded, because calls whose turn broke off never end.
   const inputs = new BoundedMap<string, unknown>(maxOpenCalls);
-  return (sessionId, event) => {
+  return (sessionId, event, principal) => {
     if (event.type !== 'tool-start' && event.type !== 'tool-end') return;
     const call = `${sessionId} ${event.toolCallId}`;
     if (event.type === 'tool-start') return void inputs.set(call, event.input);
     const { name: tool, result, durationMs, failed } = event;
     const args = inputs.get(call);
     inputs.delete(call);
-    if (isOn()) log.record({ sessionId, tool, args, result, durationMs, success: !failed });
+    const owner = ownerKey(principal);
+    if (isOn()) log.record({ sessionId, tool, args, result, durationMs, success: !failed, owner });
   };
 }
 

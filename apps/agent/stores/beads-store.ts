@@ -1,4 +1,6 @@
+import { ownerFilter } from '@trunkline/identity';
 import { type Database, openDatabase } from '@trunkline/storage';
+import { type Actor, operatorActor } from '../owners.ts';
 import { StoreError } from './store-error.ts';
 
 export const ISSUE_TYPES = ['task', 'bug', 'feature', 'chore', 'epic'] as const;
@@ -37,42 +39,54 @@ const schema = `CREATE TABLE issues (
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
 ) STRICT`;
+/** Issues of before they had owners are everybody's. */
+const owners = `ALTER TABLE issues ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+CREATE INDEX issues_by_owner ON issues (owner, priority, number)`;
 const columns =
   "'bd-' || number AS id, title, description, priority, issue_type, status, reason, created_at, updated_at";
 
-/** The task board. */
+/** The task board, as the operator sees it; `for` gives it as others do. */
 export class BeadsStore {
   readonly #database: Database;
   readonly #now: () => Date;
+  readonly #actor: Actor;
 
-  constructor(path: string, now: () => Date = () => new Date()) {
-    this.#database = openDatabase(path, { migrations: [schema] });
+  constructor(place: string | Database, now: () => Date = () => new Date(), actor = operatorActor) {
+    this.#database =
+      typeof place === 'string' ? openDatabase(place, { migrations: [schema, owners] }) : place;
     this.#now = now;
+    this.#actor = actor;
+  }
+
+  for(actor: Actor): BeadsStore {
+    return new BeadsStore(this.#database, this.#now, actor);
   }
 
   create({ title, description, priority, issue_type }: NewIssue): Issue {
     const now = this.#now().toISOString();
     const { lastInsertRowid } = this.#database
       .prepare(
-        `INSERT INTO issues (title, description, priority, issue_type, status, created_at, updated_at)
-         VALUES (?, ?, ?, ?, 'open', ?, ?)`,
+        `INSERT INTO issues (title, description, priority, issue_type, status, created_at, updated_at, owner)
+         VALUES (?, ?, ?, ?, 'open', ?, ?, ?)`,
       )
-      .run(title, description, priority, issue_type, now, now);
+      .run(title, description, priority, issue_type, now, now, this.#actor.owner);
     return this.get(`bd-${lastInsertRowid}`);
   }
 
   /** The most urgent first, the older before the newer. */
   list(includeClosed: boolean): Issue[] {
-    const where = includeClosed ? '' : "WHERE status <> 'closed'";
+    const { sql, values } = ownerFilter(this.#actor.viewer);
+    const where = includeClosed ? sql : `${sql} AND status <> 'closed'`;
     return this.#database
-      .prepare<Issue>(`SELECT ${columns} FROM issues ${where} ORDER BY priority, number LIMIT 1000`)
-      .all();
+      .prepare<Issue>(`SELECT ${columns} FROM issues WHERE ${where} ORDER BY priority, number LIMIT 1000`)
+      .all(...values);
   }
 
   get(id: string): Issue {
+    const { sql, values } = ownerFilter(this.#actor.viewer);
     const issue = this.#database
-      .prepare<Issue>(`SELECT ${columns} FROM issues WHERE number = ?`)
-      .get(numberOf(id));
+      .prepare<Issue>(`SELECT ${columns} FROM issues WHERE number = ? AND ${sql}`)
+      .get(numberOf(id), ...values);
     if (issue === undefined) throw unknown(id);
     return issue;
   }

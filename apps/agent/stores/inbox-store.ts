@@ -1,4 +1,6 @@
+import { ownerFilter } from '@trunkline/identity';
 import { type Database, openDatabase } from '@trunkline/storage';
+import { type Actor, operatorActor } from '../owners.ts';
 import { StoreError } from './store-error.ts';
 
 export const PRIORITIES = ['now', 'next', 'later'] as const;
@@ -48,16 +50,26 @@ const schema = `CREATE TABLE items (
 ) STRICT;
 CREATE INDEX items_by_key ON items (dedup_key, created_at) WHERE dedup_key IS NOT NULL;
 CREATE INDEX items_by_rank ON items (delivered_at, rank, id)`;
+/** Items of before they had owners are everybody's. */
+const owners = `ALTER TABLE items ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+CREATE INDEX items_by_owner ON items (owner, delivered_at, rank, id)`;
 const columns = 'id, text, priority, source, created_at, delivered_at';
 
-/** Inbound items by urgency, each delivered once. */
+/** Inbound items by urgency, each delivered once; as the operator sees them, `for` gives them as others do. */
 export class InboxStore {
   readonly #database: Database;
   readonly #now: () => Date;
+  readonly #actor: Actor;
 
-  constructor(path: string, now: () => Date = () => new Date()) {
-    this.#database = openDatabase(path, { migrations: [schema] });
+  constructor(place: string | Database, now: () => Date = () => new Date(), actor = operatorActor) {
+    this.#database =
+      typeof place === 'string' ? openDatabase(place, { migrations: [schema, owners] }) : place;
     this.#now = now;
+    this.#actor = actor;
+  }
+
+  for(actor: Actor): InboxStore {
+    return new InboxStore(this.#database, this.#now, actor);
   }
 
   /** The stored item, or undefined when its key came within the last five minutes. */
@@ -66,9 +78,17 @@ export class InboxStore {
       if (dedupKey !== undefined && this.#hasRecent(dedupKey)) return undefined;
       const { lastInsertRowid } = this.#database
         .prepare(
-          'INSERT INTO items (text, priority, rank, source, dedup_key, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+          'INSERT INTO items (text, priority, rank, source, dedup_key, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?)',
         )
-        .run(text, priority, rankOf(priority), source, dedupKey ?? null, this.#now().toISOString());
+        .run(
+          text,
+          priority,
+          rankOf(priority),
+          source,
+          dedupKey ?? null,
+          this.#now().toISOString(),
+          this.#actor.owner,
+        );
       this.#trim();
       if (!this.#has(lastInsertRowid))
         throw new StoreError(
@@ -81,12 +101,13 @@ export class InboxStore {
 
   /** The most urgent first, the older before the newer. */
   list({ floor, includeDelivered = false, limit = 50, offset = 0, after }: InboxQuery): InboxItem[] {
-    const where = includeDelivered ? '' : 'AND delivered_at IS NULL';
+    const owners = ownerFilter(this.#actor.viewer);
+    const where = includeDelivered ? owners.sql : `${owners.sql} AND delivered_at IS NULL`;
     return this.#database
       .prepare<InboxItem>(
-        `SELECT ${columns} FROM items WHERE rank <= ? AND (rank, id) > (?, ?) ${where} ORDER BY rank, id LIMIT ? OFFSET ?`,
+        `SELECT ${columns} FROM items WHERE ${where} AND rank <= ? AND (rank, id) > (?, ?) ORDER BY rank, id LIMIT ? OFFSET ?`,
       )
-      .all(rankOf(floor), after ? rankOf(after.priority) : -1, after?.id ?? 0, limit, offset);
+      .all(...owners.values, rankOf(floor), after ? rankOf(after.priority) : -1, after?.id ?? 0, limit, offset);
   }
 
   /** The pending items, which count as delivered from now on. */
@@ -99,7 +120,7 @@ export class InboxStore {
   }
 
   deliver(id: number): InboxItem {
-    this.#mark(id);
+    this.#mark(this.#get(id).id);
     return this.#get(id);
   }
 
@@ -108,7 +129,10 @@ export class InboxStore {
   }
 
   #get(id: number): InboxItem {
-    const item = this.#database.prepare<InboxItem>(`SELECT ${columns} FROM items WHERE id = ?`).get(id);
+    const { sql, values } = ownerFilter(this.#actor.viewer);
+    const item = this.#database
+      .prepare<InboxItem>(`SELECT ${columns} FROM items WHERE id = ? AND ${sql}`)
+      .get(id, ...values);
     if (item === undefined) throw new StoreError('not_found', `no such inbox item ${id}.`);
     return item;
   }
@@ -125,8 +149,8 @@ export class InboxStore {
 
   #hasRecent(key: string): boolean {
     const since = new Date(this.#now().getTime() - DEDUP_MS).toISOString();
-    const sql = 'SELECT 1 FROM items WHERE dedup_key = ? AND created_at > ? LIMIT 1';
-    return this.#database.prepare(sql).get(key, since) !== undefined;
+    const sql = 'SELECT 1 FROM items WHERE dedup_key = ? AND created_at > ? AND owner = ? LIMIT 1';
+    return this.#database.prepare(sql).get(key, since, this.#actor.owner) !== undefined;
   }
 
   /** Forgets old deliveries, and the least urgent of too many that wait. */

@@ -1,20 +1,25 @@
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { z } from 'zod';
 import { type BeadsStore, ISSUE_STATES, ISSUE_TYPES, type Issue } from '../stores/beads-store.ts';
 import { defineToolModule } from './tool-module.ts';
 
 export const beadsTools = defineToolModule({
   name: 'beads',
-  tools: ({ stores: { beads } }) =>
-    beads === undefined ? [] : [beadsCreate(beads), beadsList(beads), beadsUpdate(beads), beadsClose(beads)],
+  tools({ stores: { beads }, actor }) {
+    if (beads === undefined) return [];
+    const boardOf: BoardOf = ({ principal }) => beads.for(actor(principal));
+    return [beadsCreate(boardOf), beadsList(boardOf), beadsUpdate(boardOf), beadsClose(boardOf)];
+  },
 });
+
+type BoardOf = (context: Pick<ToolContext, 'principal'>) => BeadsStore;
 
 const issueId = z.string().describe('As in bd-1.');
 const title = z.string().trim().min(1).max(500);
 const description = z.string().max(20_000);
 const priority = z.number().int().min(0).max(4);
 
-function beadsCreate(beads: BeadsStore): Tool {
+function beadsCreate(boardOf: BoardOf): Tool {
   return defineTool({
     name: 'beads_create',
     effects: ['writes'],
@@ -25,27 +30,27 @@ function beadsCreate(beads: BeadsStore): Tool {
       priority: priority.default(2).describe('0 is the most urgent, 4 the least.'),
       issue_type: z.enum(ISSUE_TYPES).default('task'),
     }),
-    execute: async (given) => {
-      const issue = beads.create(given);
+    execute: async (given, context) => {
+      const issue = boardOf(context).create(given);
       return `Created ${issue.id}: ${issue.title}`;
     },
   });
 }
 
-function beadsList(beads: BeadsStore): Tool {
+function beadsList(boardOf: BoardOf): Tool {
   return defineTool({
     name: 'beads_list',
     effects: ['reads'],
     description: 'Lists the issues on the task board, the most urgent first.',
     input: z.object({ include_closed: z.boolean().default(false) }),
-    execute: async ({ include_closed }) => {
-      const issues = beads.list(include_closed);
+    execute: async ({ include_closed }, context) => {
+      const issues = boardOf(context).list(include_closed);
       return issues.length === 0 ? 'No issues.' : issues.map(issueLine).join('\n');
     },
   });
 }
 
-function beadsUpdate(beads: BeadsStore): Tool {
+function beadsUpdate(boardOf: BoardOf): Tool {
   return defineTool({
     name: 'beads_update',
     effects: ['writes'],
@@ -58,22 +63,22 @@ function beadsUpdate(beads: BeadsStore): Tool {
       priority: priority.optional(),
       issue_type: z.enum(ISSUE_TYPES).optional(),
     }),
-    execute: async ({ issue_id, ...change }) => {
+    execute: async ({ issue_id, ...change }, context) => {
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
       if (Object.keys(given).length === 0) return 'Error: say what to change.';
-      return `Updated ${issueLine(beads.update(issue_id, given))}`;
+      return `Updated ${issueLine(boardOf(context).update(issue_id, given))}`;
     },
   });
 }
 
-function beadsClose(beads: BeadsStore): Tool {
+function beadsClose(boardOf: BoardOf): Tool {
   return defineTool({
     name: 'beads_close',
     effects: ['writes'],
     description: 'Closes an issue on the task board.',
     input: z.object({ issue_id: issueId, reason: z.string().max(2000).optional() }),
-    execute: async ({ issue_id, reason }) =>
-      `Closed ${beads.update(issue_id, { status: 'closed', reason: reason ?? null }).id}.`,
+    execute: async ({ issue_id, reason }, context) =>
+      `Closed ${boardOf(context).update(issue_id, { status: 'closed', reason: reason ?? null }).id}.`,
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Tool } from '@trunkline/llm';
 import { createSandbox } from '@trunkline/sandbox';
+import { operatorActor } from '../owners.ts';
 import { configSchema } from '../setup/config-schema.ts';
 import { collectTools } from '../toolset.ts';
 import type { ToolDeps } from './tool-module.ts';
@@ -13,6 +14,7 @@ export function declaredTools(): readonly Tool[] {
     config: configSchema.parse({ filesystem: { enabled: true, run_command: true } }),
     env: { PEER_ANY_URL: 'http://peer.invalid' },
     stores: { notes: absent, knowledge: absent, beads: absent, inbox: absent, goals: absent },
+    actor: () => operatorActor,
     scheduler: absent,
     workspace: '.',
     sandbox: createSandbox({ mode: 'auto' }),

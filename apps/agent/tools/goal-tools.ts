@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { defineTool, type RunningTool, type Tool } from '@trunkline/llm';
 import { type ApprovedTool, commandSubject, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
@@ -7,9 +8,10 @@ import { runsCommands } from './workspace-tools.ts';
 
 export const goalTools = defineToolModule({
   name: 'goals',
-  tools({ stores: { goals }, config, workspace }) {
+  tools({ stores: { goals }, config, workspace, actor }) {
     if (goals === undefined) return [];
-    return [createSetGoal({ goals, commandDirectory: runsCommands(config) ? workspace : undefined })];
+    const goalsOf: SetGoalOptions['goalsOf'] = (principal) => goals.for(actor(principal));
+    return [createSetGoal({ goalsOf, commandDirectory: runsCommands(config) ? workspace : undefined })];
   },
 });
 
@@ -23,7 +25,7 @@ const input = z.object({
 });
 
 export interface SetGoalOptions {
-  goals: Pick<GoalStore, 'set'>;
+  goalsOf(principal: Principal | undefined): Pick<GoalStore, 'set'>;
   /** Where checks by command run; undefined while commands are off. */
   commandDirectory: string | undefined;
 }
@@ -34,7 +36,7 @@ const nobodyToAsk =
   'Error: a check by command needs the approval of the operator, and nobody can be asked here. Use the verifier data or llm.';
 
 /** A goal whose check runs a command waits for an approval of that command; any other is set at once. */
-export function createSetGoal({ goals, commandDirectory }: SetGoalOptions): ApprovedTool {
+export function createSetGoal({ goalsOf, commandDirectory }: SetGoalOptions): ApprovedTool {
   const tool: RunningTool<z.output<typeof input>> = defineTool({
     name: 'set_goal',
     effects: ['writes'],
@@ -42,9 +44,9 @@ export function createSetGoal({ goals, commandDirectory }: SetGoalOptions): Appr
       'Sets what this conversation is to reach. Work goes on until the check succeeds or gives up.',
     input,
     pausesFor: ({ verifier }) => 'command' in verifier && commandDirectory !== undefined,
-    execute: async ({ condition, verifier }, { sessionId }) => {
+    execute: async ({ condition, verifier }, { sessionId, principal }) => {
       if ('command' in verifier) return commandDirectory === undefined ? commandsAreOff : nobodyToAsk;
-      await goals.set(sessionId, condition, verifier);
+      await goalsOf(principal).set(sessionId, condition, verifier);
       return `Goal set, checked by ${verifier.type}: ${condition}`;
     },
   });
@@ -56,10 +58,10 @@ export function createSetGoal({ goals, commandDirectory }: SetGoalOptions): Appr
       const title = 'May I check a goal with this command, as often as it takes?';
       return await commandSubject(title, verifier.command, commandDirectory);
     },
-    approve: (given, { sessionId, subject: { directory, files } }) =>
+    approve: (given, { sessionId, principal, subject: { directory, files } }) =>
       orRefusal(async () => {
         const { condition, verifier } = input.parse(given);
-        await goals.set(sessionId, condition, verifier, { directory, files: [...files] });
+        await goalsOf(principal).set(sessionId, condition, verifier, { directory, files: [...files] });
         return `Goal set, checked by ${verifier.type}: ${condition}`;
       }),
   };

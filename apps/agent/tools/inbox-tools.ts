@@ -2,7 +2,7 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
-import { defineToolModule } from './tool-module.ts';
+import { defineToolModule, type ToolDeps } from './tool-module.ts';
 
 const maxItems = 50;
 const maxLineLength = 2000;
@@ -14,10 +14,10 @@ const input = z.object({
 
 export const inboxTools = defineToolModule({
   name: 'inbox',
-  tools: ({ stores: { inbox } }) => (inbox === undefined ? [] : [checkInbox(inbox)]),
+  tools: ({ stores: { inbox }, actor }) => (inbox === undefined ? [] : [checkInbox(inbox, actor)]),
 });
 
-function checkInbox(inbox: InboxStore): Tool {
+function checkInbox(inbox: InboxStore, actor: ToolDeps['actor']): Tool {
   return defineTool({
     name: 'check_inbox',
     effects: ['reads'],
@@ -25,8 +25,9 @@ function checkInbox(inbox: InboxStore): Tool {
     description:
       'Gives the items that came in from outside and marks them delivered. Items of priority now have started a turn already.',
     input,
-    execute: async ({ priority_floor, limit }) => {
-      const items = inbox.take({ floor: priority_floor, limit: clamp(limit, 1, maxItems) });
+    execute: async ({ priority_floor, limit }, { principal }) => {
+      const query = { floor: priority_floor, limit: clamp(limit, 1, maxItems) };
+      const items = inbox.for(actor(principal)).take(query);
       return items.length === 0 ? 'Inbox empty.' : items.map(line).join('\n');
     },
   });

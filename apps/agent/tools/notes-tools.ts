@@ -1,24 +1,29 @@
 import { joinOrigins } from '@trunkline/identity';
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { z } from 'zod';
 import type { NotesStore, NotesTab } from '../stores/notes/notes-store.ts';
 import { defineToolModule } from './tool-module.ts';
 
 export const notesTools = defineToolModule({
   name: 'notes',
-  tools: ({ stores: { notes } }) =>
-    notes === undefined ? [] : [notesList(notes), notesRead(notes), notesWrite(notes), notesRevert(notes)],
+  tools({ stores: { notes }, actor }) {
+    if (notes === undefined) return [];
+    const notesOf: NotesOf = ({ principal }) => notes.for(actor(principal));
+    return [notesList(notesOf), notesRead(notesOf), notesWrite(notesOf), notesRevert(notesOf)];
+  },
 });
 
-function notesList(notes: NotesStore): Tool {
+type NotesOf = (context: Pick<ToolContext, 'principal'>) => NotesStore;
+
+function notesList(notesOf: NotesOf): Tool {
   const flag = (isOn: boolean) => (isOn ? 'on' : 'off');
   return defineTool({
     name: 'notes_list',
     effects: ['reads'],
     description: 'Lists the tabs of the notes and whether you may read or write each.',
     input: z.object({}),
-    async execute() {
-      const lines = notes
+    async execute(_, context) {
+      const lines = notesOf(context)
         .tabs()
         .map(
           ({ name, permissions: { agentRead, agentWrite } }) =>
@@ -29,15 +34,16 @@ function notesList(notes: NotesStore): Tool {
   });
 }
 
-function notesRead(notes: NotesStore): Tool {
+function notesRead(notesOf: NotesOf): Tool {
   return defineTool({
     name: 'notes_read',
     effects: ['reads'],
     description: 'Reads a tab of the notes, or every tab that is shared with you.',
     input: z.object({ tab: z.string().default('').describe('Name of the tab; empty for all of them.') }),
-    execute: async ({ tab }, { addOrigins }) => {
+    execute: async ({ tab }, context) => {
+      const notes = notesOf(context);
       const read = tab.trim() === '' ? readable(notes) : [notes.readTab(tab)];
-      addOrigins?.(joinOrigins(...read.map(({ metadata }) => metadata.origins)));
+      context.addOrigins?.(joinOrigins(...read.map(({ metadata }) => metadata.origins)));
       return tab.trim() === '' ? allText(read) : read[0]?.content || '(empty)';
     },
   });
@@ -52,7 +58,7 @@ function allText(tabs: readonly NotesTab[]): string {
   return tabs.map(({ name, content }) => `## ${name}\n${content || '(empty)'}`).join('\n\n');
 }
 
-function notesWrite(notes: NotesStore): Tool {
+function notesWrite(notesOf: NotesOf): Tool {
   return defineTool({
     name: 'notes_write',
     effects: ['writes'],
@@ -62,15 +68,16 @@ function notesWrite(notes: NotesStore): Tool {
       content: z.string(),
       mode: z.enum(['append', 'replace']).default('append'),
     }),
-    execute: async ({ tab, content, mode }, { principal }) => {
-      const { name, metadata } = await notes.write(tab, content, mode, principal?.origins);
+    execute: async ({ tab, content, mode }, context) => {
+      const origins = context.principal?.origins;
+      const { name, metadata } = await notesOf(context).write(tab, content, mode, origins);
       const done = mode === 'append' ? 'Added to' : 'Replaced';
       return `${done} '${name}' (${metadata.wordCount} words, ${metadata.characterCount} characters).`;
     },
   });
 }
 
-function notesRevert(notes: NotesStore): Tool {
+function notesRevert(notesOf: NotesOf): Tool {
   return defineTool({
     name: 'notes_revert',
     effects: ['writes'],
@@ -79,8 +86,8 @@ function notesRevert(notes: NotesStore): Tool {
       tab: z.string(),
       steps: z.number().int().default(1).describe('How many versions to go back.'),
     }),
-    execute: async ({ tab, steps }) => {
-      const { name, metadata } = await notes.revert(tab, steps);
+    execute: async ({ tab, steps }, context) => {
+      const { name, metadata } = await notesOf(context).revert(tab, steps);
       return `Took '${name}' back by ${steps} version(s); ${metadata.history.length} earlier one(s) left.`;
     },
   });

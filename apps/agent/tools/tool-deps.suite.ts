@@ -1,4 +1,5 @@
 import { createSandbox } from '@trunkline/sandbox';
+import { operatorActor } from '../owners.ts';
 import { configSchema } from '../setup/config-schema.ts';
 import type { ToolDeps } from './tool-module.ts';
 
@@ -10,6 +11,7 @@ export function toolDeps(given: Partial<ToolDeps> = {}): ToolDeps {
     env: {},
     stores: {},
     scheduler: undefined,
+    actor: () => operatorActor,
     workspace: '',
     sandbox: createSandbox({ mode: 'auto' }),
     delegates: [],

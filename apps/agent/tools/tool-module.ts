@@ -1,7 +1,9 @@
 import type { Environment, OptionSet, OptionsOf, OptionTable } from '@trunkline/config';
+import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import type { Sandbox } from '@trunkline/sandbox';
 import type { ApprovedTool, Delegate, FetchUrlOptions } from '@trunkline/tools';
+import type { Actor } from '../owners.ts';
 import type { ScheduleBackend } from '../scheduler/schedule-backend.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
 import type { Skill } from '../skills/skill-repository.ts';
@@ -15,6 +17,8 @@ export interface ToolDeps<Options = unknown> {
   env: Environment | undefined;
   stores: Partial<Pick<AgentStores, 'notes' | 'knowledge' | 'beads' | 'inbox' | 'goals'>>;
   scheduler: ScheduleBackend | undefined;
+  /** For whom a tool opens a store: for whoever the turn is for. */
+  actor(principal: Principal | undefined): Actor;
   /** The one directory that file tools and commands may touch. */
   workspace: string;
   sandbox: Sandbox;

@@ -6,7 +6,7 @@ import { BoundedMap } from '@trunkline/std';
 import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
-import { isOfOneConversation, operatorScope } from './memory-scope.ts';
+import { isOfOneConversation, operatorScope } from '../owners.ts';
 
 const recordSchema = z.object({
   session_id: z.string(),

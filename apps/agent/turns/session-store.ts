@@ -1,7 +1,7 @@
 import type { Principal } from '@trunkline/identity';
 import { type EndEvent, type ErrorEvent, markOf } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
-import { operatorScope } from './memory-scope.ts';
+import { operatorScope } from '../owners.ts';
 
 export type Messages = EndEvent['messages'];
 
@@ -42,6 +42,11 @@ export class SessionStore {
       .prepare<Pick<Row, 'scope'>>('SELECT scope FROM session WHERE session_id = ?')
       .get(sessionId);
     return row === undefined ? undefined : (row.scope ?? operatorScope);
+  }
+
+  /** Makes a new conversation somebody's; one that there is stays as it is. */
+  claim(sessionId: string, owner: string): void {
+    if (this.owner(sessionId) === undefined) this.save(sessionId, { messages: [], version: 0, owner });
   }
 
   /** The version alone: a long conversation is not read for it. */

@@ -25,16 +25,16 @@ import {
   type WaitingCall,
   waitingCall,
 } from '../approvals/approvals.ts';
+import { mayContinue, memoryOf, notYours, type Owners } from '../owners.ts';
 import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import { type Graph, turnInstructions } from './graph.ts';
-import type { ScopeRequest } from './memory-scope.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { appended, type Messages, recordOf, type Session, type SessionStore } from './session-store.ts';
 import { Spending, subagentTools } from './subagents.ts';
 
 /** Observes everything that turns do, for metrics and the audit log. */
-export type ObserveTurn = (sessionId: string, event: TurnEvent) => void;
+export type ObserveTurn = (sessionId: string, event: TurnEvent, principal: Principal) => void;
 
 export interface TurnRunnerOptions {
   /** Rejects while the agent cannot run. */
@@ -46,10 +46,7 @@ export interface TurnRunnerOptions {
   /** Undefined where session memory is off. */
   memory(): { store: SessionMemory; sessions: number; tokens: number } | undefined;
   observe: ObserveTurn;
-  /** Whose memories a turn may use. */
-  scopeOf(request: ScopeRequest): string;
-  /** Whose conversations somebody's are. */
-  ownerOf(request: ScopeRequest): string;
+  owners: Owners;
   /** Where the console shows approvals that wait. */
   consoleUrl(): string | undefined;
   policy: Pick<Policy, 'allowAlways'>;
@@ -99,10 +96,7 @@ export class TurnRunner {
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     yield* this.#exclusively(request, (prepared) => {
       const { owner = prepared.owner } = prepared.session;
-      if (owner !== prepared.owner && !request.joins)
-        throw new TurnRefusal(
-          'This conversation belongs to somebody else. Leave its id out to begin one of your own.',
-        );
+      if (!mayContinue(prepared.owner, owner) && !request.joins) throw new TurnRefusal(notYours);
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
     });
@@ -126,12 +120,15 @@ export class TurnRunner {
     request: TurnRequest,
     begin: (prepared: Prepared) => AsyncIterable<NotedEvent>,
   ): AsyncGenerator<RunnerEvent, void> {
-    const release = await this.#options.locks.acquire(request.sessionId);
+    const { sessions, owners, locks } = this.#options;
+    // Theirs from its first turn on, before that has ended.
+    sessions.claim(request.sessionId, owners.conversation(request.principal));
+    const release = await locks.acquire(request.sessionId);
     try {
       const prepared = await this.#prepare(request);
       const { spending } = prepared;
       for await (const event of begin(prepared)) {
-        this.#options.observe(request.sessionId, event);
+        this.#options.observe(request.sessionId, event, request.principal);
         yield { ...(await this.#settle(event, request, prepared)), spending };
       }
     } catch (error) {
@@ -147,7 +144,7 @@ export class TurnRunner {
     const skill = await this.#skill(request.skill);
     const spending = new Spending(graph.limits);
     const compaction = graph.compaction();
-    const scope = this.#options.scopeOf(request);
+    const scope = this.#options.owners.memory(request);
     const options = {
       model: graph.model(),
       instructions: turnInstructions(graph.instructions, skill, this.#earlier(scope, request.sessionId)),
@@ -162,13 +159,13 @@ export class TurnRunner {
       ...(compaction && { compaction }),
     };
     const { approvals } = graph;
-    const { sessions, ownerOf } = this.#options;
+    const { sessions, owners } = this.#options;
     const session = sessions.load(request.sessionId);
-    return { options, spending, approvals, session, owner: ownerOf(request) };
+    return { options, spending, approvals, session, owner: owners.conversation(request.principal) };
   }
 
-  #tools(graph: Graph, spending: Spending, { sessionId }: TurnRequest): Tool[] {
-    const onEvent = (event: TurnEvent) => this.#options.observe(sessionId, event);
+  #tools(graph: Graph, spending: Spending, { sessionId, principal }: TurnRequest): Tool[] {
+    const onEvent = (event: TurnEvent) => this.#options.observe(sessionId, event, principal);
     return [...graph.tools, ...graph.humanTools, ...subagentTools({ graph, spending, onEvent })];
   }
 
@@ -294,7 +291,7 @@ export class TurnRunner {
     const { owner = prepared.owner } = session;
     sessions.save(request.sessionId, { messages, version: version + 1, owner });
     // What the operator adds to a conversation of somebody else stays theirs.
-    const scope = owner === prepared.owner ? options.scope : owner;
+    const scope = mayContinue(prepared.owner, owner) ? options.scope : memoryOf(owner, request.sessionId);
     const question = messages.find(({ role }) => role === 'user');
     const outside = {
       question: question !== undefined && originsIn([question]).length > 0,

@@ -106,6 +106,13 @@ const migrations = [
    ALTER TABLE checkpoint ADD COLUMN user TEXT;
    ALTER TABLE checkpoint ADD COLUMN approval TEXT;
    ALTER TABLE session ADD COLUMN scope TEXT;`,
+  // A conversation has the owner that its other things have; that of a caller without a key was its own.
+  `UPDATE session SET scope = 'operator' WHERE scope IS NULL;
+   UPDATE session SET scope = 'anonymous' WHERE scope LIKE 'context:%';
+   UPDATE session SET scope = substr(scope, 1, instr(scope, '/user:') - 1) WHERE scope LIKE 'agent:%/user:%';
+   ALTER TABLE chat ADD COLUMN owner TEXT NOT NULL DEFAULT 'operator';
+   UPDATE chat SET owner = coalesce((SELECT scope FROM session WHERE session.session_id = chat.session_id), 'operator');
+   CREATE INDEX chat_by_owner ON chat (owner, updated_at, session_id);`,
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

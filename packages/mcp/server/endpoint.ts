@@ -12,7 +12,7 @@ import {
   type ServerNotification,
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { Principal } from '@trunkline/identity';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { type CallSubject, type Effect, isReadOnly, type ToolContext } from '@trunkline/llm';
 import type { Decide, PolicyRequest } from '@trunkline/policy';
 import { errorMessage, untilAborted } from '@trunkline/std';
@@ -65,7 +65,7 @@ export interface McpEndpointOptions {
   toolTimeoutMs: () => number;
   /** Whose memories tools read and write. */
   scope?: string;
-  onToolEvent?: (event: McpToolEvent) => void;
+  onToolEvent?: (event: McpToolEvent, principal: Principal) => void;
   /** Decides about each call; nobody can be asked, so that what would have to be asked about is refused. */
   policy?:
     | { agent: string; decide: Decide; check?: Decide; spend(request: PolicyRequest): string | undefined }
@@ -122,7 +122,7 @@ export class McpEndpoint {
   async #resume(id: string, request: Request, caller: Caller): Promise<Response> {
     const session = this.#sessions.get(id);
     // By the protocol, 404 makes the client initialize again.
-    if (session === undefined || session.owner !== ownerOf(caller.principal))
+    if (session === undefined || session.owner !== ownerKey(caller.principal))
       return refusal(404, 'There is no such session. Initialize a new one.');
     session.usedAt = Date.now();
     return await session.transport.handleRequest(request, { authInfo: authInfoOf(caller) });
@@ -147,7 +147,7 @@ export class McpEndpoint {
         onsessioninitialized: (id) => void this.#sessions.set(id, session),
         onsessionclosed: (id) => void this.#sessions.delete(id),
       }),
-      owner: ownerOf(caller.principal),
+      owner: ownerKey(caller.principal),
       usedAt: Date.now(),
       running: 0,
     };
@@ -224,11 +224,12 @@ async function reported(
   const { name } = tool;
   const toolCallId = randomUUID();
   const start = performance.now();
-  options.onToolEvent?.({ type: 'tool-start', toolCallId, name, input });
+  const { principal } = callerOf(extra.authInfo);
+  options.onToolEvent?.({ type: 'tool-start', toolCallId, name, input }, principal);
   const result = await run(tool, input, { extra, toolCallId, options });
   const { text, failed = false } = result;
   const durationMs = Math.round(performance.now() - start);
-  options.onToolEvent?.({ type: 'tool-end', toolCallId, name, result: text, failed, durationMs });
+  options.onToolEvent?.({ type: 'tool-end', toolCallId, name, result: text, failed, durationMs }, principal);
   return result;
 }
 
@@ -331,10 +332,6 @@ function authInfoOf(caller: Caller): AuthInfo {
 
 function callerOf(authInfo: AuthInfo | undefined): Caller {
   return authInfo?.extra?.caller as Caller;
-}
-
-function ownerOf({ kind, id }: Principal): string {
-  return `${kind}:${id}`;
 }
 
 function refusal(status: number, message: string): Response {

@@ -1,11 +1,11 @@
-import { type Message, requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
+import { type Message, requireStored, type Task, type TaskEngine, type VisibleTasks } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, sse } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { MayJoin } from '../../callers.ts';
 import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import { type ChatStore, chatSources } from '../../chats/chat-store.ts';
+import type { Owners } from '../../owners.ts';
 import { converse, type MayAnswer, taskText } from '../../turns/converse.ts';
 import { joiningMetadata } from '../../turns/executor.ts';
 import type { SessionMemory } from '../../turns/session-memory.ts';
@@ -22,7 +22,9 @@ export interface ChatPageRoutes {
   engine: TaskEngine;
   chats: ChatStore;
   recorder: ChatRecorder;
+  owners: Owners;
   mayJoin: MayJoin;
+  mayRead: MayJoin;
 }
 
 const sessionId = z.string().min(1).max(500);
@@ -52,20 +54,21 @@ const newMessage = z.object({
 
 /** Conversations as the chat page shows them. */
 export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
-  const { engine, chats, recorder, mayJoin } = routes;
+  const { engine, chats, recorder, owners, mayJoin, mayRead } = routes;
   const { get, post } = jsonRoutes(app);
   const list = { summary: 'Conversations, the newest first', query: listQuery };
   get('/api/chat/sessions', list, ({ query: { limit, q, from, before }, principal }) => {
     const origins = chatSources[from];
-    const found = chats.list({ limit: limit + 1, search: q, origins, before: cursorOf(before) });
+    const viewer = owners.viewer(principal);
+    const found = chats.list({ limit: limit + 1, search: q, origins, viewer, before: cursorOf(before) });
     const sessions = found.slice(0, limit);
     const last = found.length > limit ? sessions.at(-1) : undefined;
     const next = last === undefined ? null : `${last.updated_at}.${last.session_id}`;
-    return { sessions: sessions.filter(({ session_id }) => mayJoin(session_id, principal)), next };
+    return { sessions, next };
   });
   const turns = { summary: 'The last turns of a conversation', query: turnsQuery };
   get('/api/chat/sessions/:id', turns, ({ param: { id }, query: { limit, before }, principal }) => {
-    if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
+    if (!mayRead(id, principal)) throw consoleErrors.chat_of_others();
     const found = chats.turns(id, limit + 1, before);
     const page = found.slice(-limit);
     return {
@@ -83,7 +86,7 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     const { task_id, skill, ...said } = json;
     if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
     const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
-    const task = await start(engine, chatMessage(id, said, task_id), metadata, principal);
+    const task = await start(engine.for(principal), chatMessage(id, said, task_id), metadata);
     return { task_id: task.id, turn: recorder.find(task.id) };
   });
   app.get(
@@ -94,7 +97,9 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     }),
     (context) => {
       const id = context.req.param('id');
-      if (recorder.find(id) === undefined) throw consoleErrors.not_found({ what: `turn ${id}` });
+      const turn = recorder.find(id);
+      if (turn === undefined || !mayRead(turn.session_id, context.get('principal')))
+        throw consoleErrors.not_found({ what: `turn ${id}` });
       return sse(context, { overflow: 'close', subscribe: (reader) => followTurn(recorder, id, reader) });
     },
   );
@@ -114,17 +119,11 @@ function followTurn(recorder: ChatRecorder, id: string, reader: Reader): () => v
 }
 
 async function start(
-  engine: TaskEngine,
+  tasks: VisibleTasks,
   message: Message,
   metadata: Record<string, unknown>,
-  principal: Principal,
 ): Promise<Task> {
-  const { live, stored } = engine.start({
-    message,
-    metadata,
-    principal,
-    strict: message.taskId !== undefined,
-  });
+  const { live, stored } = tasks.start({ message, metadata, strict: message.taskId !== undefined });
   await requireStored(stored);
   return live.snapshot();
 }

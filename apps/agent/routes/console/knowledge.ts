@@ -3,7 +3,7 @@ import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Chunk, KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
-import { operatorScope, type ScopeRequest } from '../../turns/memory-scope.ts';
+import { type Owners, operatorScope } from '../../owners.ts';
 import { jsonRoutes } from '../json-routes.ts';
 import { consoleErrors, loaded } from './errors.ts';
 
@@ -29,14 +29,13 @@ const place = z.object({ id: z.coerce.number().int().positive() });
 export interface KnowledgeRoutes {
   knowledge(): KnowledgeStore | undefined;
   topK(): number;
-  /** Whose memories somebody has. */
-  scopeOf(request: ScopeRequest): string;
+  owners: Owners;
 }
 
 /** The memory of the agent, as the console searches and mends it: the operator all of it, others their own. */
-export function mountKnowledge(app: Hono<AppEnv>, { topK, scopeOf, ...routes }: KnowledgeRoutes): void {
+export function mountKnowledge(app: Hono<AppEnv>, { topK, owners, ...routes }: KnowledgeRoutes): void {
   const knowledge = () => loaded(routes.knowledge(), 'The knowledge store');
-  const ownScope = (principal: Principal) => scopeOf({ principal, sessionId: '' });
+  const ownScope = (principal: Principal) => owners.memory({ principal, sessionId: '' });
   /** The scope that somebody reads; undefined stands for all. */
   const readScope = (principal: Principal) => {
     const own = ownScope(principal);

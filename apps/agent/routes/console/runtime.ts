@@ -9,8 +9,9 @@ import type { Telemetry } from '../../activity/telemetry.ts';
 import type { ActiveAgent } from '../../agent-factory.ts';
 import { actingFor } from '../../approvals/approvals.ts';
 import type { PluginState } from '../../plugins/open-plugins.ts';
-import type { ScopeRequest } from '../../turns/memory-scope.ts';
+import type { Owners } from '../../owners.ts';
 import { runSubagent, Spending } from '../../turns/subagents.ts';
+import type { ObserveTurn } from '../../turns/turn-runner.ts';
 import { jsonRoutes } from '../json-routes.ts';
 import { consoleErrors } from './errors.ts';
 
@@ -22,9 +23,8 @@ export interface RuntimeRoutes {
   active: ActiveAgent;
   engine: TaskEngine;
   telemetry: Telemetry;
-  observe(sessionId: string, event: TurnEvent): void;
-  /** Whose memories a turn may use. */
-  scopeOf(request: ScopeRequest): string;
+  observe: ObserveTurn;
+  owners: Owners;
   /** What else the console shows of the service. */
   facts(): Record<string, unknown>;
 }
@@ -38,7 +38,7 @@ const order = z.object({ prompt: z.string().trim().min(1) });
 
 /** What runs: the state of the service, its tools, helpers and skills, and what it has cost. */
 export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
-  const { active, engine, telemetry, scopeOf, observe } = routes;
+  const { active, engine, telemetry, owners, observe } = routes;
   const { get, post } = jsonRoutes(app);
   const startedAt = new Date().toISOString();
   get('/api/runtime/status', { summary: 'State of the service' }, () => ({
@@ -68,9 +68,9 @@ export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
       throw consoleErrors.not_found({ what: `subagent named ${name}` });
     const sessionId = `console-${crypto.randomUUID()}`;
     const principal = actingFor(asker);
-    const context = { sessionId, principal, scope: scopeOf({ principal, sessionId }), signal };
+    const context = { sessionId, principal, scope: owners.memory({ principal, sessionId }), signal };
     const spending = new Spending(graph.limits);
-    const onEvent = (event: TurnEvent) => observe(sessionId, event);
+    const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
     const result = await runSubagent(name, json.prompt, context, { graph, spending, onEvent });
     return { ok: !result.startsWith('Error:'), result };
   });

@@ -1,6 +1,8 @@
 import type { AppEnv } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { Owners } from '../../owners.ts';
 import type { ScheduleBackend } from '../../scheduler/schedule-backend.ts';
 import { type SkillRepository, skillSlug } from '../../skills/skill-repository.ts';
 import type { AuditLog } from '../../stores/audit-log.ts';
@@ -34,7 +36,7 @@ const auditQuery = z.object({
     .optional(),
 });
 
-type Stores = Pick<AgentStores, 'notes' | 'beads' | 'goals'>;
+type Stores = Pick<AgentStores, 'notes' | 'beads' | 'goals'> & { owners: Owners };
 
 const newIssue = z.object({
   title: z.string().trim().min(1),
@@ -53,23 +55,32 @@ const issueChange = z.object({
 const boardQuery = z.object({ include_closed: z.stringbool().default(false) });
 
 /** What the agent keeps, as the console reads and changes it. */
-export function mountStores(app: Hono<AppEnv>, { notes, beads, goals }: Stores): void {
+export function mountStores(app: Hono<AppEnv>, { notes, beads, goals, owners: { actor } }: Stores): void {
   const route = jsonRoutes(app);
-  route.get('/api/notes/workspace', { summary: 'The notes' }, () => notes.workspace());
+  route.get('/api/notes/workspace', { summary: 'The notes' }, ({ principal }) =>
+    notes.for(actor(principal)).workspace(),
+  );
   const replace = { summary: 'Replace the notes', json: z.looseObject({}) };
-  route.put('/api/notes/workspace', replace, ({ json }) => notes.replace(json));
-  route.get('/api/beads/issues', { summary: 'The task board', query: boardQuery }, ({ query }) => ({
-    issues: beads.list(query.include_closed),
+  route.put('/api/notes/workspace', replace, ({ json, principal }) =>
+    notes.for(actor(principal)).replace(json),
+  );
+  const board = { summary: 'The task board', query: boardQuery };
+  route.get('/api/beads/issues', board, ({ query, principal }) => ({
+    issues: beads.for(actor(principal)).list(query.include_closed),
   }));
   const create = { summary: 'Put an issue on the board', json: newIssue };
-  route.post('/api/beads/issues', create, ({ json }) => ({ issue: beads.create(json) }));
-  const change = { summary: 'Change an issue', json: issueChange };
-  route.patch('/api/beads/issues/:id', change, ({ param, json }) => ({
-    issue: beads.update(param.id, json),
+  route.post('/api/beads/issues', create, ({ json, principal }) => ({
+    issue: beads.for(actor(principal)).create(json),
   }));
-  route.get('/api/goals', { summary: 'Goals of all sessions' }, async () => ({ goals: await goals.list() }));
-  route.delete('/api/goals/:session', { summary: 'Drop a goal' }, async ({ param }) => {
-    await goals.remove(param.session);
+  const change = { summary: 'Change an issue', json: issueChange };
+  route.patch('/api/beads/issues/:id', change, ({ param, json, principal }) => ({
+    issue: beads.for(actor(principal)).update(param.id, json),
+  }));
+  route.get('/api/goals', { summary: 'Goals of all sessions' }, async ({ principal }) => ({
+    goals: await goals.for(actor(principal)).list(),
+  }));
+  route.delete('/api/goals/:session', { summary: 'Drop a goal' }, async ({ param, principal }) => {
+    await goals.for(actor(principal)).remove(param.session);
     return { ok: true };
   });
 }
@@ -116,30 +127,33 @@ function badSlug(slug: string): string {
 /** Scheduled turns, as the console shows and plans them. */
 export function mountScheduler(
   app: Hono<AppEnv>,
-  routes: { scheduler(): ScheduleBackend | undefined },
+  routes: { scheduler(): ScheduleBackend | undefined; owners: Owners },
 ): void {
-  const scheduler = () => loaded(routes.scheduler(), 'The scheduler');
-  const control = () => loaded(scheduler().control, 'The control of schedules kept by a switchboard');
+  const scheduler = (principal: Principal) =>
+    loaded(routes.scheduler(), 'The scheduler').for(routes.owners.actor(principal));
+  const control = (principal: Principal) =>
+    loaded(scheduler(principal).control, 'The control of schedules kept by a switchboard');
   const route = jsonRoutes(app);
-  route.get('/api/scheduler/jobs', { summary: 'Scheduled jobs' }, async () => ({
-    jobs: await scheduler().list(),
+  route.get('/api/scheduler/jobs', { summary: 'Scheduled jobs' }, async ({ principal }) => ({
+    jobs: await scheduler(principal).list(),
   }));
   const schedule = { summary: 'Schedule a prompt', json: newJob };
   route.post('/api/scheduler/jobs', schedule, async ({ json: { prompt, when, job_id }, principal }) => ({
-    job: await scheduler().add({ prompt, when, jobId: job_id, principal }),
+    job: await scheduler(principal).add({ prompt, when, jobId: job_id, principal }),
   }));
   const actions = {
-    pause: { summary: 'Let a job rest', act: (id: string) => control().pause(id) },
-    resume: { summary: 'Go on with a job', act: (id: string) => control().resume(id) },
-    run: { summary: 'Run a job now', act: (id: string) => control().runNow(id) },
-  };
+    pause: { summary: 'Let a job rest', act: 'pause' },
+    resume: { summary: 'Go on with a job', act: 'resume' },
+    run: { summary: 'Run a job now', act: 'runNow' },
+  } as const;
   for (const [action, { summary, act }] of Object.entries(actions))
-    route.post(`/api/scheduler/jobs/:id/${action}`, { summary }, ({ param }) => {
-      act(param.id);
+    route.post(`/api/scheduler/jobs/:id/${action}`, { summary }, ({ param, principal }) => {
+      control(principal)[act](param.id);
       return { ok: true };
     });
-  route.delete('/api/scheduler/jobs/:id', { summary: 'Cancel a job' }, async ({ param: { id } }) => {
-    if (!(await scheduler().cancel(id))) throw consoleErrors.not_found({ what: `job ${id}` });
+  const cancel = { summary: 'Cancel a job' };
+  route.delete('/api/scheduler/jobs/:id', cancel, async ({ param: { id }, principal }) => {
+    if (!(await scheduler(principal).cancel(id))) throw consoleErrors.not_found({ what: `job ${id}` });
     return { ok: true };
   });
 }

@@ -52,8 +52,8 @@ export interface TaskRoutes {
 export function mountTasks(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): void {
   const { get, post } = jsonRoutes(app);
   const list = { summary: 'Tasks, the newest first', query };
-  get('/api/tasks', list, ({ query: { state, context_id, limit, page } }) => {
-    const found = engine.list({
+  get('/api/tasks', list, ({ query: { state, context_id, limit, page }, principal }) => {
+    const found = engine.for(principal).list({
       pageSize: limit,
       ...(state !== undefined && { state }),
       ...(context_id !== undefined && { contextId: context_id }),
@@ -62,36 +62,28 @@ export function mountTasks(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes
     const tasks = found.tasks.map(summaryOf);
     return { tasks, total: found.totalSize, next_page: found.nextPageToken || null };
   });
-  get('/api/tasks/:id', { summary: 'One task' }, ({ param }) => ({
-    task: summaryOf(known(engine, param.id)),
+  get('/api/tasks/:id', { summary: 'One task' }, ({ param, principal }) => ({
+    task: summaryOf(engine.for(principal).get(param.id)),
   }));
-  post('/api/tasks/:id/cancel', { summary: 'Stop a task' }, ({ param }) => {
-    const { id } = known(engine, param.id);
-    return { task: summaryOf(engine.cancel(id, false).task) };
-  });
+  post('/api/tasks/:id/cancel', { summary: 'Stop a task' }, ({ param, principal }) => ({
+    task: summaryOf(engine.for(principal).cancel(param.id, false).task),
+  }));
   const reply = { summary: 'Answer the question of a task', json: answer };
   post('/api/tasks/:id/answer', reply, async ({ param, json, principal }) => {
-    const { id, contextId } = known(engine, param.id);
-    const { live, stored } = engine.start(answerTo({ taskId: id, contextId }, json.text, principal));
+    const { live, stored } = engine.for(principal).start(answerTo(param.id, json.text));
     await requireStored(stored);
     return { task: summaryOf(live.snapshot()) };
   });
   const log = { summary: 'What happened to a task, the oldest first', query: eventQuery };
-  get('/api/tasks/:id/events', log, ({ param, query: { limit, after } }) => {
-    const { id } = known(engine, param.id);
-    const events = engine.eventsAfter(engine.find(id), after);
+  get('/api/tasks/:id/events', log, ({ param, query: { limit, after }, principal }) => {
+    const events = engine.eventsAfter(engine.for(principal).find(param.id), after);
     const page = events.slice(0, limit).map(({ sequence, event }) => ({ sequence, ...event }));
     return { events: page, next: events.length > limit ? (page.at(-1)?.sequence ?? null) : null };
   });
-  get('/api/tasks/:id/deliveries', { summary: 'Notifications of a task to its webhooks' }, ({ param }) => ({
-    deliveries: deliveries(known(engine, param.id).id),
+  const sent = { summary: 'Notifications of a task to its webhooks' };
+  get('/api/tasks/:id/deliveries', sent, ({ param, principal }) => ({
+    deliveries: deliveries(engine.for(principal).get(param.id).id),
   }));
-}
-
-function known(engine: TaskEngine, id: string): Task {
-  const task = engine.peek(id);
-  if (task === undefined) throw consoleErrors.not_found({ what: `task ${id}` });
-  return task;
 }
 
 export type TaskLogEvent = { sequence: number } & Parameters<NonNullable<TaskObserver['taskEvent']>>[1];
@@ -145,7 +137,7 @@ export function mountApprovals(app: Hono<AppEnv>, routes: ApprovalRoutes): void 
     const taskId = waiting(routes).find(({ approval }) => approval.id === id)?.taskId;
     if (taskId === undefined) throw consoleErrors.approval_gone({ id });
     const text = approve ? yes[scope] : ['no', note].filter(Boolean).join(': ');
-    engine.start(answerTo({ taskId }, text, principal));
+    engine.for(principal).start(answerTo(taskId, text));
     return { ok: true, id, approved: approve, task_id: taskId };
   });
 }
@@ -177,8 +169,8 @@ function nameOf({ kind, id, via }: Principal): string {
   return via.length === 0 ? who : `${who}, by way of ${via.join(', ')}`;
 }
 
-function answerTo(place: { taskId: string; contextId?: string }, text: string, principal: Principal) {
+function answerTo(taskId: string, text: string) {
   const parts = [{ type: 'text' as const, text }];
-  const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, ...place };
-  return { message, metadata: {}, principal, strict: true };
+  const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, taskId };
+  return { message, metadata: {}, strict: true };
 }

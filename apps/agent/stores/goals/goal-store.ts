@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { maySee } from '@trunkline/identity';
 import { ifExists, readJsonFile, StorageError, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
+import { type Actor, operatorActor } from '../../owners.ts';
 import { StoreError } from '../store-error.ts';
 
 /** How it is found out whether a goal is reached. */
@@ -31,18 +33,26 @@ const goalSchema = z.object({
   stuck: z.number().default(0),
   /** Missing where nobody approved a command: then none is run. */
   approval: approvalSchema.optional(),
+  /** Missing in goals of before they had owners, which are everybody's. */
+  owner: z.string().optional(),
 });
 
 export type GoalVerifier = z.output<typeof verifierSchema>;
 export type Goal = z.output<typeof goalSchema>;
 export type GoalApproval = z.output<typeof approvalSchema>;
 
-/** What a session works towards, one JSON file a session. */
+/** What a session works towards, one JSON file a session; as the operator sees it, `for` gives it as others do. */
 export class GoalStore {
   readonly #directory: string;
+  readonly #actor: Actor;
 
-  constructor(directory: string) {
+  constructor(directory: string, actor = operatorActor) {
     this.#directory = directory;
+    this.#actor = actor;
+  }
+
+  for(actor: Actor): GoalStore {
+    return new GoalStore(this.#directory, actor);
   }
 
   async set(
@@ -58,6 +68,7 @@ export class GoalStore {
       verifier,
       ...start,
       ...(approval && { approval }),
+      owner: this.#actor.owner,
     });
   }
 
@@ -73,16 +84,25 @@ export class GoalStore {
     return existsSync(file) ? await read(file) : undefined;
   }
 
-  /** All that can be read. */
+  /** All that can be read and seen. */
   async list(): Promise<Goal[]> {
     const names = ((await ifExists(readdir(this.#directory))) ?? []).sort();
     const goals = names.filter((name) => name.endsWith('.json'));
     const found = await Promise.allSettled(goals.map((name) => read(join(this.#directory, name))));
-    return found.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
+    return found
+      .flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []))
+      .filter((goal) => this.#sees(goal));
   }
 
+  /** A goal that cannot be read is removed too; that of somebody else stays. */
   async remove(sessionId: string): Promise<void> {
+    const goal = await this.get(sessionId).catch(() => undefined);
+    if (goal !== undefined && !this.#sees(goal)) return;
     await rm(this.#fileOf(sessionId), { force: true });
+  }
+
+  #sees({ owner }: Goal): boolean {
+    return maySee(this.#actor.viewer, owner);
   }
 
   #fileOf(sessionId: string): string {

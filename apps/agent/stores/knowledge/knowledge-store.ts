@@ -1,6 +1,6 @@
 import { joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
 import { type Database, openDatabase } from '@trunkline/storage';
-import { operatorScope } from '../../turns/memory-scope.ts';
+import { operatorScope } from '../../owners.ts';
 import { type Embedder, EmbeddingQueue } from './embedder.ts';
 import { fuse, indexText, knowledgeMigrations, matchAll, matchAny, queryWords } from './full-text.ts';
 import { VectorIndex } from './vector-index.ts';

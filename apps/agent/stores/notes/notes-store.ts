@@ -1,6 +1,7 @@
-import { joinOrigins, type Origin } from '@trunkline/identity';
+import { joinOrigins, maySee, type Origin } from '@trunkline/identity';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
+import { type Actor, operatorActor } from '../../owners.ts';
 import { StoreError } from '../store-error.ts';
 
 const originsSchema = z.array(z.object({ kind: z.string(), source: z.string() })).optional();
@@ -22,6 +23,8 @@ const tabSchema = z.object({
     history: z.array(versionSchema),
     /** What it was drawn from beyond the operator's trust. */
     origins: originsSchema,
+    /** Missing in the first tab and in those of before they had owners, which are everybody's. */
+    owner: z.string().optional(),
   }),
 });
 
@@ -42,43 +45,72 @@ const workspaceSchema = z
 const KEPT_VERSIONS = 10;
 const MAX_TAB_LENGTH = 1_000_000;
 
-/** One notebook of tabs in a JSON file; each tab keeps its last ten earlier contents. */
-export class NotesStore {
-  readonly #path: string;
-  readonly #now: () => Date;
-  #workspace: NotesWorkspace;
+/** What all views of one notebook have in common. */
+interface Notebook {
+  path: string;
+  workspace: NotesWorkspace;
+  now: () => Date;
+}
 
-  private constructor(path: string, workspace: NotesWorkspace, now: () => Date) {
-    this.#path = path;
-    this.#workspace = workspace;
-    this.#now = now;
+/**
+ * One notebook of tabs in a JSON file; each tab keeps its last ten earlier contents. As the operator sees it, `for`
+ * gives it as others do.
+ */
+export class NotesStore {
+  readonly #notebook: Notebook;
+  readonly #actor: Actor;
+
+  private constructor(notebook: Notebook, actor: Actor) {
+    this.#notebook = notebook;
+    this.#actor = actor;
+  }
+
+  for(actor: Actor): NotesStore {
+    return new NotesStore(this.#notebook, actor);
   }
 
   static async open(path: string, now: () => Date = () => new Date()): Promise<NotesStore> {
     const stored = await readJsonFile(path);
     const workspace = stored === undefined ? emptyWorkspace(now().toISOString()) : parse(stored, path);
-    return new NotesStore(path, workspace, now);
+    return new NotesStore({ path, workspace, now }, operatorActor);
   }
 
+  /** The tabs of others are left out. */
   workspace(): NotesWorkspace {
-    return structuredClone(this.#workspace);
+    const { workspace } = this.#notebook;
+    const tabs = this.tabs();
+    const ids = new Set(tabs.map(({ id }) => id));
+    return structuredClone({
+      ...workspace,
+      activeTabId: ids.has(workspace.activeTabId) ? workspace.activeTabId : (tabs[0]?.id ?? ''),
+      tabOrder: workspace.tabOrder.filter((id) => ids.has(id)),
+      tabs: Object.fromEntries(Object.entries(workspace.tabs).filter(([id]) => ids.has(id))),
+    });
   }
 
   /** Takes a whole notebook, as the console sends it; refused when it was made from an older state. */
   async replace(given: unknown): Promise<NotesWorkspace> {
     const next = parse(given, 'the notes');
-    if (next.workspaceVersion !== this.#workspace.workspaceVersion)
+    const { workspace } = this.#notebook;
+    const hidden = Object.entries(workspace.tabs).filter(([, tab]) => !this.#sees(tab));
+    const isTaken = hidden.some(([id]) => next.tabs[id] !== undefined);
+    if (next.workspaceVersion !== workspace.workspaceVersion || isTaken)
       throw new StoreError('conflict', 'The notes have changed meanwhile: load them again.');
-    const tabs = Object.entries(next.tabs).map(([id, tab]) => [id, this.#versioned(tab)]);
-    await this.#save({ ...next, tabs: Object.fromEntries(tabs) });
+    const tabs = Object.entries(next.tabs).map(([id, tab]) => [id, this.#owned(this.#versioned(tab))]);
+    await this.#save({
+      ...next,
+      tabOrder: [...next.tabOrder, ...hidden.map(([id]) => id)],
+      tabs: Object.fromEntries([...tabs, ...hidden]),
+    });
     return this.workspace();
   }
 
-  /** All tabs in their order. */
+  /** All tabs that may be seen, in their order. */
   tabs(): NotesTab[] {
-    const { tabOrder, tabs } = this.#workspace;
+    const { tabOrder, tabs } = this.#notebook.workspace;
     const ordered = tabOrder.flatMap((id) => tabs[id] ?? []);
-    return [...ordered, ...Object.values(tabs).filter((tab) => !tabOrder.includes(tab.id))];
+    const all = [...ordered, ...Object.values(tabs).filter((tab) => !tabOrder.includes(tab.id))];
+    return all.filter((tab) => this.#sees(tab));
   }
 
   /** The content of a tab that is shared with the agent. */
@@ -126,33 +158,49 @@ export class NotesStore {
 
   /** Changes by a person are stored as versions too, unless they changed the versions themselves. */
   #versioned(tab: NotesTab): NotesTab {
-    const before = this.#workspace.tabs[tab.id];
+    const before = this.#notebook.workspace.tabs[tab.id];
     if (before === undefined || before.content === tab.content) return tab;
     const { history } = before.metadata;
     if (JSON.stringify(history) !== JSON.stringify(tab.metadata.history)) return tab;
     return this.#changed(tab, tab.content, [...history, versionOf(before)].slice(-KEPT_VERSIONS));
   }
 
+  /** A new tab is theirs who make it; nobody can give one away. */
+  #owned(tab: NotesTab): NotesTab {
+    const before = this.#notebook.workspace.tabs[tab.id];
+    const owner = before === undefined ? this.#actor.owner : before.metadata.owner;
+    const { owner: _given, ...metadata } = tab.metadata;
+    return { ...tab, metadata: { ...metadata, ...(owner !== undefined && { owner }) } };
+  }
+
+  #sees({ metadata }: NotesTab): boolean {
+    return maySee(this.#actor.viewer, metadata.owner);
+  }
+
   #changed(tab: NotesTab, content: string, history: NotesTab['metadata']['history']): NotesTab {
     const counts = { wordCount: wordsIn(content), characterCount: content.length };
-    const metadata = { ...tab.metadata, ...counts, history, updatedAt: this.#now().toISOString() };
+    const metadata = { ...tab.metadata, ...counts, history, updatedAt: this.#notebook.now().toISOString() };
     return { ...tab, content, metadata };
   }
 
   async #put(tab: NotesTab, content: string, history: NotesTab['metadata']['history']): Promise<NotesTab> {
     const next = this.#changed(tab, content, history);
-    await this.#save({ ...this.#workspace, tabs: { ...this.#workspace.tabs, [tab.id]: next } });
+    const { workspace } = this.#notebook;
+    await this.#save({ ...workspace, tabs: { ...workspace.tabs, [tab.id]: next } });
     return next;
   }
 
   async #save(workspace: NotesWorkspace): Promise<void> {
-    this.#workspace = { ...workspace, workspaceVersion: this.#workspace.workspaceVersion + 1 };
-    await writeFileAtomic(this.#path, JSON.stringify(this.#workspace, null, 2));
+    const { path, workspace: before } = this.#notebook;
+    const next = { ...workspace, workspaceVersion: before.workspaceVersion + 1 };
+    this.#notebook.workspace = next;
+    await writeFileAtomic(path, JSON.stringify(next, null, 2));
   }
 
   #find(name: string): NotesTab {
     const wanted = name.trim().toLowerCase();
-    const tab = this.tabs().find((each) => each.id === name || each.name.toLowerCase() === wanted);
+    const named = this.tabs().filter((each) => each.id === name || each.name.toLowerCase() === wanted);
+    const tab = named.find(({ metadata }) => metadata.owner === this.#actor.owner) ?? named[0];
     if (tab === undefined) throw new StoreError('not_found', `there is no tab '${name}'.`);
     return tab;
   }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+import { modelEnvironment, post, startAgent, type TestAgent } from './fixtures/start-agent.ts';
 
 const serviceToken = 'the-service-token';
 let model: ModelServer;

@@ -1,0 +1,92 @@
+import { ownerKey, type Principal } from '@trunkline/identity';
+
+/** The operator's own things, and memories and conversations that were stored before they had owners. */
+export const operatorScope = 'operator';
+
+const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+
+/** Somebody before a store: what they make has this owner, and they see what the viewer may see. */
+export interface Actor {
+  owner: string;
+  viewer: Principal;
+}
+
+/** For work of the agent itself. */
+export const operatorActor: Actor = { owner: operatorScope, viewer: operator };
+
+export interface ScopeRequest {
+  principal: Principal;
+  /** The conversation. */
+  sessionId: string;
+  /** The user that a program with a token speaks for, where it names one. */
+  user?: string | undefined;
+}
+
+export interface OwnerRules {
+  /** `memory.shared` of the configuration: everybody has the operator's memories and conversations. */
+  isShared: boolean;
+  /** TRUNKLINE_OPEN: whoever comes in is the operator. */
+  isOpen: boolean;
+}
+
+export type Owners = ReturnType<typeof createOwners>;
+
+/** Who owns what. A thing has the `ownerKey` of whoever made it; conversations and memories differ where people share them. */
+export function createOwners(rules: () => OwnerRules) {
+  const viewer = (principal: Principal): Principal => {
+    const { kind } = principal;
+    return rules().isOpen && (kind === 'anonymous' || kind === 'agent') ? operator : principal;
+  };
+  const keyOf = (principal: Principal) => {
+    const seen = viewer(principal);
+    return seen.kind === 'operator' ? operatorScope : ownerKey(seen);
+  };
+  return {
+    viewer,
+    actor: (principal: Principal): Actor => ({ owner: ownerKey(principal), viewer: viewer(principal) }),
+    /** Whose conversations somebody's are. */
+    conversation: (principal: Principal): string =>
+      rules().isShared ? operatorScope : (roomOf(principal) ?? keyOf(principal)),
+    /** Whose memories a turn reads and writes. */
+    memory({ principal, sessionId, user = '' }: ScopeRequest): string {
+      if (rules().isShared) return operatorScope;
+      if (principal.kind === 'agent' && user !== '') return `${ownerKey(principal)}/user:${user}`;
+      return memoryOf(keyOf(principal), sessionId);
+    },
+  };
+}
+
+/**
+ * People on a chat or mail surface share the conversations of the surface, as a room has several. The switchboard
+ * brings people of all its surfaces and chooses the conversation; paired people have no surface in their id.
+ */
+function roomOf({ kind, id, via }: Principal): string | undefined {
+  const [namespace] = id.split(':');
+  if ((kind !== 'person' && kind !== 'approver') || namespace === 'voice') return undefined;
+  if (via.includes('switchboard')) return 'people:switchboard';
+  return namespace === 'user' ? undefined : `people:${namespace}`;
+}
+
+/** Whether whoever has these conversations may go on with one of that owner. */
+export function mayContinue(own: string, owner: string): boolean {
+  if (standsForMany(own) && standsForMany(owner)) return true;
+  return own === owner || (own === 'people:switchboard' && owner.startsWith('people:'));
+}
+
+export const notYours =
+  'This conversation belongs to somebody else. Leave its id out to begin one of your own.';
+
+/** The memories that belong to a conversation of that owner: theirs, or its own where many have the same key. */
+export function memoryOf(owner: string, sessionId: string): string {
+  return standsForMany(owner) ? `context:${sessionId}` : owner;
+}
+
+/** Whether no other conversation can ever have the scope. */
+export function isOfOneConversation(scope: string): boolean {
+  return scope.startsWith('context:');
+}
+
+/** Callers that nobody can tell from others: without a key, or with the token that all programs share. */
+function standsForMany(owner: string): boolean {
+  return owner === 'anonymous' || owner === 'agent:a2a';
+}
