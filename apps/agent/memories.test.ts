@@ -155,20 +155,20 @@ describe('memories', () => {
     await begin();
     model.enqueue(tool('memory_ingest', { content: 'The code is PINEAPPLE' }), 'Kept.');
     await say(operator(), 'Remember.', 'one');
-    const plan = async (headers: Headers) => {
+    const plan = async (headers: Headers, job_id: string) => {
       model.enqueue(tool('memory_recall', { query: 'PINEAPPLE' }), 'Ran.');
       const before = model.chats().length;
       const when = new Date(Date.now() + 60_000).toISOString();
-      const init = post({ prompt: 'Recall.', when, job_id: 'j' });
+      const init = post({ prompt: 'Recall.', when, job_id });
       const sent = { ...init, headers: { ...init.headers, ...headers } };
       expect((await agent.fetch('/api/scheduler/jobs', sent)).status).toBe(200);
-      await agent.fetch('/api/scheduler/jobs/j/run', { method: 'POST', headers });
+      await agent.fetch(`/api/scheduler/jobs/${job_id}/run`, { method: 'POST', headers });
       await waitFor(() => model.chats().length === before + 2);
       return model.chats().at(-1)?.messages.at(-1)?.content;
     };
-    expect(await plan(operator())).toContain('PINEAPPLE');
-    expect(await plan({})).toBe('No matches.');
-    expect(await plan(person('voice:ava'))).toBe('No matches.');
+    expect(await plan(operator(), 'a')).toContain('PINEAPPLE');
+    expect(await plan({}, 'b')).toBe('No matches.');
+    expect(await plan(person('voice:ava'), 'c')).toBe('No matches.');
   });
 });
 
@@ -236,22 +236,22 @@ describe('a conversation', () => {
   it('whose question waits is not answered by others, and by the operator it is', async () => {
     await begin();
     const question = tool('ask_human', { question: 'Which colour?' });
-    model.enqueue(question, 'Something else.', 'Painted.');
+    model.enqueue(question, 'Painted.');
     await chat(person('voice:ava'), 'Paint it.', 's');
-    const task = (await (await agent.fetch('/api/tasks?state=input-required')).json()) as {
-      tasks: { id: string }[];
+    const tasks = async () => {
+      const response = await agent.fetch('/api/tasks', { headers: operator() });
+      return ((await response.json()) as { tasks: { id: string; state: string }[] }).tasks;
     };
-    const id = task.tasks[0]?.id ?? '';
+    const id = (await tasks())[0]?.id ?? '';
     const answer = (headers: Headers) => {
       const init = post({ text: 'POISON' });
       return agent.fetch(`/api/tasks/${id}/answer`, { ...init, headers: { ...init.headers, ...headers } });
     };
-    expect(await chat({}, 'POISON', 's')).toContain('Something else.');
-    await answer(person('voice:ben'));
-    const state = async () => (await agent.rpc('tasks/get', { id })).result.status.state;
-    expect(await state()).toBe('input-required');
-    expect(model.chats()).toHaveLength(2);
+    expect(await chat({}, 'POISON', 's')).toContain('belongs to somebody else');
+    expect((await answer(person('voice:ben'))).status).toBe(404);
+    expect(await tasks()).toMatchObject([{ id, state: 'input-required' }]);
+    expect(model.chats()).toHaveLength(1);
     await answer(operator());
-    await waitFor(async () => (await state()) === 'completed');
+    await waitFor(async () => (await tasks())[0]?.state === 'completed');
   });
 });

@@ -162,8 +162,9 @@ const kinds: Record<string, Kind> = {
   },
   'a schedule': {
     async create(who, text) {
-      expect((await ask(who, job(`j-${text}`, text))).status).toBe(200);
-      return `j-${text}`;
+      const id = text.replace('secret', 'job');
+      expect((await ask(who, job(id, text))).status).toBe(200);
+      return id;
     },
     lists: [['GET', '/api/scheduler/jobs']],
     unknown: 'nothing',
@@ -175,8 +176,9 @@ const kinds: Record<string, Kind> = {
   'a goal': {
     async create(who, condition) {
       model.enqueue({ toolCalls: [{ name: 'set_goal', arguments: { condition } }] }, 'Set.', 'YES, done.');
-      await ask(who, rpc('message/send', { message: message('Set it.', { contextId: condition }) }));
-      return condition;
+      const contextId = condition.replace('secret', 'goal');
+      await ask(who, rpc('message/send', { message: message('Set it.', { contextId }) }));
+      return contextId;
     },
     lists: [['GET', '/api/goals']],
     unknown: 'nothing',
@@ -240,5 +242,114 @@ describe.each(Object.entries(kinds))('%s', (name, { create, lists, unknown, call
     for (const viewer of ['ava', 'bob', 'operator', 'nobody'])
       for (const list of lists)
         expect((await ask(viewer, list, headersOf(name))).text, `${viewer} ${list[1]}`).toContain(text);
+  });
+});
+
+it('refuses what takes the name of another’s schedule, and leaves that as it was', async () => {
+  await ask('ava', job('daily', 'Of Ava.'));
+  expect(await ask('bob', job('daily', 'Of Bob.'))).toMatchObject({ status: 409 });
+  expect(await read('ava', '/api/scheduler/jobs')).toMatchObject({
+    jobs: expect.arrayContaining([expect.objectContaining({ id: 'daily', prompt: 'Of Ava.' })]),
+  });
+});
+
+it('takes an inbox item whose key somebody else has used', async () => {
+  const item = (text: string): Call => ['POST', '/api/inbox', { text, dedup_key: 'bell' }];
+  expect((await ask('ava', item('one'))).text).toContain('"item"');
+  expect((await ask('ava', item('two'))).text).toContain('"deduped":true');
+  expect((await ask('bob', item('three'))).text).toContain('"item"');
+});
+
+describe('notes', () => {
+  const tab = (id: string, content: string) => {
+    const metadata = { createdAt: '', updatedAt: '', wordCount: 1, characterCount: 1, history: [] };
+    return { id, name: id, content, permissions: { agentRead: true, agentWrite: true }, metadata };
+  };
+  const path = '/api/notes/workspace';
+  const add = async (who: string, id: string, content: string) => {
+    const notes = await read(who, path);
+    const tabs = { ...notes.tabs, [id]: tab(id, content) };
+    return await ask(who, ['PUT', path, { ...notes, tabOrder: [...notes.tabOrder, id], tabs }]);
+  };
+  const names = async (who: string) => Object.keys((await read(who, path)).tabs).sort();
+
+  it('have tabs of their own beside that of everybody', async () => {
+    expect((await add('ava', 'diary', 'Dear diary')).status).toBe(200);
+    expect((await add('bob', 'list', 'Milk')).status).toBe(200);
+    expect(await names('ava')).toEqual(['diary', 'notes']);
+    expect(await names('bob')).toEqual(['list', 'notes']);
+    expect(await names('nobody')).toEqual(['notes']);
+    expect(await names('operator')).toEqual(['diary', 'list', 'notes']);
+    expect(await add('bob', 'diary', 'POISON')).toMatchObject({ status: 409 });
+    expect((await read('ava', path)).tabs.diary.content).toBe('Dear diary');
+  });
+
+  it('are read and written by turns for whom they are', async () => {
+    const result = async (who: string, name: string, args: object = {}) => {
+      model.enqueue({ toolCalls: [{ name, arguments: args }] }, 'Done.');
+      await ask(who, rpc('message/send', { message: message('Go.') }));
+      return String(model.chats().at(-1)?.messages.at(-1)?.content);
+    };
+    expect(await result('ava', 'notes_read', { tab: 'diary' })).toBe('Dear diary');
+    expect(await result('bob', 'notes_read', { tab: 'diary' })).toContain("there is no tab 'diary'");
+    expect(await result('bob', 'notes_write', { tab: 'diary', content: 'x' })).toMatch(/^Error:/);
+    expect(await result('bob', 'notes_list')).not.toContain('diary');
+    await ask('ava', ['POST', '/api/beads/issues', { title: 'Buy a present' }]);
+    expect(await result('ava', 'beads_list')).toContain('Buy a present');
+    expect(await result('bob', 'beads_list')).not.toContain('Buy a present');
+    expect(await result('bob', 'list_schedules')).not.toContain('Of Ava.');
+    expect(await result('bob', 'cancel_schedule', { job_id: 'daily' })).toBe('Error: no such job daily.');
+    expect(await result('bob', 'check_inbox')).not.toContain('one');
+    expect(await result('ava', 'check_inbox')).toContain('one');
+  });
+});
+
+describe('a conversation', () => {
+  it('takes no message of others, who are told, and keeps none of their words', async () => {
+    await ask('ava', rpc('message/send', { message: message('Hello.', { contextId: 'of-ava' }) }));
+    for (const other of ['bob', 'nobody', 'program']) {
+      const sent = await ask(other, rpc('message/send', { message: message('POISON', { contextId: 'of-ava' }) }));
+      expect(JSON.parse(sent.text).error).toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('belongs to somebody else'),
+      });
+      const chat: Call = ['POST', '/api/chat', { message: 'POISON', session_id: 'of-ava' }];
+      expect((await ask(other, chat)).status).toBe(403);
+    }
+    expect((await ask('ava', ['GET', '/api/chat/sessions/of-ava'])).text).not.toContain('POISON');
+  });
+
+  it('is its beginner’s while its first turn still runs', async () => {
+    const before = model.chats().length;
+    model.enqueue({ fault: 'stall', answer: 'Done.' });
+    const first = ask('ava', rpc('message/send', { message: message('Slow.', { contextId: 'slow' }) }));
+    await waitFor(() => model.chats().length > before);
+    const sent = await ask('bob', rpc('message/send', { message: message('POISON', { contextId: 'slow' }) }));
+    model.release();
+    await first;
+    expect(sent.text).toContain('belongs to somebody else');
+  });
+});
+
+describe('the feed', () => {
+  it('shows what one sent or planned oneself, and to the operator all', async () => {
+    const leaving = new AbortController();
+    const seen: Record<string, string> = {};
+    for (const who of ['ava', 'bob', 'nobody', 'operator']) {
+      const headers = callers[who]?.() ?? {};
+      const response = await agent.fetch('/api/events', { headers, signal: leaving.signal });
+      seen[who] = '';
+      const follow = async () => {
+        for await (const { data } of readSse(response.body as ReadableStream<Uint8Array>)) seen[who] += data;
+      };
+      follow().catch(() => undefined);
+    }
+    await ask('ava', ['POST', '/api/inbox', { text: 'The oven is hot', priority: 'now' }]);
+    await ask('nobody', ['POST', '/api/inbox', { text: 'The bell rang' }]);
+    await waitFor(() => Object.values(seen).every((text) => text.includes('The bell rang')));
+    await waitFor(() => seen.ava?.includes('"role":"assistant"') && seen.operator?.includes('"role":"assistant"'));
+    leaving.abort();
+    expect(seen.bob).not.toMatch(/oven|assistant/);
+    expect(seen.nobody).not.toMatch(/oven|assistant/);
   });
 });

@@ -3,6 +3,8 @@ import { ownerKey, type Principal } from '@trunkline/identity';
 /** The operator's own things, and memories and conversations that were stored before they had owners. */
 export const operatorScope = 'operator';
 
+/** Programs with `A2A_AUTH_TOKEN`. */
+const tokenOwner = 'agent:a2a';
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
 
 /** Somebody before a store: what they make has this owner, and they see what the viewer may see. */
@@ -69,16 +71,20 @@ function roomOf({ kind, id, via }: Principal): string | undefined {
 
 /** Whether whoever has these conversations may go on with one of that owner. */
 export function mayContinue(own: string, owner: string): boolean {
-  if (standsForMany(own) && standsForMany(owner)) return true;
-  return own === owner || (own === 'people:switchboard' && owner.startsWith('people:'));
+  if (own === owner || (own === 'people:switchboard' && owner.startsWith('people:'))) return true;
+  // Before conversations had owners, those of the token were told from those of nobody by their id alone.
+  return own === tokenOwner && owner === 'anonymous';
 }
 
 export const notYours =
   'This conversation belongs to somebody else. Leave its id out to begin one of your own.';
 
-/** The memories that belong to a conversation of that owner: theirs, or its own where many have the same key. */
+/**
+ * The memories that belong to a conversation of that owner: theirs, or its own where many have the same key. Without a
+ * conversation, as on the console, all have what was stored there.
+ */
 export function memoryOf(owner: string, sessionId: string): string {
-  return standsForMany(owner) ? `context:${sessionId}` : owner;
+  return standsForMany(owner) && sessionId !== '' ? `context:${sessionId}` : owner;
 }
 
 /** Whether no other conversation can ever have the scope. */
@@ -88,5 +94,5 @@ export function isOfOneConversation(scope: string): boolean {
 
 /** Callers that nobody can tell from others: without a key, or with the token that all programs share. */
 function standsForMany(owner: string): boolean {
-  return owner === 'anonymous' || owner === 'agent:a2a';
+  return owner === 'anonymous' || owner === tokenOwner;
 }

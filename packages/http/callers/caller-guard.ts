@@ -18,6 +18,7 @@ import {
   type CredentialPlace,
   challenge,
   type HeaderReader,
+  hasCredentials,
   operatorHeader,
   presentedKey,
 } from './credentials.ts';
@@ -50,8 +51,11 @@ export function callerGuard<Caller>(options: CallerGuardOptions<Caller>): Middle
   const { except = [], credentials = DEFAULT_CREDENTIALS, refuse = httpErrors.unauthenticated } = options;
   const headers = { 'www-authenticate': challenge(credentials) };
   const guard = async (context: Context<AppEnv<Caller>>, next: () => Promise<void>) => {
-    if (except.includes(context.req.path)) return next();
+    const isOpen = except.includes(context.req.path);
+    // Who shows a key is known by it where none is asked for, too.
+    if (isOpen && !hasCredentials(context.req)) return next();
     const caller = identify(context, options, credentials);
+    if (isOpen) return next();
     if (caller === undefined) throw refuse({ headers });
     context.set('caller', caller);
     return next();

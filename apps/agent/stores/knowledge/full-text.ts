@@ -63,6 +63,8 @@ export const knowledgeMigrations: readonly Migration[] = [
    CREATE INDEX chunks_by_scope ON chunks (scope, updated_at, id);`,
   // A JSON list: what the turn had read from outside that stored the chunk.
   `ALTER TABLE chunks ADD COLUMN origins TEXT NOT NULL DEFAULT '';`,
+  // What somebody without a key stored on the console.
+  `UPDATE chunks SET scope = 'anonymous' WHERE scope = 'context:';`,
 ];
 
 interface RankedList<Item> {
