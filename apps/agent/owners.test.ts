@@ -169,7 +169,9 @@ const kinds: Record<string, Kind> = {
     lists: [['GET', '/api/scheduler/jobs']],
     unknown: 'nothing',
     calls: (id) => [
-      ...['pause', 'resume', 'run'].map((action): Call => ['POST', `/api/scheduler/jobs/${id}/${action}`, {}]),
+      ...['pause', 'resume', 'run'].map(
+        (action): Call => ['POST', `/api/scheduler/jobs/${id}/${action}`, {}],
+      ),
       ['DELETE', `/api/scheduler/jobs/${id}`],
     ],
   },
@@ -186,9 +188,7 @@ const kinds: Record<string, Kind> = {
   },
   'a memory': {
     create: async (who, content) =>
-      String(
-        JSON.parse((await ask(who, ['POST', '/api/knowledge/chunks', { content }])).text).chunk.id,
-      ),
+      String(JSON.parse((await ask(who, ['POST', '/api/knowledge/chunks', { content }])).text).chunk.id),
     lists: [
       ['GET', '/api/knowledge/chunks?limit=100'],
       ['GET', '/api/knowledge/search?q=secret'],
@@ -308,7 +308,10 @@ describe('a conversation', () => {
   it('takes no message of others, who are told, and keeps none of their words', async () => {
     await ask('ava', rpc('message/send', { message: message('Hello.', { contextId: 'of-ava' }) }));
     for (const other of ['bob', 'nobody', 'program']) {
-      const sent = await ask(other, rpc('message/send', { message: message('POISON', { contextId: 'of-ava' }) }));
+      const sent = await ask(
+        other,
+        rpc('message/send', { message: message('POISON', { contextId: 'of-ava' }) }),
+      );
       expect(JSON.parse(sent.text).error).toMatchObject({
         code: -32602,
         message: expect.stringContaining('belongs to somebody else'),
@@ -347,7 +350,9 @@ describe('the feed', () => {
     await ask('ava', ['POST', '/api/inbox', { text: 'The oven is hot', priority: 'now' }]);
     await ask('nobody', ['POST', '/api/inbox', { text: 'The bell rang' }]);
     await waitFor(() => Object.values(seen).every((text) => text.includes('The bell rang')));
-    await waitFor(() => seen.ava?.includes('"role":"assistant"') && seen.operator?.includes('"role":"assistant"'));
+    await waitFor(
+      () => seen.ava?.includes('"role":"assistant"') && seen.operator?.includes('"role":"assistant"'),
+    );
     leaving.abort();
     expect(seen.bob).not.toMatch(/oven|assistant/);
     expect(seen.nobody).not.toMatch(/oven|assistant/);

@@ -196,7 +196,10 @@ export class Operations {
   }
 
   /** In 0.3 `id` names the task, and the config has a long name; in 1.0 `id` is the config. */
-  #pushPlace({ params, principal }: Pick<Call, 'params' | 'principal'>): { taskId: string; id: string | undefined } {
+  #pushPlace({ params, principal }: Pick<Call, 'params' | 'principal'>): {
+    taskId: string;
+    id: string | undefined;
+  } {
     const named = field(params, 'taskId') !== undefined;
     const taskId = requiredId(params, 'taskId', 'id');
     this.#tasks(principal).find(taskId);

@@ -26,8 +26,8 @@ import {
 } from '@trunkline/openai-api';
 import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
-import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { Owners } from '../owners.ts';
+import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { ObserveTurn } from '../turns/turn-runner.ts';

@@ -56,7 +56,9 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed, owners: { a
   });
   get('/api/inbox', { summary: 'What is in the inbox', query }, ({ query: given, principal }) => {
     const { include_delivered, limit: most, ...rest } = given;
-    const found = inbox.for(actor(principal)).list({ ...rest, includeDelivered: include_delivered, limit: most + 1 });
+    const found = inbox
+      .for(actor(principal))
+      .list({ ...rest, includeDelivered: include_delivered, limit: most + 1 });
     const items = found.slice(0, most);
     const last = found.length > most ? items.at(-1) : undefined;
     return { items, next: last === undefined ? null : `${last.priority}.${last.id}` };

@@ -9,9 +9,9 @@ import {
 } from '@trunkline/mcp';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
+import { operatorScope } from '../owners.ts';
 import { mcpServerSection } from '../setup/config-schema.ts';
 import { withoutQuestions } from '../turns/graph.ts';
-import { operatorScope } from '../owners.ts';
 import { consoleErrors } from './console/errors.ts';
 import { jsonRoutes } from './json-routes.ts';
 

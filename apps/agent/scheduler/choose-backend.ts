@@ -130,7 +130,9 @@ function withPrefix(id: string, agentName: string, { owner }: Actor): string {
 function isSeen(id: string, agentName: string, { viewer }: Actor): boolean {
   if (!id.startsWith(`${agentName}-`)) return false;
   const [, mark] = /^(u[0-9a-f]{10})-/.exec(id.slice(agentName.length + 1)) ?? [];
-  return viewer.kind === 'operator' || (mark ?? '') === (viewer.kind === 'person' ? markOf(ownerKey(viewer)) : '');
+  return (
+    viewer.kind === 'operator' || (mark ?? '') === (viewer.kind === 'person' ? markOf(ownerKey(viewer)) : '')
+  );
 }
 
 function markOf(owner: string): string {

@@ -50,7 +50,7 @@ export interface ScheduleBackend extends Schedules {
 }
 
 /** What a person may do with a job besides cancelling it. A job that is not there is a refusal. */
-export interface ScheduleControl {
+interface ScheduleControl {
   pause(id: string): void;
   /** Times that passed during the pause are left out. */
   resume(id: string): void;

@@ -107,7 +107,14 @@ export class InboxStore {
       .prepare<InboxItem>(
         `SELECT ${columns} FROM items WHERE ${where} AND rank <= ? AND (rank, id) > (?, ?) ORDER BY rank, id LIMIT ? OFFSET ?`,
       )
-      .all(...owners.values, rankOf(floor), after ? rankOf(after.priority) : -1, after?.id ?? 0, limit, offset);
+      .all(
+        ...owners.values,
+        rankOf(floor),
+        after ? rankOf(after.priority) : -1,
+        after?.id ?? 0,
+        limit,
+        offset,
+      );
   }
 
   /** The pending items, which count as delivered from now on. */

@@ -21,7 +21,8 @@ const storeTools = (given: ToolDeps['stores']) =>
     toolModules.filter(({ name }) => name !== 'web'),
     toolDeps({ stores: given }),
   ).tools;
-const goalTool = (commandDirectory?: string) => createSetGoal({ goalsOf: () => stores.goals, commandDirectory });
+const goalTool = (commandDirectory?: string) =>
+  createSetGoal({ goalsOf: () => stores.goals, commandDirectory });
 
 function placesIn(root: string) {
   return {

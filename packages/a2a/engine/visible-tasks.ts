@@ -1,7 +1,6 @@
 import { maySee, type Principal } from '@trunkline/identity';
 import { invalidParams, taskNotFound } from '../errors/a2a-error.ts';
 import { isParked, type Task } from '../protocol/model.ts';
-import type { TaskEngine } from './engine.ts';
 import type { LiveTask } from './live-task.ts';
 import type { SendCommand, StartedTurn } from './send-command.ts';
 import type { ListQuery, TaskPage } from './task-memory.ts';
@@ -16,14 +15,27 @@ export interface TaskAccess {
   refuseContext?(contextId: string, principal: Principal): string | undefined;
 }
 
+/** What a `TaskEngine` does with all tasks. */
+interface AllTasks {
+  find(id: string): LiveTask;
+  list(query: ListQuery): TaskPage;
+  cancel(id: string, strict: boolean): CanceledTask;
+  start(command: SendCommand): StartedTurn;
+}
+
+interface CanceledTask {
+  task: Task;
+  stored: Promise<boolean>;
+}
+
 /** The tasks of an engine as somebody sees them: with those of others it is as if they did not exist. */
 export class VisibleTasks {
-  readonly #engine: TaskEngine;
+  readonly #engine: AllTasks;
   readonly #principal: Principal;
   readonly #viewer: Principal;
   readonly #access: TaskAccess;
 
-  constructor(engine: TaskEngine, principal: Principal, access: TaskAccess) {
+  constructor(engine: AllTasks, principal: Principal, access: TaskAccess) {
     this.#engine = engine;
     this.#principal = principal;
     this.#viewer = access.viewer?.(principal) ?? principal;
@@ -44,7 +56,7 @@ export class VisibleTasks {
     return this.#engine.list({ ...query, viewer: this.#viewer });
   }
 
-  cancel(id: string, strict: boolean): ReturnType<TaskEngine['cancel']> {
+  cancel(id: string, strict: boolean): CanceledTask {
     return this.#engine.cancel(this.find(id).id, strict);
   }
 

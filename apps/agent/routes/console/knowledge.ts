@@ -2,8 +2,8 @@ import type { AppEnv } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Chunk, KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
 import { type Owners, operatorScope } from '../../owners.ts';
+import type { Chunk, KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
 import { jsonRoutes } from '../json-routes.ts';
 import { consoleErrors, loaded } from './errors.ts';
 
