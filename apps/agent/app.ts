@@ -89,7 +89,15 @@ function createAgentApp(
       return healthReport(agent.active.isReady, { ...health(), sandbox: kind });
     },
   });
-  mountTrust(app, { operator, audit, hasPage: ui !== 'none' });
+  mountTrust(app, {
+    service: 'agent',
+    operator,
+    audit,
+    policy: agent.context.policy,
+    agents: () => [options.agentName],
+    tools: () => agent.active.graph?.tools ?? [],
+    hasPage: ui !== 'none',
+  });
   const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);
   return { app, close };

@@ -20,6 +20,7 @@ import {
   type ServiceContext,
   startComponents,
 } from '@trunkline/service';
+import { createChatTools, TurnSources } from './chat/tools.ts';
 import { type Research, researchComponents } from './components.ts';
 import { PdfPrinter } from './exports/pdf.ts';
 import type { ResearchOptions } from './options.ts';
@@ -126,7 +127,14 @@ function createResearchApp(
     }),
   });
   const printer = new PdfPrinter({ program: options.chromium, path: readVariable('PATH', env) ?? '' });
-  mountTrust(app, { operator, audit });
+  mountTrust(app, {
+    service: 'research',
+    operator,
+    audit,
+    policy: research.policyFile,
+    agents: () => ['research'],
+    tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false }),
+  });
   const close = mountRoutes(app, research, { guard, printer });
   const directory = join(import.meta.dirname, 'dist');
   servePages(app, { directory, base: '/share', fallback: 'share.html' });

@@ -71,10 +71,11 @@ export function researchComponents(
       logger,
     }),
   );
-  const policy = component('policy', {}, () => {
+  const policyFile = component('policy file', {}, () => {
     const audit = { service: 'research', log: auditOf(options, service) };
-    return new Policy({ home: options.trunklineHome, logger, audit }).for('research');
+    return new Policy({ home: options.trunklineHome, logger, audit });
   });
+  const policy = component('policy', { policyFile }, ({ policyFile }) => policyFile.for('research'));
   const model = component(
     'model',
     { gateway, policy },
@@ -144,6 +145,7 @@ export function researchComponents(
     address,
     stores,
     gateway,
+    policyFile,
     policy,
     model,
     sources,

@@ -72,7 +72,7 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
 }
 
 function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext): App<Caller> {
-  const { context, bus, models } = switchboard;
+  const { context, bus, models, workspace } = switchboard;
   const { options, operator, audit, peers, logger } = context;
   const { services = () => [] } = service;
   const app = createApp<Caller>({
@@ -99,7 +99,14 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
       },
     }),
   });
-  mountTrust(app, { operator, audit });
+  mountTrust(app, {
+    service: 'switchboard',
+    operator,
+    audit,
+    policy: context.policy,
+    agents: () => workspace.agents().map(({ name }) => name),
+    tools: () => switchboard.exchange.agentTools(),
+  });
   mountRoutes(app, switchboard);
   const pages = join(import.meta.dirname, 'dist');
   servePages(app, { directory: pages, base: '/app', index: 'app.html' });

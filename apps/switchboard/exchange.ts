@@ -5,7 +5,7 @@ import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
-import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts';
+import { type AgentParts, createAgentExecutor, toolsOfAgents } from './agents/agent-executor.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
 import { startCommands } from './control/commands.ts';
@@ -60,6 +60,8 @@ export interface Exchange {
   abTests: AbTests;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
+  /** What agents can do here, for whoever explains policy. */
+  agentTools(): Tool[];
   start(): Promise<void>;
   /** Call after the bus has stopped. */
   close(): Promise<void>;
@@ -176,6 +178,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     limiter,
     longTasks,
     abTests,
+    agentTools: () => toolsOfAgents(workspace.agents(), agentParts),
     async start() {
       // The registry must be filled before the dispatcher reads its queue.
       refreshAgents();

@@ -15,7 +15,7 @@ import type { VoiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/table.ts';
 import { createTranslator } from './speech/translator/app.ts';
-import type { User } from './users/user.ts';
+import { defaultUser, type User } from './users/user.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -77,7 +77,14 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({ status: 200, body: healthBody(voice) }),
   });
-  mountTrust(app, { operator, audit });
+  mountTrust(app, {
+    service: 'voice',
+    operator,
+    audit,
+    policy: voice.context.policy,
+    agents: () => ['voice'],
+    tools: () => voice.toolsFor({ ...voice.library.base, tools: undefined }, defaultUser),
+  });
   mountRoutes(app, voice);
   servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
   return app;

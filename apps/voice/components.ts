@@ -70,6 +70,7 @@ interface VoiceContext {
   env: Environment;
   operator: OperatorAccess;
   audit: AuditLog;
+  policy: Policy;
 }
 
 /** The running components of the service, as its routes use them. */
@@ -91,7 +92,12 @@ export function voiceComponents(
   const context = component('context', {}, (): VoiceContext => {
     const env = service.env ?? readEnvironment();
     const [operator, audit] = [operatorOf(options, service), auditOf(options, service)];
-    return { options, service, env, operator, audit };
+    const policy = new Policy({
+      home: options.trunklineHome,
+      logger,
+      audit: { service: 'voice', log: audit },
+    });
+    return { options, service, env, operator, audit, policy };
   });
   const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
   const metrics = component('metrics', {}, () => createMetrics({ prefix: 'voice' }));
@@ -236,9 +242,8 @@ export function voiceComponents(
     return createModels({ gateway, model, maxTokens, temperature, env, logger });
   });
   const persona = component('personas', { context, selection, preferences, modelFor, toolsFor }, (deps) => {
-    const { verbosity, trunklineHome: home } = options;
-    const audit = { service: 'voice', log: deps.context.audit };
-    const policy = new Policy({ home, logger, audit }).for('voice');
+    const { verbosity } = options;
+    const policy = deps.context.policy.for('voice');
     return (user: User, principal: Principal = anonymous) =>
       snapshotPersona(user, principal, { ...deps, verbosity, policy });
   });

@@ -1,3 +1,5 @@
+import type { LineProblem } from '@trunkline/std';
+
 const MOST_PROBLEMS_SHOWN = 20;
 
 /** All that is wrong with some settings, found in one reading, so that it can be mended in one go. */
@@ -10,6 +12,12 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
     this.problems = problems;
   }
+}
+
+/** Splits a problem of a file, `file:line:column: message`, for an editor. */
+export function lineProblem(problem: string): LineProblem {
+  const [, line = '1', column = '1', message = problem] = /^.*?:(\d+):(\d+): ([\s\S]*)$/.exec(problem) ?? [];
+  return { line: Number(line), column: Number(column), message };
 }
 
 function linesOf(problems: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-export { ConfigError } from './config-error.ts';
+export { ConfigError, lineProblem } from './config-error.ts';
 export {
   type Environment,
   loadEnvironmentFile,

@@ -1,9 +1,11 @@
 import type { Principal } from '@trunkline/identity';
+import type { BudgetUse } from '@trunkline/std';
 import { anyText, compilePrincipal } from './decide.ts';
 import type { Budget } from './schema.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_ACCOUNTS = 10_000;
+const MAX_SHOWN = 20;
 
 /** What somebody spends. */
 interface Expense {
@@ -64,6 +66,17 @@ export class Budgets {
   /** Books what a model cost. */
   pay(spender: Spender, usd: number): void {
     for (const { account } of this.#accountsOf(spender)) account.usd += usd;
+  }
+
+  /** What was used of each budget within the hour, the heaviest users first. */
+  usage(): BudgetUse[][] {
+    const uses = this.#budgets.map((): BudgetUse[] => []);
+    for (const [key, account] of this.#accounts) {
+      const [index, kind, id, agent] = JSON.parse(key) as [number, string, string, string];
+      const isOver = this.#now() - account.since >= HOUR_MS;
+      if (!isOver) uses[index]?.push({ principal: `${kind}:${id}`, agent, ...account });
+    }
+    return uses.map((list) => list.sort((left, right) => right.calls - left.calls).slice(0, MAX_SHOWN));
   }
 
   #accountsOf(spender: Spender) {

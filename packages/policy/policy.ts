@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type Logger, parseYaml } from '@trunkline/config';
+import { ConfigError, type Logger, parseYaml } from '@trunkline/config';
 import type { AuditRecorder, Principal } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
 import { StorageError, writeFileAtomic } from '@trunkline/storage';
@@ -77,6 +77,44 @@ export class Policy {
   get problem(): string | undefined {
     this.#refresh();
     return this.#problem;
+  }
+
+  /** What was used of each budget in this process. */
+  get usage() {
+    return this.#budgets.usage();
+  }
+
+  /** The file as it is; undefined while there is none. */
+  async read(): Promise<string | undefined> {
+    return await readFile(this.file, 'utf8').catch(emptyWhenMissing);
+  }
+
+  /** What is wrong with a text as the file, each as `file:line:column: message`. */
+  problemsOf(text: string): readonly string[] {
+    try {
+      this.#parse(text);
+      return [];
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems;
+      throw error;
+    }
+  }
+
+  /**
+   * Replaces the file, unless it is no longer what it was `before`: then `file_changed` is thrown. Here it counts at once;
+   * the other services see it within seconds.
+   */
+  async save(text: string, before: string | undefined): Promise<void> {
+    const config = this.#parse(text);
+    if (before === undefined && (await this.read()) !== undefined)
+      throw new StorageError('file_changed', `The file ${this.file} was created meanwhile: read it again.`);
+    await writeFileAtomic(this.file, text, before === undefined ? { mode: 0o600 } : { over: before });
+    this.#mark = markOf(this.file);
+    this.#use(config);
+  }
+
+  #parse(text: string): PolicyConfig {
+    return parseYaml(text, policySchema, { file: this.file, expand: false });
   }
 
   /** The policy for the turns of an agent; what it does not allow at once is logged. */
@@ -178,11 +216,11 @@ export class Policy {
       this.#look();
       if (this.#problem !== undefined)
         throw new Error(`No rule was written. Mend policy.yaml first: ${this.#problem}`);
-      const before = await readFile(this.file, 'utf8').catch(emptyWhenMissing);
+      const before = await this.read();
       // The operator may have changed the file since the call was asked about.
-      const config = parseYaml(before ?? '', policySchema, { file: this.file, expand: false });
+      const config = this.#parse(before ?? '');
       const text = withRule(before, rule, placeFor(request, config));
-      parseYaml(text, policySchema, { file: this.file, expand: false });
+      this.#parse(text);
       try {
         return await writeFileAtomic(
           this.file,
@@ -211,7 +249,7 @@ export class Policy {
     this.#isLoaded = true;
     try {
       const text = mark === 'missing' ? '' : readFileSync(this.file, 'utf8');
-      const config = parseYaml(text, policySchema, { file: this.file, expand: false });
+      const config = this.#parse(text);
       if (this.#isSettled(text, config)) this.#use(config);
     } catch (error) {
       this.#held = undefined;

@@ -1,22 +1,22 @@
 import { join } from 'node:path';
 import { type AuditLog, mountAuditLog } from '@trunkline/audit';
 import { type App, servePages } from '@trunkline/http';
-import type { OperatorAccess } from '@trunkline/identity';
+import { mountPolicy, type PolicyRoutes } from '@trunkline/policy';
 
 /** Built by ensurePages of packages/ui. */
 const PAGES = join(import.meta.dirname, '../ui/dist');
 
-export interface TrustDeps {
-  operator: OperatorAccess;
+export interface TrustDeps extends PolicyRoutes {
   audit: AuditLog;
   /** Whether the page is served too; its data always are. */
   hasPage?: boolean;
 }
 
 /** The page at `/trust`, the same on every service, and the routes below `/operator` that it shows. Add it before guards and pages. */
-export function mountTrust<Caller>(app: App<Caller>, { operator, audit, hasPage = true }: TrustDeps): void {
-  mountAuditLog(app, audit, operator);
-  if (!hasPage) return;
+export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
+  mountAuditLog(app, deps.audit, deps.operator);
+  mountPolicy(app, deps);
+  if (deps.hasPage === false) return;
   // The page names its assets relative to its address.
   app.get('/trust', (context) => context.redirect('/trust/people'));
   servePages(app, { directory: PAGES, base: '/trust', fallback: 'index.html' });

@@ -19,4 +19,16 @@ export {
   QueueFullError,
   type Slot,
 } from './queues.ts';
-export type { AuditEntry, AuditVerification } from './trust-api.ts';
+export type {
+  AuditEntry,
+  AuditVerification,
+  BudgetUse,
+  BudgetView,
+  ExplainedCall,
+  LineProblem,
+  PolicyRuleView,
+  PolicyToolView,
+  PolicyVerdict,
+  PolicyView,
+  TriedCall,
+} from './trust-api.ts';

@@ -30,3 +30,105 @@ export interface AuditVerification {
   /** The first entry that was changed, or that follows one which was removed; missing while the chain is whole. */
   brokenAt?: number;
 }
+
+export interface PolicyVerdict {
+  decision: 'allow' | 'ask' | 'deny';
+  /** Which rule decided: `rules[2]` of the file, or the name of a default. */
+  rule: string;
+  why: string;
+}
+
+/** A rule of policy.yaml as it counts. */
+export interface PolicyRuleView {
+  principal?: string[] | undefined;
+  agent?: string[] | undefined;
+  tool?: string[] | undefined;
+  effects?: string[] | undefined;
+  arguments?: Record<string, string[] | undefined> | undefined;
+  taint?: 'tainted' | 'clean' | undefined;
+  decision: PolicyVerdict['decision'];
+  reason?: string | undefined;
+}
+
+/** What somebody has used of a budget in their hour. */
+export interface BudgetUse {
+  principal: string;
+  agent: string;
+  calls: number;
+  messages: number;
+  usd: number;
+  /** When the hour began; milliseconds since 1970. */
+  since: number;
+}
+
+export interface BudgetView {
+  principal?: string[] | undefined;
+  agent?: string[] | undefined;
+  calls?: number | undefined;
+  messages?: number | undefined;
+  usd?: number | undefined;
+  /** In this service, the heaviest users first. */
+  used: BudgetUse[];
+}
+
+export interface PolicyToolView {
+  name: string;
+  effects: readonly string[];
+  /** Its output counts as text from outside. */
+  external: boolean;
+  /** It asks a person by itself, whatever policy says. */
+  asksItself: boolean;
+  /** What becomes of a call by a member, before and after text from outside. */
+  clean: PolicyVerdict;
+  tainted: PolicyVerdict;
+}
+
+/** `GET /operator/policy`. */
+export interface PolicyView {
+  file: string;
+  /** Null while there is no file. */
+  text: string | null;
+  /** What is wrong with the file; the last good one counts meanwhile. */
+  problem?: string | undefined;
+  rules: PolicyRuleView[];
+  hosts: string[];
+  /** Agents for which text from outside changes nothing. */
+  relaxed: string[];
+  budgets: BudgetView[];
+  service: string;
+  /** Names under which this service makes calls. */
+  agents: string[];
+  tools: PolicyToolView[];
+}
+
+export interface LineProblem {
+  /** Counted from 1. */
+  line: number;
+  column: number;
+  message: string;
+}
+
+/** A call to explain, as `trunkline policy test` and `POST /operator/policy/test` take it. */
+export interface TriedCall {
+  tool: string;
+  arguments?: Record<string, unknown> | undefined;
+  /** `operator`, `member`, `guest`, `agent`, `service`, `anonymous`, or `person:voice:ava` and the like. */
+  principal?: string | undefined;
+  agent?: string | undefined;
+  /** What the turn has read from outside: `fetch_url https://example.com`. */
+  taint?: string[] | undefined;
+  /** Of a tool that is not known here; all when left out. */
+  effects?: string[] | undefined;
+  /** The address was named by whoever asked, or stood in a text that was read. */
+  known?: boolean | undefined;
+}
+
+export interface ExplainedCall extends PolicyVerdict {
+  tool: string;
+  principal: string;
+  agent: string;
+  effects: readonly string[];
+  /** What the call is about, as rules see it. */
+  subject: Record<string, unknown>;
+  tainted: boolean;
+}

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { operatorAccess } from '@trunkline/identity';
 import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
@@ -44,6 +46,27 @@ describeWithBrowser('the trust page', () => {
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
   });
 
+  it('shows what counts, explains a call, and saves the policy with its mistakes named by line', async () => {
+    const opened = await openTab('policy');
+    const { page } = opened;
+    await page.getByText('Guests: every tool that does more than read').waitFor();
+    await page.getByText('whoever writes a page, a mail or a message').waitFor();
+    await page.getByLabel('Tool', { exact: true }).fill('write_note');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('A person with the right to approve would be asked').waitFor();
+    await checkLooks(opened);
+    const editor = page.getByRole('textbox', { name: 'policy.yaml' });
+    await editor.fill('rules:\n  - { tool: write_note, decision: never }\n');
+    await page.getByText('Line 2').waitFor();
+    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+    await editor.fill('rules:\n  - { tool: write_note, decision: deny, reason: Notes are closed. }\n');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Rule 1: write_note').waitFor();
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('Decided by rule 1 of policy.yaml').waitFor();
+    expect(readFileSync(join(pages.agent().home, 'policy.yaml'), 'utf8')).toContain('Notes are closed.');
+  });
+
   it('tells in plain words what was done and refused', async () => {
     await pages.agent().fetch('/operator/audit');
     const opened = await openTab('audit');
@@ -51,7 +74,7 @@ describeWithBrowser('the trust page', () => {
     await page.getByText('Somebody unknown was refused GET /operator/audit.').waitFor();
     await page.getByText('Chain whole').waitFor();
     await page.getByText('A browser signed in as operator.').first().click();
-    await page.getByText('GET /operator/enter').waitFor();
+    await page.getByText('GET /operator/enter').first().waitFor();
     await checkLooks(opened);
     await page.getByLabel('What').selectOption('Sign-ins');
     await expect.poll(() => page.getByText('was refused').count()).toBe(0);

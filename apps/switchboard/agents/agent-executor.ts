@@ -232,6 +232,14 @@ function toolsOf(
   return [...own, ...(delegates.length === 0 ? [] : [createDelegateTo({ delegates })])];
 }
 
+/** The tools of all agents, each once. None of them is to be run. */
+export function toolsOfAgents(agents: readonly AgentDefinition[], parts: AgentParts): Tool[] {
+  const request = { requestId: '', correlationId: '', skill: '', content: '', depth: 0 };
+  const context = { signal: new AbortController().signal, tell: () => undefined };
+  const tools = agents.flatMap((agent) => toolsOf(agent, request, context, parts));
+  return [...new Map(tools.map((tool) => [tool.name, tool])).values()];
+}
+
 function workTools(
   agent: AgentDefinition,
   { correlationId, principal }: SkillRequest,

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import type { Bus } from '@trunkline/bus';
-import { ConfigError } from '@trunkline/config';
+import { ConfigError, lineProblem } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import type { LineProblem } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -147,11 +148,6 @@ export async function sendCommand(
   throw commandErrors[known]({ words: error });
 }
 
-interface LineMessage {
-  line: number;
-  message: string;
-}
-
 /** Workspace files as text, comments included. */
 export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPlane: ControlPlane): void {
   const path = '/api/workspace/files/:kind/:name';
@@ -188,23 +184,15 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPl
   });
 }
 
-function problemsOf(check: () => void): LineMessage[] {
+function problemsOf(check: () => void): LineProblem[] {
   try {
     check();
     return [];
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) throw error;
     const { cause } = error;
-    return cause instanceof ConfigError
-      ? cause.problems.map(lineMessage)
-      : [{ line: 1, message: error.message }];
+    return cause instanceof ConfigError ? cause.problems.map(lineProblem) : [lineProblem(error.message)];
   }
-}
-
-/** Parses `agents/cook.yaml:3:5: words`. */
-function lineMessage(problem: string): LineMessage {
-  const [, line = '1', message = problem] = /^[^:]*:(\d+):\d+: (.*)$/s.exec(problem) ?? [];
-  return { line: Number(line), message };
 }
 
 function refuse(error: unknown): never {

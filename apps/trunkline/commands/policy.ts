@@ -1,18 +1,18 @@
 import { declaredTools } from '@trunkline/agent';
 import { ConfigError, type Environment, readOptions } from '@trunkline/config';
-import type { Origin, Principal, PrincipalKind } from '@trunkline/identity';
-import { type CallSubject, type Effect, effects as knownEffects, urlSubject } from '@trunkline/llm';
-import { Policy, type PolicyRequest } from '@trunkline/policy';
+import { explainCall, Policy } from '@trunkline/policy';
+import type { TriedCall } from '@trunkline/std';
 import { upOptions } from '../options.ts';
 import { separateFlags } from './command.ts';
 
 const usage = `Usage: trunkline policy show
-       trunkline policy test --tool NAME [--args JSON] [--principal KIND[:ID]] [--agent NAME]
+       trunkline policy test --tool NAME [--args JSON] [--principal WHO] [--agent NAME]
                              [--taint ORIGIN[,ORIGIN]] [--effects NAME[,NAME]] [--known]
 
-  --taint    what the turn has read from outside, such as "fetch_url https://example.com"
-  --effects  for tools that are not built in; all effects are assumed when left out
-  --known    the address was named by whoever asked, or stood in a text that was read`;
+  --principal  operator, member, guest, agent, service, anonymous, or person:voice:ava and the like
+  --taint      what the turn has read from outside, such as "fetch_url https://example.com"
+  --effects    for tools that are not built in; all effects are assumed when left out
+  --known      the address was named by whoever asked, or stood in a text that was read`;
 
 /** Shows the policy of this home, or explains a decision. The exit code is 1 while policy.yaml is broken. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
@@ -32,7 +32,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     logger: { info: () => undefined, error: () => undefined },
   });
   if (action === 'show') show(policy);
-  else explain(policy, requestOf(valuesOf(flags), known));
+  else explain(policy, callOf(valuesOf(flags), known));
   if (policy.problem === undefined) return 0;
   console.error(policy.problem);
   return 1;
@@ -46,13 +46,16 @@ function show(policy: Policy): void {
 #   except handing work to these services themselves`);
 }
 
-function explain(policy: Policy, request: PolicyRequest): void {
-  const { decision, rule, why } = policy.decide(request);
-  const { principal, agent, tool, effects, subject, origins } = request;
+function explain(policy: Policy, call: TriedCall): void {
+  const { decision, rule, why, principal, agent, tool, effects, subject, tainted } = explainCall(
+    policy,
+    call,
+    declaredTools(),
+  );
   const about = Object.entries(subject).map(([name, value]) => `${name}=${String(value)}`);
   console.log(`${decision}: ${tool} (${[effects.join(', '), ...about].join('; ')})`);
   console.log(
-    `  for ${principal.kind} ${principal.id} by ${agent}, ${origins.length > 0 ? 'after text from outside' : 'with no text from outside'}`,
+    `  for ${principal} by ${agent}, ${tainted ? 'after text from outside' : 'with no text from outside'}`,
   );
   console.log(`  decided by ${rule}`);
   console.log(`  because ${why}`);
@@ -71,21 +74,17 @@ function valuesOf(flags: readonly string[]): Values {
   return values;
 }
 
-function requestOf(values: Values, known: boolean): PolicyRequest {
+function callOf(values: Values, known: boolean): TriedCall {
   const tool = values.get('--tool') ?? '';
   if (tool === '') throw new ConfigError('--tool is missing:', [usage]);
-  const input = parseArguments(values.get('--args') ?? '{}');
-  const declared = declaredTools().find(({ name }) => name === tool);
   return {
-    principal: principalOf(values.get('--principal') ?? 'operator'),
-    agent: values.get('--agent') ?? 'trunkline-agent',
     tool,
-    effects: values.has('--effects')
-      ? effectsOf(values.get('--effects') ?? '')
-      : (declared?.effects ?? knownEffects),
-    subject: declared?.subject?.(input) ?? guessSubject(input),
-    origins: originsOf(values.get('--taint') ?? ''),
-    isKnownUrl: () => known,
+    arguments: parseArguments(values.get('--args') ?? '{}'),
+    principal: values.get('--principal'),
+    agent: values.get('--agent'),
+    taint: values.get('--taint')?.split(','),
+    effects: values.get('--effects')?.split(','),
+    known,
   };
 }
 
@@ -95,43 +94,4 @@ function parseArguments(text: string): Record<string, unknown> {
   } catch (cause) {
     throw new ConfigError('--args is no JSON object:', [text], { cause });
   }
-}
-
-function principalOf(text: string): Principal {
-  const [kind = '', ...id] = text.split(':');
-  return { kind: kind as PrincipalKind, id: id.join(':') || kind, via: [] };
-}
-
-function effectsOf(text: string): Effect[] {
-  return text.split(',').map((name) => {
-    const effect = knownEffects.find((known) => known === name.trim());
-    if (effect === undefined)
-      throw new ConfigError(`--effects knows no "${name}":`, [`There are: ${knownEffects.join(', ')}.`]);
-    return effect;
-  });
-}
-
-function originsOf(text: string): Origin[] {
-  return text
-    .split(',')
-    .map((origin) => origin.trim().split(/\s+(.*)/s))
-    .flatMap(([kind = '', source = '']) => (kind === '' ? [] : [{ kind, source }]));
-}
-
-/** Of a tool whose declaration is not at hand, by the usual names of arguments. */
-function guessSubject(input: Record<string, unknown>): CallSubject {
-  const text = (...names: string[]) =>
-    names.map((name) => input[name]).find((value) => typeof value === 'string');
-  const [url, path, command, recipient] = [
-    text('url'),
-    text('path'),
-    text('command'),
-    text('recipient', 'target', 'channel_id', 'topic', 'to'),
-  ];
-  return {
-    ...(url !== undefined && urlSubject(url as string)),
-    ...(path !== undefined && { path: path as string }),
-    ...(command !== undefined && { command: command as string }),
-    ...(recipient !== undefined && { recipient: recipient as string }),
-  };
 }

@@ -29,6 +29,7 @@ export * from './hooks/useResource.ts';
 export * from './hooks/useTheme.ts';
 export * from './lib/figures.ts';
 export * from './lib/hotkey.ts';
+export * from './lib/ruleName.ts';
 export { readStored, writeStored } from './lib/storage.ts';
 export { type Operator, useOperator } from './operator/OperatorProvider.tsx';
 export * from './shell/AppShell.tsx';

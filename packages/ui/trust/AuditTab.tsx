@@ -9,8 +9,9 @@ import { ListPanel } from '../src/components/Panel.tsx';
 import { RelativeTime } from '../src/components/RelativeTime.tsx';
 import { usePages, useResource } from '../src/hooks/useResource.ts';
 import { plural } from '../src/lib/figures.ts';
+import { ruleName } from '../src/lib/ruleName.ts';
 import { SERVICE_NAMES, SERVICES } from '../src/shell/services.tsx';
-import { lampOf, type NameOf, ruleWords, sentenceOf } from './auditWords.ts';
+import { lampOf, type NameOf, sentenceOf } from './auditWords.ts';
 
 const SERVICE_OPTIONS = [
   { value: '', label: 'Any service' },
@@ -133,7 +134,7 @@ function FilterFields({ filters, onChange }: { filters: Filters; onChange(filter
   });
   return (
     <div className="grid grid-cols-2 gap-3 lg:grid-cols-5">
-      <TextField label="Words" type="search" {...field('q')} />
+      <TextField label="Words" type="search" className="max-lg:col-span-2" {...field('q')} />
       <TextField label="Who" type="search" placeholder="person:user:…" {...field('principal')} />
       <SelectField label="Service" options={SERVICE_OPTIONS} {...field('service')} />
       <SelectField label="What" options={ACTIONS} {...field('action')} />
@@ -164,7 +165,7 @@ function Entry({ entry, nameOf }: { entry: AuditEntry; nameOf: NameOf }) {
           <Fact name="Service">{entry.service}</Fact>
           <Fact name="Action">{`${entry.action} ${entry.subject}`}</Fact>
           {entry.decision && <Fact name="Decision">{entry.decision}</Fact>}
-          {entry.rule && <Fact name="Rule">{`${entry.rule} (${ruleWords(entry.rule)})`}</Fact>}
+          {entry.rule && <Fact name="Rule">{ruleName(entry.rule)}</Fact>}
           {entry.result && <Fact name="Result">{entry.result}</Fact>}
           {entry.task && <Fact name="Task">{entry.task}</Fact>}
           {entry.argumentsHash && <Fact name="SHA-256 of the arguments">{entry.argumentsHash}</Fact>}

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '@trunkline/std';
 import type { LampState } from '../src/components/Lamp.tsx';
+import { ruleName } from '../src/lib/ruleName.ts';
 
 /** The name of an account, by its principal; undefined for others. */
 export type NameOf = (principal: string) => string | undefined;
@@ -35,7 +36,7 @@ export function sentenceOf(entry: AuditEntry, nameOf: NameOf): string {
 }
 
 function callSentence({ subject: tool, decision, rule, result }: AuditEntry, who: string): string {
-  const why = rule === null ? '' : `: ${ruleWords(rule)}`;
+  const why = rule === null ? '' : `: ${DEFAULTS[rule] ?? ruleName(rule)}`;
   if (decision === 'deny' || result === 'refused') return `${who} was refused ${tool}${why}.`;
   if (result === 'waits for a person') return `${who} wants to use ${tool} and waits for approval${why}.`;
   if (result === 'nobody could be asked')
@@ -45,13 +46,6 @@ function callSentence({ subject: tool, decision, rule, result }: AuditEntry, who
     return `${who} was refused ${tool}: a person said no, or did not answer in time.`;
   if (result === 'failed') return `${who} used ${tool}, which failed.`;
   return decision === 'ask' ? `${who} used ${tool} after approval${why}.` : `${who} used ${tool}.`;
-}
-
-/** A rule of the file by its place, counted from 1 as people do; a default in words. */
-export function ruleWords(rule: string): string {
-  const index = /^rules\[(\d+)\]$/.exec(rule)?.[1];
-  if (index !== undefined) return `rule ${Number(index) + 1} of policy.yaml`;
-  return DEFAULTS[rule] ?? rule.replace(/^default: /, 'by default, ');
 }
 
 function personOf(principal: string, nameOf: NameOf): string {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ConfigError, parseYaml } from '@trunkline/config';
+import { ConfigError, lineProblem, parseYaml } from '@trunkline/config';
 import type { AppEnv } from '@trunkline/http';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Hono } from 'hono';
@@ -88,7 +88,9 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     return { ok: true };
   });
   const check = { summary: 'What is wrong with a text as the configuration', json: z.object({ text }) };
-  route.post('/api/config/check', check, ({ json }) => ({ problems: live.check(json.text).map(problemOf) }));
+  route.post('/api/config/check', check, ({ json }) => ({
+    problems: live.check(json.text).map(lineProblem),
+  }));
   mountModel(route, routes);
 }
 
@@ -160,12 +162,6 @@ function withChanges(text: string, list: z.output<typeof changes>['changes']): s
     } else document.addIn(change.path, document.createNode(change.value));
   }
   return String(document);
-}
-
-/** Splits a problem `file:line:column: message` for an editor. */
-function problemOf(problem: string): { line: number; column: number; message: string } {
-  const [, line, column, message] = /^.*?:(\d+):(\d+): ([\s\S]*)$/.exec(problem) ?? [];
-  return { line: Number(line ?? 1), column: Number(column ?? 1), message: message ?? problem };
 }
 
 /** The variables in which this service keeps its own secrets. */

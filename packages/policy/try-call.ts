@@ -1,0 +1,88 @@
+import { ConfigError } from '@trunkline/config';
+import type { Origin, Principal, PrincipalKind } from '@trunkline/identity';
+import {
+  type CallSubject,
+  type Effect,
+  effects as knownEffects,
+  type Tool,
+  urlSubject,
+} from '@trunkline/llm';
+import type { ExplainedCall, TriedCall } from '@trunkline/std';
+import type { PolicyRequest } from './decide.ts';
+import type { Policy } from './policy.ts';
+
+/** What is to be known of a tool for its calls to be explained. */
+export type PolicyTool = Pick<Tool, 'name' | 'effects' | 'external' | 'input' | 'subject' | 'pause'> & {
+  pausesFor?: unknown;
+};
+
+/** Says what would happen to a call, and why. Nothing is run, booked or recorded. */
+export function explainCall(policy: Policy, call: TriedCall, tools: readonly PolicyTool[]): ExplainedCall {
+  const request = requestOf(call, tools);
+  const { principal, agent, tool, effects, subject, origins } = request;
+  return {
+    ...policy.decide(request),
+    tool,
+    principal: `${principal.kind} ${principal.id}`,
+    agent,
+    effects,
+    subject: { ...subject },
+    tainted: origins.length > 0,
+  };
+}
+
+function requestOf(call: TriedCall, tools: readonly PolicyTool[]): PolicyRequest {
+  const input = call.arguments ?? {};
+  const declared = tools.find(({ name }) => name === call.tool);
+  return {
+    principal: principalOf(call.principal ?? 'operator'),
+    agent: call.agent ?? 'trunkline-agent',
+    tool: call.tool,
+    effects: call.effects === undefined ? (declared?.effects ?? knownEffects) : call.effects.map(effectOf),
+    subject: declaredSubject(declared, input) ?? guessSubject(input),
+    origins: (call.taint ?? []).flatMap(originOf),
+    isKnownUrl: () => call.known ?? false,
+  };
+}
+
+/** A tool's own words about arguments that fit it. */
+function declaredSubject(tool: PolicyTool | undefined, input: unknown): CallSubject | undefined {
+  const parsed = tool?.input.safeParse(input);
+  return parsed?.success ? tool?.subject?.(parsed.data) : undefined;
+}
+
+function principalOf(text: string): Principal {
+  if (text === 'guest' || text === 'member') return { kind: 'person', id: text, via: [], role: text };
+  const [kind = '', ...id] = text.split(':');
+  return { kind: kind as PrincipalKind, id: id.join(':') || kind, via: [] };
+}
+
+function effectOf(name: string): Effect {
+  const effect = knownEffects.find((known) => known === name.trim());
+  if (effect === undefined)
+    throw new ConfigError(`There is no effect "${name}":`, [`There are: ${knownEffects.join(', ')}.`]);
+  return effect;
+}
+
+function originOf(text: string): Origin[] {
+  const [kind = '', source = ''] = text.trim().split(/\s+(.*)/s);
+  return kind === '' ? [] : [{ kind, source }];
+}
+
+/** Of a tool whose declaration is not at hand, by the usual names of arguments. */
+function guessSubject(input: Record<string, unknown>): CallSubject {
+  const text = (...names: string[]) =>
+    names.map((name) => input[name]).find((value): value is string => typeof value === 'string');
+  const [url, path, command, recipient] = [
+    text('url'),
+    text('path'),
+    text('command'),
+    text('recipient', 'target', 'channel_id', 'topic', 'to'),
+  ];
+  return {
+    ...(url !== undefined && urlSubject(url)),
+    ...(path !== undefined && { path }),
+    ...(command !== undefined && { command }),
+    ...(recipient !== undefined && { recipient }),
+  };
+}
