@@ -133,7 +133,7 @@ function createResearchApp(
     audit,
     policy: research.policyFile,
     agents: () => ['research'],
-    tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false }),
+    tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false, owner: '' }),
   });
   const close = mountRoutes(app, research, { guard, printer });
   const directory = join(import.meta.dirname, 'dist');

@@ -18,6 +18,8 @@ export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountPolicy(app, deps);
   if (deps.hasPage === false) return;
   // The page names its assets relative to its address.
-  app.get('/trust', (context) => context.redirect('/trust/people'));
+  app.use('/trust', (context, next) =>
+    context.req.path === '/trust' ? Promise.resolve(context.redirect('/trust/people')) : next(),
+  );
   servePages(app, { directory: PAGES, base: '/trust', fallback: 'index.html' });
 }

@@ -184,14 +184,16 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPl
   });
 }
 
-function problemsOf(check: () => void): LineProblem[] {
+function problemsOf(check: () => void): Omit<LineProblem, 'column'>[] {
   try {
     check();
     return [];
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) throw error;
     const { cause } = error;
-    return cause instanceof ConfigError ? cause.problems.map(lineProblem) : [lineProblem(error.message)];
+    return cause instanceof ConfigError
+      ? cause.problems.map(lineProblem).map(({ line, message }) => ({ line, message }))
+      : [{ line: 1, message: error.message }];
   }
 }
 
