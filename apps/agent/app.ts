@@ -15,6 +15,7 @@ import {
   mountTrust,
   type Service,
   type ServiceContext,
+  secretsOf,
   startComponents,
 } from '@trunkline/service';
 import { type Agent, agentComponents } from './components.ts';
@@ -65,10 +66,8 @@ export async function start(
   };
 }
 
-function createAgentApp(
-  agent: Agent,
-  { services = () => [], logger }: ServiceContext,
-): { app: App; close(): Promise<void> } {
+function createAgentApp(agent: Agent, service: ServiceContext): { app: App; close(): Promise<void> } {
+  const { services = () => [], logger } = service;
   const { options, operator, audit, serviceToken, ui } = agent.context;
   const health = () => ({ ...facts(agent), missing: missingParts(agent), services: services() });
   const app = createApp({
@@ -93,6 +92,7 @@ function createAgentApp(
     service: 'agent',
     operator,
     audit,
+    secrets: secretsOf(options, service),
     policy: agent.context.policy,
     agents: () => [options.agentName],
     tools: () => agent.active.graph?.tools ?? [],

@@ -18,6 +18,7 @@ import {
   operatorOf,
   type Service,
   type ServiceContext,
+  secretsOf,
   startComponents,
 } from '@trunkline/service';
 import { createChatTools, TurnSources } from './chat/tools.ts';
@@ -131,6 +132,7 @@ function createResearchApp(
     service: 'research',
     operator,
     audit,
+    secrets: secretsOf(options, service),
     policy: research.policyFile,
     agents: () => ['research'],
     tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false, owner: '' }),

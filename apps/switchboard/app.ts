@@ -15,6 +15,7 @@ import {
   mountTrust,
   type Service,
   type ServiceContext,
+  secretsOf,
   startComponents,
 } from '@trunkline/service';
 import type { Caller } from './access/caller.ts';
@@ -103,6 +104,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     service: 'switchboard',
     operator,
     audit,
+    secrets: secretsOf(options, service),
     policy: context.policy,
     agents: () => workspace.agents().map(({ name }) => name),
     tools: () => switchboard.exchange.agentTools(),

@@ -7,6 +7,7 @@ import {
   mountTrust,
   type Service,
   type ServiceContext,
+  secretsOf,
   startComponents,
 } from '@trunkline/service';
 import { type Substitutes, type VoiceApp, type VoiceComponents, voiceComponents } from './components.ts';
@@ -81,6 +82,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     service: 'voice',
     operator,
     audit,
+    secrets: secretsOf(options, service),
     policy: voice.context.policy,
     agents: () => ['voice'],
     tools: () => voice.toolsFor({ ...voice.library.base, tools: undefined }, defaultUser),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { hideSecrets } from '@trunkline/config';
 import type { AuditEvent } from '@trunkline/identity';
 import type { AuditEntry, AuditVerification } from '@trunkline/std';
 import { type Database, SharedDatabase } from '@trunkline/storage';
@@ -207,8 +208,9 @@ function toFields(event: AuditEvent, now: number): Fields {
   };
 }
 
-function cut(text: string | undefined): string | null {
-  if (text === undefined) return null;
+function cut(given: string | undefined): string | null {
+  if (given === undefined) return null;
+  const text = hideSecrets(given);
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
 }
 

@@ -1,5 +1,7 @@
+export { isSecretStoreName, type SecretStore, SecretStoreError } from '@trunkline/secrets';
 export { ConfigError, lineProblem } from './config-error.ts';
 export {
+  changeEnvironmentFile,
   type Environment,
   loadEnvironmentFile,
   readEnvironment,

@@ -1,2 +1,2 @@
 export { type Environment, keyVariables, masterKey } from './master-key.ts';
-export { isSecretStoreName, type SecretInfo, SecretStore, SecretStoreError } from './secret-store.ts';
+export { isSecretStoreName, SecretStore, SecretStoreError } from './secret-store.ts';

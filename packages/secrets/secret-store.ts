@@ -2,22 +2,11 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { errorMessage, systemCode } from '@trunkline/std';
+import { errorMessage, type SecretInfo, systemCode } from '@trunkline/std';
 import { checkKey, keyVariables, type MasterKey } from './master-key.ts';
 import { SecretStoreError } from './secret-store-error.ts';
 
 export { SecretStoreError } from './secret-store-error.ts';
-
-/** What may be shown of a secret. Times are in milliseconds. */
-export interface SecretInfo {
-  name: string;
-  createdAt: number;
-  changedAt: number;
-  /** To the minute. */
-  usedAt: number | null;
-  /** The variables and places of files that used it, the latest first. */
-  users: { user: string; usedAt: number }[];
-}
 
 export interface SecretStoreOptions {
   home: string;

@@ -19,5 +19,6 @@ export {
   type Service,
   type ServiceContext,
   type ServiceLink,
+  secretsOf,
 } from './service.ts';
 export { mountTrust, type TrustDeps } from './trust.ts';

@@ -1,5 +1,11 @@
 import { AuditLog } from '@trunkline/audit';
-import type { Environment, Logger } from '@trunkline/config';
+import {
+  type Environment,
+  type Logger,
+  readEnvironment,
+  type SecretStore,
+  secretStoreOf,
+} from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess } from '@trunkline/identity';
 
 /** Descriptions of the services for the peers that may delegate work to them. */
@@ -55,6 +61,14 @@ export function auditOf(
   { audit, logger }: ServiceContext,
 ): AuditLog {
   return audit ?? new AuditLog({ home: trunklineHome, retentionDays: auditRetentionDays, logger });
+}
+
+/** The stored secrets of the home of the options, and of no other that the environment may name. */
+export function secretsOf(
+  { trunklineHome }: { trunklineHome: string },
+  { env = readEnvironment() }: Pick<ServiceContext, 'env'>,
+): SecretStore {
+  return secretStoreOf({ ...env, TRUNKLINE_HOME: trunklineHome });
 }
 
 /** A service of the same installation, as pages link to it. */

@@ -1,13 +1,16 @@
 import { join } from 'node:path';
 import { type AuditLog, mountAuditLog } from '@trunkline/audit';
+import type { SecretStore } from '@trunkline/config';
 import { type App, servePages } from '@trunkline/http';
 import { mountPolicy, type PolicyRoutes } from '@trunkline/policy';
+import { mountSecrets } from './secrets-routes.ts';
 
 /** Built by ensurePages of packages/ui. */
 const PAGES = join(import.meta.dirname, '../ui/dist');
 
 export interface TrustDeps extends PolicyRoutes {
   audit: AuditLog;
+  secrets: SecretStore;
   /** Whether the page is served too; its data always are. */
   hasPage?: boolean;
 }
@@ -16,6 +19,7 @@ export interface TrustDeps extends PolicyRoutes {
 export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountAuditLog(app, deps.audit, deps.operator);
   mountPolicy(app, deps);
+  mountSecrets(app, deps);
   if (deps.hasPage === false) return;
   // The page names its assets relative to its address.
   app.use('/trust', (context, next) =>

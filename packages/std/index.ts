@@ -30,5 +30,7 @@ export type {
   PolicyToolView,
   PolicyVerdict,
   PolicyView,
+  SecretInfo,
+  SecretsView,
   TriedCall,
 } from './trust-api.ts';

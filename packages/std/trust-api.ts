@@ -132,3 +132,21 @@ export interface ExplainedCall extends PolicyVerdict {
   subject: Record<string, unknown>;
   tainted: boolean;
 }
+
+/** What may be shown of a stored secret. Times are in milliseconds. */
+export interface SecretInfo {
+  name: string;
+  createdAt: number;
+  changedAt: number;
+  /** To the minute. */
+  usedAt: number | null;
+  /** The variables and places of files that used it, the latest first. */
+  users: { user: string; usedAt: number }[];
+}
+
+/** `GET /operator/secrets` */
+export interface SecretsView {
+  secrets: SecretInfo[];
+  /** Where the key that opens them is kept. */
+  key: string;
+}

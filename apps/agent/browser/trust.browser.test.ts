@@ -80,4 +80,20 @@ describeWithBrowser('the trust page', () => {
     await expect.poll(() => page.getByText('was refused').count()).toBe(0);
     expect(new URL(page.url()).search).toBe('?action=operator.sign-in');
   });
+
+  it('stores and removes secrets, and never shows a value', async () => {
+    const opened = await openTab('secrets');
+    const { page } = opened;
+    await page.getByText('No secret is stored yet').waitFor();
+    await page.getByRole('button', { name: 'Add a secret' }).click();
+    await page.getByLabel('Name').fill('llm-api-key');
+    await page.getByLabel('Value').fill('sesame-page');
+    await page.keyboard.press('Enter');
+    await page.getByText('never used').waitFor();
+    await checkLooks(opened);
+    expect(await page.content()).not.toContain('sesame');
+    await page.getByRole('button', { name: 'Remove llm-api-key' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('No secret is stored yet').waitFor();
+  });
 });

@@ -24,8 +24,8 @@ export interface LiveConfig {
   readonly secrets: AgentSecrets;
   /** Calls the listener after each good change of either file. */
   onChange(listener: () => void): void;
-  /** The configuration that a text would make; fails with all that is wrong with it. */
-  parse(text: string): AgentConfig;
+  /** The configuration that a text would make; fails with all that is wrong with it. With `show`, references to secrets stay. */
+  parse(text: string, secrets?: 'resolve' | 'show'): AgentConfig;
   /** The problems of a text as the configuration, each as `file:line:column: message`; empty when it is valid. */
   check(text: string): readonly string[];
   /** Replaces the file, and that of the secrets where they are given, once both have proved valid; both count at once. */
@@ -50,10 +50,14 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
   const secretsFile = join(directory, 'secrets.yaml');
   const { contents, take, onChange, close } = await follow(file, secretsFile, options);
   const env = options.env && { env: options.env };
-  const read = <Schema extends z.ZodType>(text: string, schema: Schema, path: string) =>
-    parseYaml(text, schema, { file: path, ...env });
+  const read = <Schema extends z.ZodType>(
+    text: string,
+    schema: Schema,
+    path: string,
+    secrets: 'resolve' | 'show' = 'resolve',
+  ) => parseYaml(text, schema, { file: path, secrets, ...env });
   const mutex = new Mutex();
-  const parse = (text: string) => read(text, configSchema, file);
+  const parse = (text: string, secrets?: 'resolve' | 'show') => read(text, configSchema, file, secrets);
   return {
     file,
     secretsFile,

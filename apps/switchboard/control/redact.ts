@@ -97,8 +97,8 @@ function followsSecretFlag(key: unknown, path: readonly unknown[]): boolean {
   return isScalar(before) && /^--?\w/.test(String(before.value)) && isSecretName(String(before.value));
 }
 
-/** A value made of variables only; a default behind `:-` may be a credential. */
+/** A value made of variables and references to secrets only; a default behind `:-` may be a credential. */
 function isReference(value: string): boolean {
-  const rest = value.replace(/\$\{[A-Za-z_][A-Za-z0-9_]*\}/g, '');
+  const rest = value.replace(/\$\{(?:[A-Za-z_][A-Za-z0-9_]*|secret:[\w.-]+)\}/g, '');
   return rest !== value && /^(?:bearer|basic|token)?\s*$/i.test(rest);
 }

@@ -6,11 +6,12 @@ import { operatorKeyFile } from '@trunkline/identity';
 import type { Diagnosis } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
 import type { ServiceOptions, UpOptions } from '../fleet/service-options.ts';
+import { findPlainSecrets, type ImportOptions, importSecrets } from '../secrets/import-secrets.ts';
 
 /** A finding that may know how to mend itself. */
 export interface SecurityFinding extends Diagnosis {
   /** Mends it, and gives what was done. */
-  fix?: () => string;
+  fix?: () => string | Promise<string>;
 }
 
 /** Who may configure the services and approve what agents do, and who may come in without a key. */
@@ -147,6 +148,27 @@ function secretsFinding(files: readonly string[]): SecurityFinding {
     words: `what looks like a key stands in ${named}${more}.`,
     advice: 'Put it into a variable and let the file name that; change the key if agents could read it.',
   };
+}
+
+/** Secrets of settings that could stand in the encrypted store. */
+export function checkPlainSecrets(options: ImportOptions): SecurityFinding {
+  const subject = 'plain secrets';
+  try {
+    const found = findPlainSecrets(options);
+    if (found.length === 0)
+      return { subject, state: 'ok', words: 'none in .env and the files of the services.' };
+    const files = [...new Set(found.map(({ file }) => file))].slice(0, MAX_NAMED).join(', ');
+    return {
+      subject,
+      state: 'warning',
+      words: `${found.length} stand in plain text in ${files}.`,
+      advice: 'Run "trunkline secret import" (--dry-run shows what it does), or "trunkline audit --fix".',
+      fix: async () =>
+        `moved them into the store; the files as they were: ${await importSecrets(found, options)}.`,
+    };
+  } catch (error) {
+    return { subject, state: 'failed', words: errorMessage(error), advice: 'Mend that, then look again.' };
+  }
 }
 
 function holdsKey(path: string): boolean {

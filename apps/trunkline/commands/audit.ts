@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AuditLog } from '@trunkline/audit';
-import { type Environment, helpText, readOptions } from '@trunkline/config';
+import { type Environment, helpText, readOptions, secretStoreOf } from '@trunkline/config';
 import type { AuditEntry } from '@trunkline/std';
 import {
   checkAccess,
@@ -8,10 +8,12 @@ import {
   checkFiles,
   checkKeys,
   checkPackages,
+  checkPlainSecrets,
   type SecurityFinding,
 } from '../audit/posture.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
+import { importOptions } from '../secrets/import-secrets.ts';
 import { renderDiagnosis } from './doctor.ts';
 
 const usage = 'trunkline audit [--fix | log | verify | export]';
@@ -42,23 +44,24 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
       ...checkAccess(options, services),
       ...checkKeys(services),
       ...checkFiles(options.trunklineHome, join(process.cwd(), '.env')),
+      checkPlainSecrets(importOptions(options.trunklineHome, env, secretStoreOf(env))),
       ...checkPackages(join(import.meta.dirname, '../../..')),
       ...(await checkAuditLog(options.trunklineHome)),
     ];
-    return report(findings, argv.includes('--fix'));
+    return await report(findings, argv.includes('--fix'));
   }
   if (action === 'log') return await showLog(options.trunklineHome);
-  if (action === 'verify') return report(await checkAuditLog(options.trunklineHome), false);
+  if (action === 'verify') return await report(await checkAuditLog(options.trunklineHome), false);
   if (action === 'export') return await exportLog(options.trunklineHome);
   console.error(`Usage: ${usage}`);
   return 2;
 }
 
-function report(findings: readonly SecurityFinding[], isFixing: boolean): number {
+async function report(findings: readonly SecurityFinding[], isFixing: boolean): Promise<number> {
   let failed = false;
   for (const finding of findings) {
     console.log(renderDiagnosis(finding));
-    if (isFixing && finding.fix !== undefined) console.log(`fixed   ${finding.fix()}`);
+    if (isFixing && finding.fix !== undefined) console.log(`fixed   ${await finding.fix()}`);
     else failed ||= finding.state === 'failed';
   }
   return failed ? 1 : 0;

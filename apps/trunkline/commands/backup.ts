@@ -1,12 +1,15 @@
 import type { Stats } from 'node:fs';
 import { copyFile, lstat, mkdir, readdir, readlink, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { defineOptions, helpText, homeOptions } from '@trunkline/config';
+import { defineOptions, helpText, homeOptions, secretStoreOf } from '@trunkline/config';
 import { copyDatabase, ifExists, StorageError } from '@trunkline/storage';
 import { CommandError, defineCommand } from './command.ts';
 
 /** Files of running processes, which a copy does not need. */
 const temporary = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
+
+/** A copy that holds the secrets and their key would keep nothing secret. */
+const secretsKey = /^secrets-key(\.new)?$/;
 
 /** Folders that programs in the sandbox may change: a link there may be planted and is not followed. */
 const changedByPrograms = /^(agent\/workspace|[^/]+\/sandbox)(\/|$)/;
@@ -20,13 +23,18 @@ export const main = defineCommand({
   usage,
   options: backupOptions,
   takesWords: true,
-  async run({ trunklineHome: home }, _env, [target, ...more]) {
+  async run({ trunklineHome: home }, env, [target, ...more]) {
     if (target === undefined || target.startsWith('-') || more.length > 0) {
       console.error(helpText(usage, backupOptions));
       return 2;
     }
     const { databases, files, damaged, skipped } = await copyHome(home, target);
     console.log(`${databases} databases and ${files} other files of ${home} are now in ${target}.`);
+    const store = secretStoreOf({ ...env, TRUNKLINE_HOME: home });
+    if (store.exists()) {
+      const words = `The secrets are in the copy, encrypted; their key is not. Keep a copy of it (${store.keyPlace}) in another place.`;
+      console.log(words);
+    }
     for (const path of damaged)
       console.error(`${path} is no whole database: it was copied as it is. Keep an older copy of it.`);
     for (const path of skipped)
@@ -136,6 +144,7 @@ async function* listFolder(folder: string, home: string, above: readonly string[
     const path = join(folder, name);
     const found = await ifExists(look(path));
     if (found?.isDirectory()) yield* listFolder(path, home, [...above, real]);
+    else if (folder === home && secretsKey.test(name)) continue;
     else if (found !== undefined && !temporary.test(name)) yield { path, kind: kindOf(name, found) };
   }
 }

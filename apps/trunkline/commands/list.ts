@@ -26,6 +26,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Look for weak spots (--fix mends some); log, verify, export: the audit log of all services.',
     load: () => import('./audit.ts'),
   },
+  secret: {
+    summary: 'Store keys and tokens encrypted: list, set, get, remove, rotate-key, import.',
+    load: () => import('./secret.ts'),
+  },
   backup: {
     summary: 'Copy all data into a new folder, also while the services run.',
     load: () => import('./backup.ts'),

@@ -73,18 +73,42 @@ function readIfThere(path: string): string {
 // Problems name the line and never quote it: it may hold a secret.
 function parseEnvironmentFile(text: string, path: string): Record<string, string> {
   const values: Record<string, string> = {};
+  for (const { name, value } of assignmentsOf(text, path)) values[name] = value;
+  return values;
+}
+
+/** The text of a `.env` file with other values where `change` gives one; all else stays as it is. */
+export function changeEnvironmentFile(
+  text: string,
+  path: string,
+  change: (name: string, value: string) => string | undefined,
+): string {
+  const lines = text.split('\n');
+  for (const { name, value, line, extraLines } of assignmentsOf(text, path).reverse()) {
+    const changed = change(name, value);
+    const start = ASSIGNMENT.exec((lines[line] ?? '').replace(/^\uFEFF/, ''))?.[0];
+    if (changed !== undefined && start !== undefined)
+      lines.splice(line, 1 + extraLines, `${start}${changed}`);
+  }
+  return lines.join('\n');
+}
+
+type Variable = { name: string; value: string; line: number; extraLines: number };
+
+function assignmentsOf(text: string, path: string): Variable[] {
+  const found: Variable[] = [];
   const problems: string[] = [];
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
-  for (let index = 0; index < lines.length; index++) {
-    const line = lines[index] ?? '';
-    if (/^\s*(#|$)/.test(line)) continue;
-    const value = readAssignment(lines, index);
-    if ('problem' in value) problems.push(`${path}:${index + 1}: ${value.problem}`);
-    else values[value.name] = value.text;
-    index += value.extraLines;
+  for (let line = 0; line < lines.length; line++) {
+    if (/^\s*(#|$)/.test(lines[line] ?? '')) continue;
+    const read = readAssignment(lines, line);
+    const { extraLines } = read;
+    if ('problem' in read) problems.push(`${path}:${line + 1}: ${read.problem}`);
+    else found.push({ name: read.name, value: read.text, line, extraLines });
+    line += extraLines;
   }
   if (problems.length > 0) throw new ConfigError(`${path} cannot be used:`, problems);
-  return values;
+  return found;
 }
 
 type Assignment = { extraLines: number } & ({ name: string; text: string } | { problem: string });

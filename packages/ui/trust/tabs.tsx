@@ -1,4 +1,4 @@
-import { type LucideIcon, Scale, ScrollText } from 'lucide-react';
+import { KeyRound, type LucideIcon, Scale, ScrollText } from 'lucide-react';
 import { type ComponentType, lazy } from 'react';
 
 interface TrustTab {
@@ -13,6 +13,7 @@ interface TrustTab {
 export const trustTabs: readonly [TrustTab, ...TrustTab[]] = [
   tab('policy', 'Policy', Scale, () => import('./PolicyTab.tsx')),
   tab('audit', 'Audit', ScrollText, () => import('./AuditTab.tsx')),
+  tab('secrets', 'Secrets', KeyRound, () => import('./SecretsTab.tsx')),
 ];
 
 function tab(

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ConfigError, lineProblem, parseYaml } from '@trunkline/config';
+import { ConfigError, lineProblem, parseYaml, redact } from '@trunkline/config';
 import type { AppEnv } from '@trunkline/http';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Hono } from 'hono';
@@ -50,6 +50,7 @@ const changes = z.object({
     .min(1),
 });
 
+const secretStart = '${secret:';
 const checkLimitMs = 15_000;
 const keyWords =
   'Another `model.api_base` needs its key, as `api_key`: the one that is kept stays with its endpoint.';
@@ -57,11 +58,10 @@ const keyWords =
 /** The live configuration, and the setup of the model. */
 export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
   const { live } = routes;
-  const read = async () => ({
-    file: live.file,
-    text: await readFile(live.file, 'utf8'),
-    config: live.config,
-  });
+  const read = async () => {
+    const text = await readFile(live.file, 'utf8');
+    return { file: live.file, text, config: shownConfig(live, text) };
+  };
   const changed = (change: (before: string) => Promise<void>) =>
     live.exclusively(async () => change((await read()).text));
   const route = jsonRoutes(app);
@@ -92,6 +92,17 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     problems: live.check(json.text).map(lineProblem),
   }));
   mountModel(route, routes);
+}
+
+/** The configuration in force, with references in place of secrets; a file that somebody broke shows the last good one. */
+function shownConfig(live: LiveConfig, text: string): unknown {
+  if (!text.includes(secretStart)) return live.config;
+  try {
+    return live.parse(text, 'show');
+  } catch (error) {
+    if (error instanceof ConfigError) return redact(live.config);
+    throw error;
+  }
 }
 
 /** The model: what is set, whether it answers, and setting it. */

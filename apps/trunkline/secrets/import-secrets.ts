@@ -1,0 +1,219 @@
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import {
+  changeEnvironmentFile,
+  type Environment,
+  isSecretName,
+  type OptionTable,
+  readOptions,
+  type SecretStore,
+  secretReference,
+} from '@trunkline/config';
+import { systemCode } from '@trunkline/std';
+import { serviceHome, writeFileAtomic } from '@trunkline/storage';
+import { isPair, isScalar, parseDocument, type Scalar, visit } from 'yaml';
+import { readServiceOptions, type ServiceOptions } from '../fleet/service-options.ts';
+import { optionTables, upOptions } from '../options.ts';
+
+/** A secret that stands in a file in plain text. */
+export interface PlainSecret {
+  file: string;
+  /** The variable, or the keys that lead to it. */
+  place: string;
+  /** What it is called in the store. */
+  name: string;
+  value: string;
+}
+
+/** The key of the store cannot be kept in the store. */
+const NEVER = new Set(['TRUNKLINE_SECRETS_KEY']);
+/** Shorter values are placeholders. */
+const MIN_LENGTH = 6;
+
+export interface ImportOptions {
+  home: string;
+  environmentFile: string;
+  services: ServiceOptions;
+  tables: readonly OptionTable[];
+  store: SecretStore;
+}
+
+export function importOptions(home: string, env: Environment, store: SecretStore): ImportOptions {
+  const services = readServiceOptions(readOptions(upOptions, { env }), env);
+  return { home, environmentFile: join(process.cwd(), '.env'), services, tables: optionTables, store };
+}
+
+/** The secrets in plain text in .env and in the files of the services that may refer to the store. */
+export function findPlainSecrets(options: ImportOptions): PlainSecret[] {
+  const taken = new Map<string, string>();
+  const nameFor = (wanted: string, value: string) => {
+    const stem =
+      wanted
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, '-')
+        .replace(/^-|-$/g, '')
+        .slice(0, 90) || 'secret';
+    for (let count = 1; ; count++) {
+      const name = count === 1 ? stem : `${stem}-${count}`;
+      const known = taken.get(name) ?? options.store.get(name);
+      if (known !== undefined && known !== value) continue;
+      taken.set(name, value);
+      return name;
+    }
+  };
+  const variables = plainVariables(options.environmentFile, secretVariables(options.tables)).map((found) => ({
+    ...found,
+    name: nameFor(found.place, found.value),
+  }));
+  const values = configurationFiles(options).flatMap(({ service, file }) =>
+    plainValues(file).map((found) => ({
+      ...found,
+      name: nameFor(`${service}-${basename(file, '.yaml')}-${found.place}`, found.value),
+    })),
+  );
+  return [...variables, ...values];
+}
+
+/** Moves them into the store and leaves references; each file is copied first. Gives the folder of the copies. */
+export async function importSecrets(
+  found: readonly PlainSecret[],
+  { home, environmentFile, store }: ImportOptions,
+): Promise<string> {
+  const copies = join(home, `before-secret-import-${new Date().toISOString().replace(/[:.]/g, '-')}`);
+  mkdirSync(copies, { recursive: true, mode: 0o700 });
+  for (const { name, value } of found) if (store.get(name) !== value) store.set(name, value);
+  for (const [file, secrets] of Map.groupBy(found, (secret) => secret.file)) {
+    copyFileSync(file, join(copies, file.replace(/[^\w.-]+/g, '_').replace(/^_+/, '')));
+    const text = readFileSync(file, 'utf8');
+    const changed = file === environmentFile ? withVariables(text, file, secrets) : withValues(text, secrets);
+    await writeFileAtomic(file, changed, { mode: 0o600, over: text });
+  }
+  return copies;
+}
+
+function secretVariables(tables: readonly OptionTable[]): (name: string) => boolean {
+  const all = tables.flatMap(({ options }) => Object.values(options));
+  const secret = new Set(all.filter((option) => option.secret).flatMap(({ env }) => env));
+  const open = new Set(all.filter((option) => !option.secret).flatMap(({ env }) => env));
+  return (name) => !NEVER.has(name) && (secret.has(name) || (isSecretName(name) && !open.has(name)));
+}
+
+function plainVariables(file: string, isSecret: (name: string) => boolean): Omit<PlainSecret, 'name'>[] {
+  const found: Omit<PlainSecret, 'name'>[] = [];
+  changeEnvironmentFile(readIfThere(file), file, (place, value) => {
+    if (isSecret(place) && isPlain(value)) found.unshift({ file, place, value });
+    return undefined;
+  });
+  return found;
+}
+
+function withVariables(text: string, file: string, secrets: readonly PlainSecret[]): string {
+  return changeEnvironmentFile(text, file, (place, value) => {
+    const secret = secrets.find((one) => one.place === place && one.value === value);
+    return secret && secretReference(secret.name);
+  });
+}
+
+/** Files in which a reference counts. People's own keys (users.yaml, keys.yaml) are kept where the contract has them. */
+function configurationFiles({ home, services }: ImportOptions): { service: string; file: string }[] {
+  const { agent, switchboard, voice } = services;
+  const agentFolder = agent.configDirectory ?? join(serviceHome(home, 'agent'), 'config');
+  const voiceFolder = voice.configDir ?? join(serviceHome(home, 'voice'), 'config');
+  const files = (service: string, ...paths: string[]) => paths.map((file) => ({ service, file }));
+  return [
+    ...files('agent', agent.configFile ?? join(agentFolder, 'agent.yaml'), join(agentFolder, 'secrets.yaml')),
+    ...files('voice', voice.mcpYaml ?? join(voiceFolder, 'mcp.yaml')),
+    ...files('voice', voice.delegatesYaml ?? join(voiceFolder, 'delegates.yaml')),
+    // Switchboards on one NATS share their files, and each has a store of its own.
+    ...(switchboard.natsUrl === undefined ? files('switchboard', ...workspaceFiles(home, switchboard)) : []),
+  ];
+}
+
+function workspaceFiles(
+  home: string,
+  { workspaceDirectory, agentsFile }: ServiceOptions['switchboard'],
+): string[] {
+  const folder = workspaceDirectory ?? join(serviceHome(home, 'switchboard'), 'workspace');
+  const single = ['a2a.yaml', 'chat.yaml', 'codehost.yaml', 'cloud.yaml', 'fleet.yaml', 'channels.yaml'];
+  const folders = ['agents.d', 'mcp-servers.d'].map((name) => join(folder, name));
+  return [
+    agentsFile ?? join(folder, 'agents.yaml'),
+    ...single.map((name) => join(folder, name)),
+    ...folders.flatMap((path) => yamlFilesOf(path)),
+  ];
+}
+
+function yamlFilesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => /\.ya?ml$/.test(name))
+      .map((name) => join(folder, name));
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+interface PlainValue {
+  place: string;
+  value: string;
+  node: Scalar;
+}
+
+function plainValues(file: string): Omit<PlainSecret, 'name'>[] {
+  return valuesIn(readIfThere(file)).map(({ place, value }) => ({ file, place, value }));
+}
+
+/** Texts under a key that names a secret; a file that is no YAML has none, and its service says why. */
+function valuesIn(text: string): PlainValue[] {
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
+  const found: PlainValue[] = [];
+  if (document.errors.length > 0) return found;
+  visit(document, {
+    Scalar(role, node, path) {
+      const keys = path.flatMap((step) =>
+        isPair(step) && isScalar(step.key) ? [String(step.key.value)] : [],
+      );
+      if (role === 'key' || typeof node.value !== 'string' || !isPlain(node.value)) return;
+      const inList = !isPair(path.at(-1));
+      if (!inList && isSecretName(keys.at(-1) ?? ''))
+        found.push({ place: placeOf(keys, path), value: node.value, node });
+    },
+  });
+  return found;
+}
+
+/** Items of lists are named by their name where they have one. */
+function placeOf(keys: readonly string[], path: readonly unknown[]): string {
+  const names = path.flatMap((step) => {
+    const name =
+      typeof step === 'object' && step !== null && 'get' in step ? (step as Named).get('name') : undefined;
+    return typeof name === 'string' ? [name] : [];
+  });
+  return [...new Set([...keys.slice(0, -1), ...names, ...keys.slice(-1)])].join('.');
+}
+
+type Named = { get(key: string): unknown };
+
+function withValues(text: string, secrets: readonly PlainSecret[]): string {
+  return valuesIn(text).reduceRight((whole, { place, value, node }) => {
+    const secret = secrets.find((one) => one.place === place && one.value === value);
+    const [from, to] = node.range ?? [];
+    if (secret === undefined || from === undefined || to === undefined) return whole;
+    const end = whole.slice(from, to).endsWith('\n') ? '\n' : '';
+    return `${whole.slice(0, from)}"${secretReference(secret.name)}"${end}${whole.slice(to)}`;
+  }, text);
+}
+
+function isPlain(value: string): boolean {
+  return value.length >= MIN_LENGTH && !value.includes('${');
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return '';
+    throw error;
+  }
+}
