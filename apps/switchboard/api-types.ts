@@ -124,6 +124,8 @@ export interface Question {
   answeredAt: number | null;
   /** It asks for approval, which only some may give. */
   approval: boolean;
+  /** Whose request it is about. */
+  owner: string;
 }
 
 export type DeliveryState = 'queued' | 'sent' | 'failed';

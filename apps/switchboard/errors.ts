@@ -31,6 +31,11 @@ export const switchboardErrors = defineErrors({
     ({ topic }: { topic: string }) =>
       `Without a key, a schedule leads to agents only: its topic begins with cron., not ${topic}. The operator's key or SWITCHBOARD_API_KEY allows others.`,
   ],
+  guest_topic: [
+    403,
+    ({ topic }: { topic: string }) =>
+      `Guests talk to agents; they do not publish to ${topic}. The operator makes a guest a member on the page /trust.`,
+  ],
   reply_topic: [
     403,
     ({ topic }: { topic: string }) =>

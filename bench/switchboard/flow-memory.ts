@@ -41,7 +41,8 @@ function inStore(): number {
 function fill(store: FlowStore, from: number, count: number): void {
   for (let index = from; index < from + count; index += 1) {
     const [messageId, correlationId] = [`message-${index}`, `correlation-${index}`];
-    const { id } = store.open({ messageId, correlationId, skill: 'work', request: `do part ${index}` });
+    const asked = { skill: 'work', request: `do part ${index}`, owner: 'anonymous' };
+    const { id } = store.open({ messageId, correlationId, ...asked });
     store.trace(id, 'request', { skill: 'work', messageId });
     store.start(id, 'in-process', 'worker');
     store.trace(id, 'start', { agent: 'worker', executor: 'in-process' });

@@ -105,11 +105,12 @@ function checkReply(reply: ReplyAddress): ReplyAddress {
 }
 
 /** Its own copy: whoever gave it may go on changing theirs. */
-function copyPrincipal({ kind, id, via, origins = [] }: Principal): Principal {
+function copyPrincipal({ kind, id, via, role, origins = [] }: Principal): Principal {
   return Object.freeze({
     kind,
     id: checkLabel('principal.id', id, 640),
     via: Object.freeze(via.map((by) => checkLabel('principal.via', by, 128))),
+    ...(role !== undefined && { role }),
     ...(origins.length > 0 && { origins: Object.freeze([...origins]) }),
   });
 }

@@ -1,4 +1,5 @@
 import { matchesTopic } from '@trunkline/bus';
+import type { Principal } from '@trunkline/identity';
 
 /**
  * Only the switchboard writes these. Whoever else could write queue entries or answers could forge what an agent was
@@ -54,6 +55,25 @@ export const guest: Caller = {
   publish: ['#'],
   subscribe: ['#'],
 };
+
+/** Everybody known has a name of their own, with a colon, which names of keys do not have. */
+export function guestFor({ kind, id }: Principal): Caller {
+  return kind === 'anonymous' ? guest : { ...guest, name: `${kind}:${id}` };
+}
+
+function isGuestName(name: string): boolean {
+  return name === guest.name || name.includes(':');
+}
+
+/** Whether schedules of this owner are those of somebody with that name. What nobody owns belongs to all without a key. */
+export function ownsSchedule(name: string, owner: string | null | undefined): boolean {
+  return owner === name || (owner === guest.name && isGuestName(name));
+}
+
+/** Without a key one sees the operator's schedules as well. */
+export function seesSchedule(name: string, owner: string | null | undefined): boolean {
+  return ownsSchedule(name, owner) || (owner === null && isGuestName(name));
+}
 
 export function maySee(caller: Caller, topic: string): boolean {
   return matchesAny(caller.subscribe, topic);

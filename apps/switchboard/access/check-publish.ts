@@ -1,4 +1,5 @@
 import { type Draft, escapeSegment, matchesTopic } from '@trunkline/bus';
+import { roleOf } from '@trunkline/identity';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { switchboardErrors } from '../errors.ts';
 import { channelTopic } from '../router/router.ts';
@@ -9,7 +10,12 @@ import {
   isOwnTopic,
   matchesAny,
   mayPublish,
+  ownsSchedule,
+  seesSchedule,
 } from './caller.ts';
+
+/** What leaves through a surface, now or later, needs a member. */
+const memberTopics = ['message.outbound.#', 'command.schedule'];
 
 /** A key that may publish here may ask any agent for any skill. */
 const requestTopic = 'agent.skill.request';
@@ -25,12 +31,20 @@ export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwner
   if (caller.admin) return draft;
   if (caller.guest && isOperatorTopic(topic)) throw switchboardErrors.operator_topic({ topic });
   const wanted = reply === undefined ? [topic] : [topic, reply.topic];
+  checkMember(draft, wanted);
   const refused = wanted.find((name) => !mayPublish(caller, name));
   if (refused !== undefined) throw switchboardErrors.publish_forbidden({ topic: refused });
   if (topic === 'command.schedule')
     return { ...draft, payload: scheduleCommand(caller, draft.payload, owners) };
   if (!caller.guest) checkAsked(caller, draft);
   return { ...draft, payload: ownConversation(caller, draft.payload) };
+}
+
+/** In a service without a key, whoever has no key counts as a member. */
+function checkMember({ principal }: Draft, wanted: readonly string[]): void {
+  if (principal === undefined || roleOf(principal) !== 'guest') return;
+  const topic = wanted.find((name) => matchesAny(memberTopics, name));
+  if (topic !== undefined) throw switchboardErrors.guest_topic({ topic });
 }
 
 /** An agent's answer is model text: it may not act as a command or pass for somebody else's words. */
@@ -50,21 +64,19 @@ export interface ScheduleOwners {
 function scheduleCommand(caller: Caller, payload: unknown, owners: ScheduleOwners): object {
   const fields = fieldsOf(payload);
   const bound = { ...fields, onlyOwner: caller.name };
-  if (fields.action === 'list') return caller.guest ? fields : bound;
+  if (fields.action === 'list') return bound;
   const isUnnamedPreview = fields.action === 'preview' && fields.id === undefined;
+  // The scheduler answers as for a schedule that does not exist.
+  if (fields.action !== 'add' && isHidden(caller, text(fields.id), owners)) return bound;
   if (!isUnnamedPreview && !isOwn(caller, fields, owners)) throw foreign(caller, String(fields.id));
   if (fields.action !== 'add') return bound;
   checkScheduled(caller, fields);
   return { ...bound, owner: caller.name, payload: ownConversation(caller, fields.payload) };
 }
 
-/** A guest reads all schedules but changes only those of guests. */
-export function seesSchedule(caller: Caller, owner: string | null | undefined): boolean {
-  return caller.guest === true || ownsSchedule(caller, owner);
-}
-
-function ownsSchedule({ admin, name }: Caller, owner: string | null | undefined): boolean {
-  return admin || owner === name;
+function isHidden(caller: Caller, id: string | undefined, owners: ScheduleOwners): boolean {
+  const owner = id === undefined || !caller.guest ? undefined : owners.ownerOf(id);
+  return owner !== undefined && !seesSchedule(caller.name, owner);
 }
 
 /** An existing schedule belongs to its owner; the id of a new one begins with the name of the key. */
@@ -77,7 +89,7 @@ function isOwn(
   if (caller.guest && name === undefined) return true;
   if (name === undefined || (given !== undefined && given !== caller.name)) return false;
   const owner = owners.ownerOf(name);
-  if (owner !== undefined) return ownsSchedule(caller, owner);
+  if (owner !== undefined) return ownsSchedule(caller.name, owner);
   if (caller.guest) return true;
   return name === caller.name || name.startsWith(`${caller.name}-`) || name.startsWith(`${caller.name}.`);
 }

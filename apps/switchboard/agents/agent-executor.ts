@@ -18,6 +18,7 @@ import {
   readVerdict,
 } from '@trunkline/tools';
 import type { TurnMemory } from '../conversations/conversation-store.ts';
+import { ownerOfMessage } from '../core/messages.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import {
   runToEnd,
@@ -106,7 +107,7 @@ async function runAgent(
 /** What policy asks about goes to the people who may approve, as any other approval of an agent. */
 function policyOf(
   { name }: AgentDefinition,
-  { correlationId }: SkillRequest,
+  skillRequest: SkillRequest,
   { tell }: SkillContext,
   { humanInput, policy }: AgentParts,
   note: (words: string) => void,
@@ -126,7 +127,7 @@ function policyOf(
       };
       const question = `${name}: ${approvalText(subject)}\nAnswer yes, yes for this task, always, or no.`;
       tell({ type: 'input-start', question });
-      const answer = await humanInput.askApproval(correlationId, question, askLimitMs, signal);
+      const answer = await humanInput.askApproval(skillRequest, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)
         return { refused: 'nobody has approved it yet. Say what is still open and end.' };
@@ -166,6 +167,7 @@ function remember(
     answered: result.content,
     origins: result.origins,
     saidOrigins: principal?.origins,
+    owner: ownerOfMessage({ principal }),
   });
 }
 
@@ -225,7 +227,7 @@ function toolsOf(
 ): Tool[] {
   const own = [
     ...(agent.tools.length === 0 ? [] : workTools(agent, request, context, parts)),
-    createAskHuman(parts.humanInput, request.correlationId, context),
+    createAskHuman(parts.humanInput, request, context),
   ];
   const named = ['delegate_to', ...own.map(({ name }) => name)];
   const delegates = request.depth < deepest ? delegatesOf(agent, request, context, parts, named) : [];
@@ -255,7 +257,7 @@ function workTools(
     ...builtInTools(
       parts.builtIn,
       parts.humanInput,
-      { agent: name, correlationId, mayRunCommands: agent.runCommand },
+      { agent: name, correlationId, principal, mayRunCommands: agent.runCommand },
       context,
     ),
     ...parts.moreTools(name),

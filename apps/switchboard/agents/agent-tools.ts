@@ -192,6 +192,7 @@ export interface BuiltInSettings {
 interface ToolWork {
   agent: string;
   correlationId: string;
+  principal?: Principal | undefined;
   /** `runCommand` in the agent's file. */
   mayRunCommands: boolean;
 }
@@ -230,7 +231,7 @@ function runs({ subject, approve }: ApprovedTool): Tool {
 function asksFirst(
   command: ApprovedTool,
   humanInput: HumanInput,
-  { agent, correlationId }: ToolWork,
+  { agent, correlationId, principal }: ToolWork,
   { tell }: SkillContext,
 ): Tool {
   return defineTool({
@@ -247,7 +248,7 @@ function asksFirst(
       const { signal } = call;
       const question = `${agent}: ${approvalText(subject)}\nAnswer yes or no.`;
       tell({ type: 'input-start', question });
-      const answer = await humanInput.askApproval(correlationId, question, askLimitMs, signal);
+      const answer = await humanInput.askApproval({ correlationId, principal }, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)
         return 'Error: nobody has approved the command yet. Say what is still open and end.';

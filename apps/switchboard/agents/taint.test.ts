@@ -82,7 +82,7 @@ async function run(
     limiter: { limited: (executor: SkillExecutor) => executor },
     turnTimeoutMs: 60_000,
     humanInput: {
-      askApproval: async (_: string, question: string) => {
+      askApproval: async (_: object, question: string) => {
         asked.push(question);
         return answer;
       },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Message, Subscription } from '@trunkline/bus';
-import { type Origin, parseOrigins } from '@trunkline/identity';
+import { type Origin, ownerFilter, type Principal, parseOrigins } from '@trunkline/identity';
+import { onBehalf, principalOf } from '../core/messages.ts';
 import { Store } from '../core/store.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
@@ -22,6 +23,8 @@ export interface Turn {
   origins?: readonly Origin[] | undefined;
   /** What the words that were said were drawn from, where they are not the speaker's own. */
   saidOrigins?: readonly Origin[] | undefined;
+  /** Who said it. */
+  owner: string;
 }
 
 type TurnRow = Omit<Turn, 'origins' | 'saidOrigins'> & Record<'origins' | 'saidOrigins', string | null>;
@@ -30,6 +33,8 @@ export interface TurnQuery {
   conversationId?: string | undefined;
   agent?: string | undefined;
   limit: number;
+  /** Who looks; all turns when left out. */
+  viewer?: Principal | undefined;
 }
 
 /** The ids by which a remote agent knows a conversation. */
@@ -54,6 +59,8 @@ const migrations = [
   // Of older turns nobody knows: what they have read counts for what was said as well.
   `ALTER TABLE turns ADD COLUMN saidOrigins TEXT;
    UPDATE turns SET saidOrigins = origins;`,
+  `ALTER TABLE turns ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+   CREATE INDEX turns_by_owner ON turns (owner);`,
 ];
 
 /** Conversations and their turns; deleted a week after the last message. */
@@ -84,23 +91,34 @@ export class ConversationStore extends Store {
 
   /** A redelivered request is one turn. */
   addTurn(turn: Omit<Turn, 'at'>): void {
-    const { conversationId, agent, requestId, said, answered } = turn;
+    const { conversationId, agent, requestId, said, answered, owner } = turn;
     const [origins, saidOrigins] = [turn.origins, turn.saidOrigins].map((list) =>
       list === undefined ? null : JSON.stringify(list),
     );
     this.write(
-      `INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at, origins, saidOrigins)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      [conversationId, agent, requestId, said, answered, this.now(), origins ?? null, saidOrigins ?? null],
+      `INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at, origins, saidOrigins, owner)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        conversationId,
+        agent,
+        requestId,
+        said,
+        answered,
+        this.now(),
+        origins ?? null,
+        saidOrigins ?? null,
+        owner,
+      ],
     );
   }
 
   /** The newest turns, in the order in which they were said. */
-  turns({ conversationId, agent, limit }: TurnQuery): Turn[] {
+  turns({ conversationId, agent, limit, viewer }: TurnQuery): Turn[] {
+    const seen = viewer === undefined ? { sql: 'TRUE', values: [] } : ownerFilter(viewer);
     return this.all<TurnRow>(
-      `SELECT * FROM turns WHERE (?1 IS NULL OR conversationId = ?1) AND (?2 IS NULL OR agent = ?2)
-         ORDER BY rowid DESC LIMIT ?3`,
-      [conversationId ?? null, agent ?? null, limit],
+      `SELECT * FROM turns WHERE ${seen.sql} AND conversationId = coalesce(?, conversationId) AND agent = coalesce(?, agent)
+         ORDER BY rowid DESC LIMIT ?`,
+      [...seen.values, conversationId ?? null, agent ?? null, limit],
     )
       .map(({ origins, saidOrigins, ...turn }) => ({
         ...turn,
@@ -137,15 +155,25 @@ export class ConversationStore extends Store {
 
 /** Answers `logger.turn.query {conversationId?, agent?, limit?}` at the reply topic of the message. */
 export function startTurnLog(bus: Bus, store: ConversationStore): Promise<Subscription> {
-  const handle = async ({ payload, reply, correlationId, id: parentId }: Message) => {
+  const handle = async (message: Message) => {
+    const { payload, reply, correlationId, id: parentId } = message;
+    const principal = principalOf(message);
     if (reply === undefined) throw new Error('logger.turn.query needs a reply topic for its answer.');
     const { conversationId, agent, limit } = fieldsOf(payload);
     const turns = store.turns({
       conversationId: text(conversationId),
       agent: text(agent),
+      // What a key may ask and read stands in keys.yaml.
+      viewer: principal.kind === 'agent' && principal.via.length === 0 ? undefined : principal,
       limit: Math.min(typeof limit === 'number' && limit >= 1 ? Math.floor(limit) : 50, mostTurns),
     });
-    await bus.publish({ topic: reply.topic, payload: { turns }, correlationId, parentId });
+    await bus.publish({
+      topic: reply.topic,
+      payload: { turns },
+      correlationId,
+      parentId,
+      principal: onBehalf(message, 'switchboard'),
+    });
   };
   return bus.subscribe('logger.turn.query', handle, { group: 'turn-log', plugin: 'turn-log' });
 }

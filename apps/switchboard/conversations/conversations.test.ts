@@ -155,17 +155,26 @@ it('ends with its time, and keeps to what fits', () => {
     memory.note({
       conversationId: id,
       agent: 'ava',
+      owner: 'anonymous',
       requestId: `r${number}`,
       said: `${number}`,
       answered: 'y',
     });
-  memory.note({ conversationId: id, agent: 'ava', requestId: 'r40', said: 'twice', answered: 'y' });
+  memory.note({
+    conversationId: id,
+    agent: 'ava',
+    owner: 'anonymous',
+    requestId: 'r40',
+    said: 'twice',
+    answered: 'y',
+  });
   expect(memory.recall(id, 'ava').map(({ said }) => said)).toEqual(
     Array.from({ length: 30 }, (_, index) => String(index + 11)),
   );
   memory.note({
     conversationId: id,
     agent: 'ava',
+    owner: 'anonymous',
     requestId: 'long',
     said: 'x'.repeat(23_990),
     answered: 'y',

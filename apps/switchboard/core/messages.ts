@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Draft } from '@trunkline/bus';
-import { anonymous, handedOn, type Principal } from '@trunkline/identity';
+import { anonymous, handedOn, ownerKey, type Principal } from '@trunkline/identity';
 import { guest } from '../access/caller.ts';
 
 interface Asked {
@@ -9,6 +9,18 @@ interface Asked {
 
 export function principalOf({ principal }: Asked): Principal {
   return principal ?? anonymous;
+}
+
+/** Who may see a message, and what follows from it: whoever it was sent for. */
+export function ownerOfMessage(message: Asked): string {
+  return ownerKey(principalOf(message));
+}
+
+/** Whoever owns something, as the principal of messages about it; never in person. */
+export function onBehalfOf(owner: string, by: string): Principal {
+  const [kind = '', ...id] = owner.split(':');
+  const known = { kind, id: id.join(':') || kind, via: [] } as unknown as Principal;
+  return handedOn(known, by);
 }
 
 /** The principal for what an agent does with a message: the same one, no longer in person. */
@@ -22,11 +34,15 @@ export function fromSurface(draft: Draft): Draft {
   return { ...draft, principal: { kind: 'person', id: `${surface}:${userId}`, via: [] } };
 }
 
-/** A schedule has at most the rights of its maker: the operator, a key, or nobody. */
+/**
+ * A schedule has at most the rights of its maker: the operator, a person, a key, or nobody. Names of keys have no colon.
+ * What another service had scheduled for the operator has nobody's rights.
+ */
 export function scheduled(id: string, owner: string | undefined): Principal {
   const own = `schedule:${id}`;
   if (owner === undefined) return { kind: 'service', id: own, via: [] };
-  if (owner === guest.name) return handedOn(anonymous, own);
+  if (owner.startsWith('person:')) return onBehalfOf(owner, own);
+  if (owner === guest.name || owner.includes(':')) return handedOn(anonymous, own);
   return handedOn({ kind: 'agent', id: `key:${owner}`, via: [] }, own);
 }
 

@@ -2,6 +2,7 @@ import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunk
 import type { Logger } from '@trunkline/config';
 import { Deadline, errorMessage, type Slot, untilAborted } from '@trunkline/std';
 import type { Flow } from '../api-types.ts';
+import { ownerOfMessage } from '../core/messages.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
 import {
@@ -183,7 +184,7 @@ export class Dispatcher {
     const { id: messageId, correlationId } = message;
     const request = text(fieldsOf(message.payload).content) ?? '';
     return flows.together(() => {
-      const flow = flows.open({ messageId, correlationId, skill, request });
+      const flow = flows.open({ messageId, correlationId, skill, request, owner: ownerOfMessage(message) });
       const isNew = isFirst && flow.status !== 'complete';
       if (isNew) flows.trace(flow.id, 'request', { skill, agent, messageId, routing });
       return flow;

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
 import { type Bus, createEmbeddedBus, type Delivery, type Handler } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
+import { anonymous } from '@trunkline/identity';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FlowStore } from '../flows/flow-store.ts';
@@ -73,7 +74,8 @@ const ask = (count: number) =>
       }),
     ),
   );
-const ended = (stage: string) => flows.list({ limit: 1000 }).filter((flow) => flow.stage === stage).length;
+const ended = (stage: string) =>
+  flows.list({ limit: 1000, principal: anonymous }).filter((flow) => flow.stage === stage).length;
 
 it('leaves nothing behind on the signals of the bus, which outlive every request', async () => {
   skill(async () => ({ content: 'done', taskState: 'completed' }));
@@ -92,5 +94,7 @@ it('leaves behind a skill that does not heed its signal when its time is over, a
   await ask(1);
   await waitFor(() => ended('error') === 1);
   expect(given?.aborted).toBe(true);
-  expect(flows.list({ limit: 1 })[0]?.errorPreview).toContain('SWITCHBOARD_SKILL_TIMEOUT_MS');
+  expect(flows.list({ limit: 1, principal: anonymous })[0]?.errorPreview).toContain(
+    'SWITCHBOARD_SKILL_TIMEOUT_MS',
+  );
 });

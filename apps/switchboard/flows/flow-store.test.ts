@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { anonymous } from '@trunkline/identity';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FlowStore } from './flow-store.ts';
@@ -18,7 +19,13 @@ afterEach(() => {
 });
 
 const open = (id: string) =>
-  store.open({ messageId: `m-${id}`, correlationId: id, skill: 'work', request: 'Do it' });
+  store.open({
+    messageId: `m-${id}`,
+    correlationId: id,
+    skill: 'work',
+    request: 'Do it',
+    owner: 'anonymous',
+  });
 
 it('removes what is a week old in small steps, and nothing that still moves', async () => {
   await store.together(() => {
@@ -30,7 +37,10 @@ it('removes what is a week old in small steps, and nothing that still moves', as
   now = 8 * dayMs;
   open('new');
   expect([store.sweep(), store.sweep(), store.sweep(), store.sweep()]).toEqual([true, true, false, false]);
-  expect(store.list({ limit: 10 }).map(({ id }) => id)).toEqual(['skill-new', 'skill-moving']);
+  expect(store.list({ limit: 10, principal: anonymous }).map(({ id }) => id)).toEqual([
+    'skill-new',
+    'skill-moving',
+  ]);
   expect(store.traceOf('skill-old-1')).toEqual([]);
 });
 
@@ -42,7 +52,7 @@ it('lists by state', () => {
   store.finish('skill-done', undefined);
   store.block('skill-waits', true);
   const listed = (status?: 'active' | 'blocked' | 'complete') =>
-    store.list({ status, limit: 10 }).map(({ id }) => id);
+    store.list({ status, limit: 10, principal: anonymous }).map(({ id }) => id);
   expect(listed('active')).toEqual(['skill-runs']);
   expect(listed('blocked')).toEqual(['skill-waits']);
   expect(listed('complete')).toEqual(['skill-done']);

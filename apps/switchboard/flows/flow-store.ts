@@ -1,3 +1,4 @@
+import { ownerFilter, type Principal } from '@trunkline/identity';
 import type { Flow, FlowOrigin, FlowStatus, TraceEntry } from '../api-types.ts';
 
 import { SharedWrites, Store } from '../core/store.ts';
@@ -7,11 +8,14 @@ export interface FlowQuery {
   status?: FlowStatus | undefined;
   limit: number;
   offset?: number;
+  /** Who looks. */
+  principal: Principal;
 }
 
 interface FlowStart extends FlowOrigin {
   skill: string;
   request: string;
+  owner: string;
 }
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
@@ -33,6 +37,9 @@ const migrations = [
      event TEXT NOT NULL, details TEXT NOT NULL, PRIMARY KEY (flowId, number)) STRICT, WITHOUT ROWID;`,
   'ALTER TABLE flows ADD COLUMN requestPreview TEXT',
   "CREATE INDEX flows_open ON flows (createdAt) WHERE status <> 'complete'",
+  `ALTER TABLE flows ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+   CREATE INDEX flows_by_owner ON flows (owner, createdAt);
+   CREATE INDEX flows_by_correlation ON flows (correlationId);`,
 ];
 
 const columns =
@@ -53,14 +60,14 @@ export class FlowStore extends Store {
   }
 
   /** Opens a flow, or returns that of a redelivered message. */
-  open({ messageId, correlationId, skill, request }: FlowStart): Flow {
+  open({ messageId, correlationId, skill, request, owner }: FlowStart): Flow {
     const plain = `skill-${correlationId}`;
     const now = this.now();
     const made = this.one<Flow>(
-      `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, requestPreview, updatedAt)
-         VALUES (iif(EXISTS (SELECT 1 FROM flows WHERE id = ?1), ?2, ?1), ?3, ?4, 'skill', 'active', 'dispatched', ?5, ?6, ?7, ?5)
+      `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, requestPreview, updatedAt, owner)
+         VALUES (iif(EXISTS (SELECT 1 FROM flows WHERE id = ?1), ?2, ?1), ?3, ?4, 'skill', 'active', 'dispatched', ?5, ?6, ?7, ?5, ?8)
          ON CONFLICT (messageId) DO NOTHING RETURNING ${columns}`,
-      [plain, `${plain}-${messageId}`, messageId, correlationId, now, skill, previewOf(request)],
+      [plain, `${plain}-${messageId}`, messageId, correlationId, now, skill, previewOf(request), owner],
     );
     return made ?? (this.#byMessage(messageId) as Flow);
   }
@@ -107,6 +114,16 @@ export class FlowStore extends Store {
     return this.one<FlowOrigin>('SELECT messageId, correlationId FROM flows WHERE id = ?', [id]);
   }
 
+  ownerOf(id: string): string | undefined {
+    return this.one<{ owner: string }>('SELECT owner FROM flows WHERE id = ?', [id])?.owner;
+  }
+
+  /** Of the first request of a correlation. */
+  ownerOfRequest(correlationId: string): string | undefined {
+    const sql = 'SELECT owner FROM flows WHERE correlationId = ? ORDER BY rowid LIMIT 1';
+    return this.one<{ owner: string }>(sql, [correlationId])?.owner;
+  }
+
   traceOf(id: string): TraceEntry[] {
     return this.all<{ at: number; event: string; details: string }>(
       'SELECT at, event, details FROM trace WHERE flowId = ? ORDER BY number',
@@ -115,13 +132,14 @@ export class FlowStore extends Store {
   }
 
   /** The newest first. */
-  list({ since = 0, status, limit, offset = 0 }: FlowQuery): Flow[] {
+  list({ since = 0, status, limit, offset = 0, principal }: FlowQuery): Flow[] {
+    const seen = ownerFilter(principal);
     // SQLite uses the partial index of open flows only if the query names its condition.
     const open = status === undefined || status === 'complete' ? '' : "AND status <> 'complete'";
     return this.all<Flow>(
-      `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2) ${open}
-         ORDER BY createdAt DESC, rowid DESC LIMIT ?3 OFFSET ?4`,
-      [since, status ?? null, limit, offset],
+      `SELECT ${columns} FROM flows WHERE ${seen.sql} AND updatedAt >= ? AND status = coalesce(?, status) ${open}
+         ORDER BY createdAt DESC, rowid DESC LIMIT ? OFFSET ?`,
+      [...seen.values, since, status ?? null, limit, offset],
     );
   }
 

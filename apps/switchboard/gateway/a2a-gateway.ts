@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Executor } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { ownerKey } from '@trunkline/identity';
 import type { Question } from '../api-types.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import { text } from '../dispatch/request.ts';
@@ -95,7 +96,12 @@ function answersFor(
   if ('error' in target) return target;
   // The answer to a remote agent's question is a request of its own.
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
-  const conversationId = `a2a:${task.contextId}`;
+  // Whoever names the context of somebody else begins a conversation of their own.
+  const conversationId = [
+    'a2a',
+    ...(principal.kind === 'anonymous' ? [] : [ownerKey(principal)]),
+    task.contextId,
+  ].join(':');
   const source = { interface: 'a2a' };
   return askSkill(bus, target, { content, correlationId, conversationId, source, principal, signal });
 }

@@ -1,12 +1,12 @@
 import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
+import { isDirectOperator, maySee, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { readScope, readVerdict } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Question } from '../api-types.ts';
-import { principalOf } from '../core/messages.ts';
+import { onBehalfOf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
@@ -55,29 +55,25 @@ export class HumanInput {
   }
 
   /** Undefined when no answer came in time; the question stays open. The same question is asked once. */
-  ask(
-    correlationId: string,
-    text: string,
-    timeoutMs: number,
-    signal?: AbortSignal,
-  ): Promise<string | undefined> {
-    return this.#answerTo(this.#open(correlationId, text, false), timeoutMs, signal);
+  ask(asker: Asker, text: string, timeoutMs: number, signal?: AbortSignal): Promise<string | undefined> {
+    return this.#answerTo(this.#open(asker, text, false), timeoutMs, signal);
   }
 
   /** Only approvers may answer; each answer is used once. */
   async askApproval(
-    correlationId: string,
+    asker: Asker,
     text: string,
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<string | undefined> {
-    const question = this.#open(correlationId, text, true);
+    const question = this.#open(asker, text, true);
     const answer = await this.#answerTo(question, timeoutMs, signal);
     return answer !== undefined && this.#store.use(question.requestId) ? answer : undefined;
   }
 
-  #open(correlationId: string, question: string, approval: boolean): Question {
-    return this.#store.open({ requestId: crypto.randomUUID(), correlationId, question, approval });
+  #open({ correlationId, ...asker }: Asker, question: string, approval: boolean): Question {
+    const owner = asker.owner ?? ownerOfMessage(asker);
+    return this.#store.open({ requestId: crypto.randomUUID(), correlationId, question, approval, owner });
   }
 
   async #answerTo(
@@ -95,11 +91,20 @@ export class HumanInput {
     return await answer;
   }
 
-  /** Also answers questions of other switchboards on this bus. */
-  async answer(requestId: string, answer: string, by: Principal): Promise<AnswerOutcome> {
-    const outcome = await this.#answerHere(requestId, answer, by);
+  /**
+   * Also answers questions of other switchboards on this bus. With `asOwner`, questions that they may not see do not
+   * exist; on a surface, whoever is where the question was asked may answer it.
+   */
+  async answer(
+    requestId: string,
+    answer: string,
+    by: Principal,
+    { asOwner = false } = {},
+  ): Promise<AnswerOutcome> {
+    const given = { requestId, answer, asOwner };
+    const outcome = await this.#answerHere(given, by);
     if (outcome !== 'unknown' || this.#bus.status().engine === 'embedded') return outcome;
-    return await this.#answerElsewhere(requestId, answer, by);
+    return await this.#answerElsewhere(given, by);
   }
 
   mayApprove(principal: Principal): boolean {
@@ -111,10 +116,10 @@ export class HumanInput {
     return this.#rules.where();
   }
 
-  async #answerElsewhere(requestId: string, answer: string, principal: Principal): Promise<AnswerOutcome> {
+  async #answerElsewhere(given: GivenAnswer, principal: Principal): Promise<AnswerOutcome> {
     try {
       const options = { timeoutMs: elsewhereMs, principal };
-      const { payload } = await this.#bus.request(givenTopic, { requestId, answer }, options);
+      const { payload } = await this.#bus.request(givenTopic, { ...given }, options);
       return outcomes.find((known) => known === fieldsOf(payload).outcome) ?? 'answered-already';
     } catch (error) {
       if (error instanceof BusError && error.code === 'request_timeout') return 'unknown';
@@ -128,26 +133,28 @@ export class HumanInput {
     const fields = fieldsOf(payload);
     const [requestId, answer] = [text(fields.requestId), text(fields.answer)];
     if (requestId === undefined || answer === undefined || reply === undefined) return;
-    const outcome = await this.#answerHere(requestId, answer, principalOf(message));
+    const given = { requestId, answer, asOwner: fields.asOwner === true };
+    const outcome = await this.#answerHere(given, principalOf(message));
     if (outcome === 'unknown') return;
     await this.#bus.publish({ topic: reply.topic, payload: { outcome }, correlationId });
   }
 
-  async #answerHere(requestId: string, answer: string, by: Principal): Promise<AnswerOutcome> {
+  async #answerHere({ requestId, answer, asOwner }: GivenAnswer, by: Principal): Promise<AnswerOutcome> {
     const question = this.#store.get(requestId);
-    if (question === undefined) return 'unknown';
+    if (question === undefined || (asOwner && !maySee(by, question.owner))) return 'unknown';
     if (question.answer !== null) return 'answered-already';
     const refusal = this.refusalOf(question, answer, by);
     if (refusal !== undefined) return refusal;
     const counted = question.approval ? countedAnswer(answer, by) : answer;
     if (!this.#store.answer(requestId, counted, by.id)) return 'answered-already';
     for (const wake of this.#waiting.get(requestId) ?? []) wake(counted);
-    const { correlationId } = question;
+    const { correlationId, owner } = question;
     const topic = `agent.input.response.${escapeSegment(requestId)}`;
     await this.#bus.publish({
       topic,
       payload: { requestId, correlationId, answer: counted },
       correlationId,
+      principal: onBehalfOf(owner, 'switchboard'),
     });
     return 'accepted';
   }
@@ -159,15 +166,16 @@ export class HumanInput {
     return readVerdict(readScope(answer).answer) === 'unclear' ? 'unclear' : undefined;
   }
 
-  pending(): Question[] {
-    return this.#store.pending();
+  /** Those that somebody may see, or all. */
+  pending(viewer?: Principal): Question[] {
+    return this.#store.pending(viewer);
   }
 
-  async #announce({ requestId, correlationId, question: asked, approval }: Question): Promise<void> {
+  async #announce({ requestId, correlationId, question: asked, approval, owner }: Question): Promise<void> {
     const topic = `agent.input.request.${escapeSegment(correlationId)}`;
     const question = approval ? `${asked}\n${this.#rules.where()}` : asked;
     const payload = { requestId, correlationId, question, ...(approval && { approval }) };
-    await this.#bus.publish({ topic, payload, correlationId });
+    await this.#bus.publish({ topic, payload, correlationId, principal: onBehalfOf(owner, 'switchboard') });
   }
 
   #wait(requestId: string, signal: AbortSignal): Promise<string | undefined> {
@@ -224,7 +232,7 @@ export function createApprovalRules({ access, approvers, url }: ApprovalSettings
   };
 }
 
-export function createAskHuman(humanInput: HumanInput, correlationId: string, { tell }: SkillContext): Tool {
+export function createAskHuman(humanInput: HumanInput, asker: Asker, { tell }: SkillContext): Tool {
   return defineTool({
     name: 'ask_human',
     effects: ['reads'],
@@ -233,20 +241,40 @@ export function createAskHuman(humanInput: HumanInput, correlationId: string, { 
     timeoutMs: askLimitMs + 5000,
     async execute({ question }, { signal }) {
       tell({ type: 'input-start', question });
-      const answer = await humanInput.ask(correlationId, question, askLimitMs, signal);
+      const answer = await humanInput.ask(asker, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       return answer ?? 'Nobody has answered yet. Say what is still open and end.';
     },
   }) as Tool;
 }
 
-export function mountHuman(app: Hono<SwitchboardEnv>, humanInput: HumanInput): void {
+interface GivenAnswer {
+  requestId: string;
+  answer: string;
+  asOwner: boolean;
+}
+
+/** The request that a question is about. */
+interface Asker {
+  correlationId: string;
+  principal?: Principal | undefined;
+  /** Where it is not the principal's own: an agent with a key asks about the request of somebody else. */
+  owner?: string | undefined;
+}
+
+export function mountHuman(
+  app: Hono<SwitchboardEnv>,
+  humanInput: HumanInput,
+  ownerOfRequest: (correlationId: string) => string | undefined,
+): void {
   const ask = describeRoute({
     summary: 'Asks a person and waits up to 110 s; ask the same again to go on waiting',
   });
   app.post('/api/agent/ask-human', ask, validate('json', askBody), async (context) => {
     const { correlationId, question } = context.req.valid('json');
-    const answer = await humanInput.ask(correlationId, question, askLimitMs, context.req.raw.signal);
+    const owner = context.get('caller').guest ? undefined : ownerOfRequest(correlationId);
+    const asker = { correlationId, principal: context.get('principal'), owner };
+    const answer = await humanInput.ask(asker, question, askLimitMs, context.req.raw.signal);
     return context.json(
       answer === undefined ? { success: true, timedOut: true, answer: null } : { success: true, answer },
     );
@@ -262,7 +290,9 @@ export function mountHuman(app: Hono<SwitchboardEnv>, humanInput: HumanInput): v
   });
   app.post('/api/a2a/input', answering, validate('json', answerBody), async (context) => {
     const { requestId, answer } = context.req.valid('json');
-    const outcome = await humanInput.answer(requestId, answer, context.get('principal'));
+    const outcome = await humanInput.answer(requestId, answer, context.get('principal'), {
+      asOwner: true,
+    });
     if (outcome === 'unknown') throw errors.question_unknown();
     if (outcome === 'not-allowed') throw errors.approval_forbidden({ where: humanInput.whereToApprove() });
     if (outcome === 'unclear') throw errors.approval_unclear();
@@ -272,6 +302,6 @@ export function mountHuman(app: Hono<SwitchboardEnv>, humanInput: HumanInput): v
   app.get(
     '/api/hitl/pending',
     describeRoute({ summary: 'Questions that wait, the oldest first' }),
-    (context) => context.json({ success: true, data: humanInput.pending() }),
+    (context) => context.json({ success: true, data: humanInput.pending(context.get('principal')) }),
   );
 }

@@ -1,3 +1,4 @@
+import { ownerFilter, type Principal } from '@trunkline/identity';
 import type { Question } from '../api-types.ts';
 
 import { Store } from '../core/store.ts';
@@ -16,9 +17,13 @@ const migrations = [
    DROP TABLE questions;
    ALTER TABLE asked RENAME TO questions;
    CREATE UNIQUE INDEX questions_in_use ON questions (correlationId, question, approval) WHERE usedAt IS NULL;`,
+  `ALTER TABLE questions ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+   DROP INDEX questions_in_use;
+   CREATE UNIQUE INDEX questions_in_use ON questions (correlationId, question, approval, owner) WHERE usedAt IS NULL;
+   CREATE INDEX questions_open ON questions (owner, askedAt) WHERE answer IS NULL;`,
 ];
 
-const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval';
+const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval, owner';
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Answers stay for whoever asks again. */
@@ -31,15 +36,15 @@ export class QuestionStore extends Store {
   }
 
   /** Returns the existing question of this correlation, or a new one. */
-  open(asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval'>): Question {
-    const { requestId, correlationId, question } = asked;
+  open(asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval' | 'owner'>): Question {
+    const { requestId, correlationId, question, owner } = asked;
     const approval = Number(asked.approval);
     this.write(
-      'INSERT INTO questions (requestId, correlationId, question, askedAt, approval) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-      [requestId, correlationId, question, this.now(), approval],
+      'INSERT INTO questions (requestId, correlationId, question, askedAt, approval, owner) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      [requestId, correlationId, question, this.now(), approval, owner],
     );
-    const sql = `SELECT ${columns} FROM questions WHERE correlationId = ? AND question = ? AND approval = ? AND usedAt IS NULL`;
-    return questionOf(this.one<Row>(sql, [correlationId, question, approval]) as Row);
+    const sql = `SELECT ${columns} FROM questions WHERE correlationId = ? AND question = ? AND approval = ? AND owner = ? AND usedAt IS NULL`;
+    return questionOf(this.one<Row>(sql, [correlationId, question, approval, owner]) as Row);
   }
 
   get(requestId: string): Question | undefined {
@@ -60,11 +65,11 @@ export class QuestionStore extends Store {
     return this.write(sql, [this.now(), requestId]).changes > 0;
   }
 
-  /** The oldest first. */
-  pending(): Question[] {
-    return this.all<Row>(`SELECT ${columns} FROM questions WHERE answer IS NULL ORDER BY askedAt`).map(
-      questionOf,
-    );
+  /** The oldest first; those that somebody may see, or all. */
+  pending(viewer?: Principal): Question[] {
+    const seen = viewer === undefined ? { sql: 'TRUE', values: [] } : ownerFilter(viewer);
+    const sql = `SELECT ${columns} FROM questions WHERE ${seen.sql} AND answer IS NULL ORDER BY askedAt`;
+    return this.all<Row>(sql, [...seen.values]).map(questionOf);
   }
 
   /** Deletes questions answered a week ago, or open for a month. */

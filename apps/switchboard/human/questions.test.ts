@@ -21,7 +21,13 @@ afterEach(() => {
 
 it('forgets what was answered after a week, and what nobody answered after a month', () => {
   for (const id of ['answered', 'open'])
-    store.open({ requestId: id, correlationId: `c-${id}`, question: 'Well?', approval: false });
+    store.open({
+      requestId: id,
+      correlationId: `c-${id}`,
+      question: 'Well?',
+      approval: false,
+      owner: 'anonymous',
+    });
   store.answer('answered', 'yes', 'operator');
   const kept = () => ['answered', 'open'].filter((id) => store.get(id) !== undefined);
   now = 6 * dayMs;
@@ -40,7 +46,9 @@ const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => 
 it('does not wait for a person when whoever asked has gone already', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
   const humanInput = new HumanInput(store, bus, rules);
-  expect(await humanInput.ask('c1', 'Still there?', 60_000, AbortSignal.abort())).toBeUndefined();
+  expect(
+    await humanInput.ask({ correlationId: 'c1' }, 'Still there?', 60_000, AbortSignal.abort()),
+  ).toBeUndefined();
   expect(humanInput.pending()).toHaveLength(1);
   await bus.stop();
 });
@@ -53,7 +61,7 @@ it.each([
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
   const approvals = { access: { isOpen: false }, approvers: () => ['chat:1'], url: () => '' };
   const humanInput = new HumanInput(store, bus, createApprovalRules(approvals));
-  const answer = humanInput.askApproval('c1', 'May I?', 60_000);
+  const answer = humanInput.askApproval({ correlationId: 'c1' }, 'May I?', 60_000);
   const [question] = humanInput.pending();
   expect(await humanInput.answer(question?.requestId ?? '', said, { ...by, via: [] })).toBe('accepted');
   expect(await answer).toBe(counted);

@@ -2,7 +2,7 @@ import { type Bus, checkTopic, type Delivery, escapeSegment, type Message } from
 import type { Logger } from '@trunkline/config';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { z } from 'zod';
-import { derivedId } from '../core/messages.ts';
+import { derivedId, onBehalf } from '../core/messages.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
@@ -57,8 +57,16 @@ export class OperatorPlugin implements Plugin {
     const receipt = this.#awaitReceipt(id, topic);
     const { content, urgency } = parsed.data;
     const { correlationId, id: parentId } = message;
-    const source = { interface: 'operator' };
-    await bus.publish({ topic, id, payload: { content, urgency }, correlationId, parentId, source });
+    const [source, principal] = [{ interface: 'operator' }, onBehalf(message, 'switchboard')];
+    await bus.publish({
+      topic,
+      id,
+      payload: { content, urgency },
+      correlationId,
+      parentId,
+      source,
+      principal,
+    });
     const outcome = await receipt;
     signal.throwIfAborted();
     if (outcome.state === 'failed') await fail(message, outcome.error, bus, logger);

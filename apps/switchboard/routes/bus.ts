@@ -2,13 +2,13 @@ import { type Bus, checkPattern, type Draft, type Message } from '@trunkline/bus
 import { type App, answerText, describeRoute, type SseSubscriber, sse, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { type Caller, maySee } from '../access/caller.ts';
+import type { Caller } from '../access/caller.ts';
 import { checkPublish, type ScheduleOwners } from '../access/check-publish.ts';
 import type { JournalDraft } from '../control/commands.ts';
 import { redactMessage } from '../control/redact.ts';
 import { withoutUndefined } from '../dispatch/request.ts';
 import { switchboardErrors, throwBusFailure } from '../errors.ts';
-import type { SwitchboardEnv } from './guards.ts';
+import { messageFilter, type SwitchboardEnv } from './guards.ts';
 
 const publishBody = z.object({
   topic: z.string(),
@@ -34,18 +34,18 @@ const historyQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 
-/** Live feed and history; a key sees the topics that it may read. */
+/** Live feed and history; see `messageFilter`. */
 export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
   const live = describeRoute({
     summary: 'Messages as they come, as server-sent events',
     mediaType: 'text/event-stream',
   });
   app.get('/api/bus/stream', live, validate('query', streamQuery), async (context) => {
-    const caller = context.get('caller');
+    const isSeen = messageFilter(context);
     const { logger } = context.var;
     let reader: SseSubscriber | undefined;
     const show = (message: Message) => {
-      if (maySee(caller, message.topic)) reader?.send(eventOf(redactMessage(message)));
+      if (isSeen(message)) reader?.send(eventOf(redactMessage(message)));
     };
     const subscription = await subscribe(bus, context.req.valid('query').topic, show);
     return sse(context, {
@@ -74,11 +74,11 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
       ...(before !== undefined && { before }),
     };
     const entries = await bus.history(query).catch(throwBusFailure);
-    const caller = context.get('caller');
+    const isSeen = messageFilter(context);
     const messages = entries
-      .filter(({ message }) => maySee(caller, message.topic))
+      .filter(({ message }) => isSeen(message))
       .map(({ position, message }) => ({ position, message: redactMessage(message) }));
-    // Pages past messages that this key may not see.
+    // Pages past messages that this caller may not see.
     const earlier = entries.length < limit ? null : (entries[0]?.position ?? null);
     return context.json({ success: true, data: { count: messages.length, messages, earlier } });
   });
@@ -106,11 +106,12 @@ interface PublishParts {
 export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft }: PublishParts): void {
   const { publish_forbidden, schedule_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
   const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
-  const { operator_topic, operator_schedule, guest_schedule } = switchboardErrors;
+  const { operator_topic, operator_schedule, guest_schedule, guest_topic } = switchboardErrors;
   const refusals = [
     operator_topic,
     operator_schedule,
     guest_schedule,
+    guest_topic,
     publish_forbidden,
     schedule_forbidden,
     skill_forbidden,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import { maySee } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { FlowOrigin } from '../api-types.ts';
@@ -36,7 +37,7 @@ export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus
     validate('query', listQuery),
     (context) => {
       const query = context.req.valid('query');
-      const flows = store.list(query);
+      const flows = store.list({ ...query, principal: context.get('principal') });
       const next = flows.length < query.limit ? null : query.offset + query.limit;
       return context.json({
         success: true,
@@ -52,7 +53,8 @@ export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus
     const id = context.req.param('id');
     const flow = store.get(id);
     const origin = store.originOf(id);
-    if (flow === undefined || origin === undefined) throw errors.flow_unknown({ id });
+    if (flow === undefined || origin === undefined || !maySee(context.get('principal'), store.ownerOf(id)))
+      throw errors.flow_unknown({ id });
     return context.json({ success: true, data: { ...flow, ...origin, trace: store.traceOf(id) } });
   });
   const { flow_unknown, request_gone } = errors;

@@ -1,9 +1,10 @@
-import { escapeSegment } from '@trunkline/bus';
+import { escapeSegment, type Message } from '@trunkline/bus';
 import { type AppEnv, callerGuard, requireOperator } from '@trunkline/http';
-import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
-import type { Hono, MiddlewareHandler } from 'hono';
-import { type Caller, guest, operator } from '../access/caller.ts';
+import { isDirectOperator, maySee, type OperatorAccess, type Principal } from '@trunkline/identity';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { type Caller, guest, guestFor, maySee as mayRead, operator } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
+import { ownerOfMessage } from '../core/messages.ts';
 import { switchboardErrors } from '../errors.ts';
 
 export type SwitchboardEnv = AppEnv<Caller>;
@@ -172,12 +173,24 @@ function admit(access: OperatorAccess): MiddlewareHandler<SwitchboardEnv> {
       return next();
     }
     if (isGuest) {
+      // Schedules and conversations go by this name: everybody has their own.
+      context.set('caller', guestFor(context.get('principal')));
       const isOpen = a2aPath.test(path) || isOpenRoute(method, path);
       return isOpen ? next() : operatorOnly(context, next);
     }
     if (isScopedPath(path)) return next();
     throw switchboardErrors.admin_only();
   };
+}
+
+/**
+ * Whether the caller of a request may see a message: the operator all, a key the topics of its patterns, everybody else
+ * what was done for them or for nobody.
+ */
+export function messageFilter(context: Context<SwitchboardEnv>): (message: Message) => boolean {
+  const [caller, principal] = [context.get('caller'), context.get('principal')];
+  return (message) =>
+    mayRead(caller, message.topic) && (!caller.guest || maySee(principal, ownerOfMessage(message)));
 }
 
 /** Routes are written as `METHOD /path/:parameter`. */

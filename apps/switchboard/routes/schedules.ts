@@ -3,7 +3,8 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { checkPublish, type ScheduleOwners, seesSchedule } from '../access/check-publish.ts';
+import { type Caller, seesSchedule } from '../access/caller.ts';
+import { checkPublish, type ScheduleOwners } from '../access/check-publish.ts';
 import { throwBusFailure } from '../errors.ts';
 import { ownerOf } from '../scheduler/record.ts';
 import type { Schedules } from '../scheduler/schedules.ts';
@@ -45,7 +46,7 @@ export function mountSchedules(
     const { limit, after = '' } = context.req.valid('query');
     const own = schedules()
       .list()
-      .filter((view) => seesSchedule(context.get('caller'), ownerOf(view)));
+      .filter((view) => isSeen(context.get('caller'), ownerOf(view)));
     const rest = own.filter(({ id }) => id > after).sort((one, other) => (one.id < other.id ? -1 : 1));
     return context.json({ success: true, data: { count: own.length, schedules: rest.slice(0, limit) } });
   });
@@ -55,9 +56,9 @@ export function mountSchedules(
   });
   app.get('/api/schedules/:id', one, validate('query', historyQuery), (context) => {
     const id = context.req.param('id');
-    const isSeen = seesSchedule(context.get('caller'), schedules().ownerOf(id));
-    const known = isSeen ? schedules().get(id) : undefined;
-    const history = isSeen ? schedules().history(id, context.req.valid('query').limit) : [];
+    const isVisible = isSeen(context.get('caller'), schedules().ownerOf(id));
+    const known = isVisible ? schedules().get(id) : undefined;
+    const history = isVisible ? schedules().history(id, context.req.valid('query').limit) : [];
     if (known === undefined && history.length === 0)
       throw schedule_unknown({ words: `There is no schedule ${id}.` });
     return context.json({ success: true, data: { schedule: known ?? null, history } });
@@ -107,6 +108,10 @@ export function mountSchedules(
   });
 }
 
+function isSeen({ admin, name }: Caller, owner: string | null | undefined): boolean {
+  return admin || seesSchedule(name, owner);
+}
+
 async function sendTo(
   bus: Bus,
   owners: ScheduleOwners,
@@ -114,9 +119,9 @@ async function sendTo(
   given: Record<string, unknown>,
 ): Promise<unknown> {
   const caller = context.get('caller');
-  const { payload } = checkPublish(caller, { topic, payload: given }, owners);
-  const source = { interface: 'api', userId: caller.name };
   const principal = context.get('principal');
+  const { payload } = checkPublish(caller, { topic, payload: given, principal }, owners);
+  const source = { interface: 'api', userId: caller.name };
   const answer = await bus.request(topic, payload, { timeoutMs, source, principal }).catch(throwBusFailure);
   const outcome = answer.payload as Answer;
   if (outcome.success) return outcome.data;

@@ -36,7 +36,8 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
   (app, { exchange }) => mountExperiments(app, exchange.abTests),
   (app, { bus, stores }) => mountFlows(app, stores.flows, bus),
   (app, { commands, exchange }) => mountFiles(app, commands.bus, exchange.controlPlane),
-  (app, { exchange }) => mountHuman(app, exchange.humanInput),
+  (app, { exchange, stores: { flows } }) =>
+    mountHuman(app, exchange.humanInput, (correlationId) => flows.ownerOfRequest(correlationId)),
   (app, { exchange }) => mountIncidents(app, exchange.incidents),
   (app, { commands, workspace, context: { operator }, exchange: { mcpServers, controlPlane } }) =>
     mountMcpServers(app, {

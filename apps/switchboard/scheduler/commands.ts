@@ -2,8 +2,10 @@ import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { stringify } from 'yaml';
+import { ownsSchedule, seesSchedule } from '../access/caller.ts';
 import type { ScheduleView } from '../api-types.ts';
 import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
+import { onBehalf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { reportError } from '../workspace/problems.ts';
 import type { CronFolder } from './cron-folder.ts';
@@ -42,6 +44,7 @@ export function listenForCommands(parts: CommandParts): Promise<Subscription> {
 async function answer(message: Message, parts: CommandParts): Promise<void> {
   const { correlationId, id: parentId, reply } = message;
   const { bus, logger } = parts;
+  const principal = onBehalf(message, 'scheduler');
   const command = readCommand(message);
   const outcome = await outcomeOf(() => carryOut(command, parts));
   if (!outcome.success) {
@@ -54,9 +57,9 @@ async function answer(message: Message, parts: CommandParts): Promise<void> {
   }
   const topic = topicOf(command.action);
   if (topic !== undefined && outcome.success)
-    await bus.publish({ topic, payload: outcome.data, correlationId, parentId });
+    await bus.publish({ topic, payload: outcome.data, correlationId, parentId, principal });
   if (reply !== undefined && reply.topic !== topic)
-    await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId });
+    await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId, principal });
 }
 
 function readCommand({ id: messageId, topic, payload, source }: Message): Command {
@@ -86,7 +89,7 @@ function topicOf(action: string): string | undefined {
 async function carryOut(command: Command, parts: CommandParts): Promise<object> {
   const { action, id, fields } = command;
   const owner = text(fields.onlyOwner);
-  checkOwner(owner, id, parts);
+  checkOwner(command, owner, parts);
   switch (action) {
     case 'add':
       return await add(command, parts);
@@ -97,7 +100,9 @@ async function carryOut(command: Command, parts: CommandParts): Promise<object> 
     case 'resume':
       return await enable(command, parts, true);
     case 'list':
-      return fitting(parts.schedules.list().filter((view) => owner === undefined || ownerOf(view) === owner));
+      return fitting(
+        parts.schedules.list().filter((view) => owner === undefined || seesSchedule(owner, ownerOf(view))),
+      );
     case 'preview':
       return preview(id, fields, parts);
     case 'run-now':
@@ -107,12 +112,16 @@ async function carryOut(command: Command, parts: CommandParts): Promise<object> 
   }
 }
 
-/** For commands of scoped keys; an unreadable file belongs to nobody. */
-function checkOwner(owner: string | undefined, id: string, { folder }: CommandParts): void {
+/** For commands of everybody but the operator; an unreadable file belongs to nobody. */
+function checkOwner({ id, action }: Command, owner: string | undefined, { folder }: CommandParts): void {
   if (owner === undefined || id === '') return;
   const entry = folder.get(id);
-  const isForeign = entry === undefined ? folder.text(id) !== undefined : ownerOf(entry.record) !== owner;
-  if (isForeign) throw new ScheduleRefusal('schedule_foreign', id);
+  const recorded = entry && ownerOf(entry.record);
+  const isForeign = entry === undefined ? folder.text(id) !== undefined : !ownsSchedule(owner, recorded);
+  if (!isForeign) return;
+  // One that they may not see is like none; but two cannot have the same id.
+  const isKnown = action === 'add' || recorded === undefined || seesSchedule(owner, recorded);
+  throw new ScheduleRefusal(isKnown ? 'schedule_foreign' : 'schedule_unknown', id);
 }
 
 /** The record is checked and on disk before its timer exists. */

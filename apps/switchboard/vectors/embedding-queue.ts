@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { uuidOf } from '../core/messages.ts';
@@ -27,6 +28,7 @@ export interface Passage {
   text: string;
   origin: string;
   at: number;
+  owner: string;
 }
 
 export type Embed = (texts: readonly string[], signal?: AbortSignal) => Promise<number[][]>;
@@ -151,6 +153,7 @@ interface VectorPoint {
   /** The source, for a model to read. */
   origin: string;
   at: number;
+  owner: string;
 }
 
 export interface VectorMatch {
@@ -202,9 +205,17 @@ export class QdrantStore {
     await this.#call('POST', '/points/delete?wait=true', { filter: { must } }, signal);
   }
 
-  async search(vector: readonly number[], limit: number, signal: AbortSignal): Promise<VectorMatch[]> {
+  /** Points that somebody may see; those that were stored before there were owners are for everybody. */
+  async search(
+    vector: readonly number[],
+    { limit, principal }: { limit: number; principal: Principal },
+    signal: AbortSignal,
+  ): Promise<VectorMatch[]> {
     await this.#ensure(signal);
-    const body = { query: vector, limit, with_payload: true };
+    const owners = ['anonymous', ownerKey(principal)];
+    const should = [{ key: 'owner', match: { any: owners } }, { is_empty: { key: 'owner' } }];
+    const filter = principal.kind === 'operator' ? {} : { filter: { should } };
+    const body = { query: vector, limit, with_payload: true, ...filter };
     const answer = queryAnswer.parse(await this.#call('POST', '/points/query', body, signal));
     return answer.result.points.map(({ score, payload }) => ({ ...payload, score }));
   }

@@ -1,9 +1,11 @@
 import type { Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import { anonymous, type Principal } from '@trunkline/identity';
 import { defineTool, type ModelGateway, type Tool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { ownerOfMessage } from '../core/messages.ts';
 import type { CoreOptions } from '../core/options.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
@@ -76,7 +78,8 @@ export class VectorPlugin implements Plugin {
     const find = describeRoute({ summary: 'Searches by meaning', errors: [errors.vectors_failed] });
     app.get('/api/vectors/search', find, validate('query', searchQuery), async (context) => {
       const { q, limit } = context.req.valid('query');
-      const found = await this.#search(q, limit, context.req.raw.signal).catch((cause: unknown) => {
+      const seen = { limit, principal: context.get('principal') };
+      const found = await this.#search(q, seen, context.req.raw.signal).catch((cause: unknown) => {
         throw errors.vectors_failed({ words: errorMessage(cause) }, { cause });
       });
       return context.json({ success: true, data: found });
@@ -97,13 +100,19 @@ export class VectorPlugin implements Plugin {
     await this.#queue?.close();
   }
 
-  #hear({ topic, payload, correlationId, timestamp: at }: Message): void {
+  #hear(message: Message): void {
+    const { topic, payload, correlationId, timestamp: at } = message;
     const fields = fieldsOf(payload);
     const said = text(fields.content);
     if (said === undefined) return;
     const agent = text(fields.agent) ?? 'an agent';
     const origin = topic.endsWith('.inbound') ? `said to ${agent}` : `said by ${agent}`;
-    this.#add(passagesOf(said), { source: `${topic} ${correlationId}`, origin, at });
+    this.#add(passagesOf(said), {
+      source: `${topic} ${correlationId}`,
+      origin,
+      at,
+      owner: ownerOfMessage(message),
+    });
   }
 
   #take({ id, title, text: content }: z.output<typeof document>, at: number): number {
@@ -112,6 +121,8 @@ export class VectorPlugin implements Plugin {
       source: `document ${id}`,
       origin: `document ${title ?? id}`,
       at,
+      // What the operator takes in is for everybody.
+      owner: 'anonymous',
       parts: passages.length,
     });
     return passages.length;
@@ -121,10 +132,10 @@ export class VectorPlugin implements Plugin {
     this.#queue?.add(passages.map((passage, part) => ({ text: passage, part, ...about })));
   }
 
-  async #search(query: string, limit: number, signal: AbortSignal): Promise<VectorMatch[]> {
+  async #search(query: string, seen: Seen, signal: AbortSignal): Promise<VectorMatch[]> {
     if (this.#embed === undefined || this.#store === undefined) return [];
     const [vector] = await this.#embed([query], signal);
-    return await this.#store.search(checked(vector, this.#size), limit, signal);
+    return await this.#store.search(checked(vector, this.#size), seen, signal);
   }
 }
 
@@ -159,8 +170,13 @@ function short(paragraph: string): string[] {
   return [...parts, rest];
 }
 
+interface Seen {
+  limit: number;
+  principal: Principal;
+}
+
 function createSearchKnowledge(
-  search: (query: string, limit: number, signal: AbortSignal) => Promise<VectorMatch[]>,
+  search: (query: string, seen: Seen, signal: AbortSignal) => Promise<VectorMatch[]>,
 ): Tool {
   return defineTool({
     name: 'search_knowledge',
@@ -171,9 +187,9 @@ function createSearchKnowledge(
       query: z.string().min(1).max(2000),
       limit: z.number().int().min(1).max(20).default(5),
     }),
-    async execute({ query, limit }, { signal }) {
+    async execute({ query, limit }, { signal, principal = anonymous }) {
       try {
-        const found = await search(query, limit, signal);
+        const found = await search(query, { limit, principal }, signal);
         return found.length === 0 ? 'Nothing was found.' : found.map(lineOf).join('\n---\n');
       } catch (error) {
         if (signal.aborted) throw error;

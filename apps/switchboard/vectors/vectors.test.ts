@@ -127,7 +127,14 @@ it('stays off without VECTOR_URL, and says how to switch it on [S063]', async ()
 
 describe('the queue', () => {
   const logger = createLogger({ name: 'test', destination: { write: () => true } });
-  const passage = (id: string) => ({ source: id, part: 0, text: id, origin: 'test', at: 0 });
+  const passage = (id: string) => ({
+    source: id,
+    part: 0,
+    text: id,
+    origin: 'test',
+    at: 0,
+    owner: 'anonymous',
+  });
   const queueOf = (more: Partial<QueueSettings>) =>
     new EmbeddingQueue({
       embed: async (texts) => texts.map(() => [1, 0]),

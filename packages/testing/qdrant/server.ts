@@ -104,9 +104,21 @@ function remove(response: ServerResponse, body: Body, { points }: Collection): v
   send(response, 200, { result: { operation_id: 2, status: 'completed' }, status: 'ok' });
 }
 
+interface QueryBody {
+  query: number[];
+  limit?: number;
+  filter?: { should: { key?: string; match?: { any: unknown[] }; is_empty?: { key: string } }[] };
+}
+
 function query(response: ServerResponse, body: Body, { points }: Collection): void {
-  const { query: wanted, limit = 10 } = body as { query: number[]; limit?: number };
+  const { query: wanted, limit = 10, filter } = body as unknown as QueryBody;
+  const fits = ({ payload }: QdrantPoint) =>
+    filter === undefined ||
+    filter.should.some(({ key = '', match, is_empty }) =>
+      is_empty === undefined ? match?.any.includes(payload[key]) : payload[is_empty.key] === undefined,
+    );
   const found = [...points.values()]
+    .filter(fits)
     .map(({ id, vector, payload }) => ({ id, score: cosine(wanted, vector), payload }))
     .sort((left, right) => right.score - left.score)
     .slice(0, limit);

@@ -8,7 +8,7 @@ import { redactMessage } from '../../control/redact.ts';
 import type { Plugin, PluginContext } from '../../core/plugins.ts';
 import { hourly } from '../../core/timers.ts';
 import { throwBusFailure } from '../../errors.ts';
-import type { SwitchboardEnv } from '../../routes/guards.ts';
+import { messageFilter, type SwitchboardEnv } from '../../routes/guards.ts';
 import { type DeliveryQuery, DeliveryStore } from './delivery-store.ts';
 import { Outbox, type Outlet } from './outbox.ts';
 
@@ -75,7 +75,10 @@ function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, records: DeliveryR
     summary: 'Messages to the outside and what became of them, the newest first',
   });
   app.get('/api/deliveries', list, validate('query', query), (context) => {
-    const deliveries = records.list(context.req.valid('query'));
+    const deliveries = records.list({
+      ...context.req.valid('query'),
+      principal: context.get('principal'),
+    });
     return context.json({ success: true, data: { count: deliveries.length, deliveries } });
   });
   const again = describeRoute({
@@ -95,7 +98,9 @@ function mountDeadLetters(app: Hono<SwitchboardEnv>, bus: Bus): void {
     summary: 'Messages that their handler failed on every time, the newest first',
   });
   app.get('/api/dead-letters', list, async (context) => {
-    const letters = (await lettersOf(bus)).map((letter) => ({
+    const isSeen = messageFilter(context);
+    const all = (await lettersOf(bus)).filter(({ message }) => isSeen(message));
+    const letters = all.map((letter) => ({
       ...letter,
       message: redactMessage(letter.message),
     }));

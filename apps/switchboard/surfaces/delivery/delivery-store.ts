@@ -1,12 +1,16 @@
 import type { Message } from '@trunkline/bus';
+import { ownerFilter, type Principal } from '@trunkline/identity';
 import type { Delivery, DeliveryState } from '../../api-types.ts';
 
+import { ownerOfMessage } from '../../core/messages.ts';
 import { Store } from '../../core/store.ts';
 
 export interface DeliveryQuery {
   state?: DeliveryState | undefined;
   surface?: string | undefined;
   limit: number;
+  /** Who looks. */
+  principal: Principal;
 }
 
 interface Row extends Omit<Delivery, 'references'> {
@@ -24,6 +28,8 @@ const migrations = [
    CREATE INDEX deliveries_by_time ON deliveries (updatedAt);`,
   `ALTER TABLE deliveries ADD COLUMN isReplay INTEGER NOT NULL DEFAULT 0;
    CREATE INDEX deliveries_in_replay ON deliveries (surface) WHERE isReplay = 1;`,
+  `ALTER TABLE deliveries ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
+   CREATE INDEX deliveries_by_owner ON deliveries (owner, updatedAt);`,
 ];
 
 const columns = 'id, surface, topic, correlationId, state, attempts, error, parts, createdAt, updatedAt';
@@ -39,9 +45,9 @@ export class DeliveryStore extends Store {
     const { id, topic, correlationId } = message;
     const now = Date.now();
     this.write(
-      `INSERT INTO deliveries (id, surface, topic, correlationId, state, attempts, parts, message, createdAt, updatedAt)
-         VALUES (?, ?, ?, ?, 'queued', 0, '[]', ?, ?, ?) ON CONFLICT DO NOTHING`,
-      [id, surface, topic, correlationId, JSON.stringify(message), now, now],
+      `INSERT INTO deliveries (id, surface, topic, correlationId, state, attempts, parts, message, createdAt, updatedAt, owner)
+         VALUES (?, ?, ?, ?, 'queued', 0, '[]', ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      [id, surface, topic, correlationId, JSON.stringify(message), now, now, ownerOfMessage(message)],
     );
     return this.get(id) as Delivery;
   }
@@ -56,11 +62,12 @@ export class DeliveryStore extends Store {
     return row && (JSON.parse(row.message) as Message);
   }
 
-  list({ state, surface, limit }: DeliveryQuery): Delivery[] {
+  list({ state, surface, limit, principal }: DeliveryQuery): Delivery[] {
+    const seen = ownerFilter(principal);
     return this.all<Row>(
-      `SELECT ${columns} FROM deliveries WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR surface = ?2)
-         ORDER BY updatedAt DESC LIMIT ?3`,
-      [state ?? null, surface ?? null, limit],
+      `SELECT ${columns} FROM deliveries WHERE ${seen.sql} AND state = coalesce(?, state) AND surface = coalesce(?, surface)
+         ORDER BY updatedAt DESC LIMIT ?`,
+      [...seen.values, state ?? null, surface ?? null, limit],
     ).map(read);
   }
 

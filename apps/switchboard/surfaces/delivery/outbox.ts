@@ -1,9 +1,11 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import type { Principal } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { errorMessage, KeyedQueue } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
 import type { Delivery } from '../../api-types.ts';
+import { onBehalf } from '../../core/messages.ts';
 import { pause } from '../../core/timers.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 
@@ -99,11 +101,11 @@ export class Outbox {
     if (state !== 'queued') return;
     for (let attempt = attempts; ; attempt += 1) {
       const failure = await this.#attempt(send, message, stopping);
-      if (failure === undefined) return await this.#settle(message.id, 'sent', stopping);
+      if (failure === undefined) return await this.#settle(message, 'sent', stopping);
       stopping.throwIfAborted();
       await this.#recorded(() => store.attempted(message.id, failure.message), stopping);
       const wait = this.#pauseAfter(failure, attempt);
-      if (wait === undefined) return await this.#settle(message.id, 'failed', stopping, failure);
+      if (wait === undefined) return await this.#settle(message, 'failed', stopping, failure);
       await pause(wait, this.#clock, stopping);
     }
   }
@@ -157,28 +159,31 @@ export class Outbox {
   }
 
   async #settle(
-    id: string,
+    message: Message,
     state: 'sent' | 'failed',
     stopping: AbortSignal,
     failure?: DeliveryError,
   ): Promise<void> {
     const { store, logger } = this.#settings;
+    const { id } = message;
     await this.#recorded(() => store.settle(id, state), stopping);
     const delivery = store.get(id);
     if (failure !== undefined) {
       const { surface, topic } = delivery ?? {};
       logger.error({ err: failure, deliveryId: id, surface, topic }, 'failed to deliver message');
     }
-    if (delivery !== undefined) await this.#tell(delivery);
+    if (delivery !== undefined) await this.#tell(delivery, onBehalf(message, 'switchboard'));
   }
 
-  async #tell({ id, surface, topic, correlationId, state, error, references }: Delivery): Promise<void> {
+  async #tell(delivery: Delivery, principal: Principal): Promise<void> {
+    const { id, surface, topic, correlationId, state, error, references } = delivery;
     const payload = { id, surface, topic, state, references, ...(state === 'failed' && { error }) };
     await this.#settings.bus.publish({
       topic: `delivery.${state}.${surface}`,
       payload,
       correlationId,
       parentId: id,
+      principal,
     });
   }
 }

@@ -1,0 +1,246 @@
+import { join } from 'node:path';
+import { anonymous } from '@trunkline/identity';
+import type { Peers } from '@trunkline/service';
+import {
+  callersOf,
+  type ModelServer,
+  person,
+  startModelServer,
+  type TestCaller,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { agent } from './fixtures/crew.ts';
+import { type Observer, observe } from './fixtures/observe.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from './fixtures/start-switchboard.ts';
+import { FlowStore } from './flows/flow-store.ts';
+import { DeliveryStore } from './surfaces/delivery/delivery-store.ts';
+
+const peers: Peers = {
+  serviceToken: 'secret-between-services',
+  agentName: 'agent',
+  find: () => undefined,
+  namesWithKey: () => [],
+  onChange: () => undefined,
+};
+let model: ModelServer;
+let board: TestSwitchboard;
+let who: ReturnType<typeof callersOf>;
+const feeds = new Map<TestCaller, Observer>();
+
+beforeAll(async () => {
+  model = await startModelServer({ script: () => 'I heard you' });
+  board = await startSwitchboard({
+    files: { 'agents/helm.yaml': agent('helm', 'role: orchestrator\nskills: [{ name: chat }]') },
+    env: { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm', TRUNKLINE_OPEN: '0' },
+    peers,
+  });
+  who = callersOf({ url: board.url, home: board.home, serviceToken: peers.serviceToken });
+  for (const caller of [who.ava, who.bob, who.nobody, who.operator]) {
+    const as = {
+      ...board,
+      fetch: (path: string, init?: RequestInit) => board.fetch(path, { ...init, headers: caller.headers }),
+    };
+    feeds.set(caller, await observe(as));
+  }
+});
+afterAll(async () => {
+  for (const feed of feeds.values()) feed.close();
+  await board.stop();
+  await model.stop();
+});
+
+let number = 0;
+/** A request of somebody's to the agent; its correlation, once it is answered, unless it asks back. */
+async function request(caller: TestCaller, content: string, isAnswered = true): Promise<string> {
+  const correlationId = `request-${++number}`;
+  const payload = { skillHint: 'chat', content, conversationId: 'talk' };
+  expect(
+    (await caller('POST /publish', { topic: 'agent.skill.request', payload, correlationId })).status,
+  ).toBe(200);
+  if (isAnswered) await feeds.get(who.operator)?.first('flow.item.completed', correlationId);
+  return correlationId;
+}
+
+/** Another's thing is answered like one that does not exist, whose name stands in its place. */
+async function expectMissing(caller: TestCaller, sent: string, id: string, body?: unknown): Promise<void> {
+  const [there, missing] = [
+    await caller(sent.replace('ID', id), body && JSON.parse(JSON.stringify(body).replace('ID', id))),
+    await caller(
+      sent.replace('ID', 'no-such'),
+      body && JSON.parse(JSON.stringify(body).replace('ID', 'no-such')),
+    ),
+  ];
+  expect([sent, there.status, there.text.replaceAll(id, 'no-such')]).toEqual([sent, 404, missing.text]);
+}
+
+it('keeps flows, their traces and the messages of one person from others, on the live feed too', async () => {
+  const correlationId = await request(who.ava, 'my secret plan');
+  const ofNobody = await request(who.nobody, 'for all to see');
+  const id = `skill-${correlationId}`;
+  const feed = (caller: TestCaller) => feeds.get(caller)?.messages.map((message) => message.correlationId);
+  for (const other of [who.bob, who.nobody]) {
+    expect((await other('GET /api/flows')).text).not.toContain(correlationId);
+    expect((await other('GET /api/flows')).text).toContain(ofNobody);
+    await expectMissing(other, 'GET /api/flows/ID', id);
+    expect((await other(`GET /api/bus/history?correlationId=${correlationId}`)).json<Json>().data.count).toBe(
+      0,
+    );
+    await waitFor(() =>
+      feeds
+        .get(other)
+        ?.messages.some(
+          (message) => message.topic === 'flow.item.completed' && message.correlationId === ofNobody,
+        ),
+    );
+    expect(feed(other)).not.toContain(correlationId);
+  }
+  for (const caller of [who.ava, who.operator]) {
+    expect((await caller('GET /api/flows')).text).toContain(correlationId);
+    expect((await caller(`GET /api/flows/${id}`)).text).toContain('"trace"');
+    expect((await caller(`GET /api/bus/history?correlationId=${correlationId}`)).text).toContain(
+      'my secret plan',
+    );
+    await waitFor(() => feed(caller)?.includes(correlationId));
+  }
+});
+
+it('keeps conversations apart that go by the same id', async () => {
+  const said = (name: string) => `${name} said this`;
+  for (const [caller, name] of [
+    [who.ava, 'Ava'],
+    [who.bob, 'Bob'],
+    [who.ava, 'Ava'],
+  ] as const)
+    await request(caller, said(name));
+  const heard = JSON.stringify(model.chats().at(-1)?.messages);
+  expect([heard.includes(said('Ava')), heard.includes(said('Bob'))]).toEqual([true, false]);
+  const turns = async (caller: TestCaller) => {
+    const correlationId = `turns-${++number}`;
+    const query = { topic: 'logger.turn.query', payload: {}, reply: { topic: `note.turns` }, correlationId };
+    await caller('POST /publish', query);
+    return JSON.stringify((await feeds.get(caller)?.first('note.turns', correlationId))?.payload);
+  };
+  expect(await turns(who.bob)).not.toContain(said('Ava'));
+  expect(await turns(who.ava)).toContain(said('Ava'));
+  expect(await turns(who.operator)).toContain(said('Bob'));
+});
+
+it('lets nobody else see or answer the questions of an agent to a person', async () => {
+  model.enqueue(
+    { toolCalls: [{ name: 'ask_human', arguments: { question: 'Which door?' } }] },
+    'the left one',
+  );
+  const correlationId = await request(who.ava, 'open it', false);
+  const asked = await feeds.get(who.ava)?.first(`agent.input.request.${correlationId}`);
+  const { requestId } = asked?.payload as { requestId: string };
+  for (const other of [who.bob, who.nobody]) {
+    expect((await other('GET /api/hitl/pending')).json<Json>().data).toEqual([]);
+    await expectMissing(other, 'POST /api/a2a/input', requestId, { requestId: 'ID', answer: 'left' });
+  }
+  expect((await who.operator('GET /api/hitl/pending')).text).toContain(requestId);
+  expect((await who.ava('GET /api/hitl/pending')).text).toContain(requestId);
+  expect((await who.ava('POST /api/a2a/input', { requestId, answer: 'left' })).status).toBe(200);
+  // The same words under the same correlation are a question of Bob's own.
+  void who
+    .bob('POST /api/agent/ask-human', { correlationId, question: 'Which door?' })
+    .catch(() => undefined);
+  await waitFor(async () => (await who.bob('GET /api/hitl/pending')).text.includes('Which door?'));
+});
+
+it('lets nobody else see or command a schedule', async () => {
+  const schedule = {
+    id: 'daily-plan',
+    schedule: '0 9 * * *',
+    topic: 'cron.daily-plan',
+    payload: { content: 'my plan' },
+  };
+  expect((await who.ava('POST /api/schedules', schedule)).status).toBe(201);
+  for (const other of [who.bob, who.nobody]) {
+    expect((await other('GET /api/schedules')).text).not.toContain('my plan');
+    for (const sent of [
+      'GET /api/schedules/ID',
+      'DELETE /api/schedules/ID',
+      'POST /api/schedules/ID/pause',
+      'POST /api/schedules/ID/resume',
+      'POST /api/schedules/ID/run-now',
+    ])
+      await expectMissing(other, sent, schedule.id);
+    // An id is taken once in an installation.
+    expect((await other('PUT /api/schedules/daily-plan', schedule)).status).toBe(403);
+    expect((await other('POST /api/schedules', schedule)).status).toBe(403);
+  }
+  expect((await who.operator('GET /api/schedules')).text).toContain('my plan');
+  expect((await who.ava('POST /api/schedules/daily-plan/run-now')).status).toBe(200);
+  const fired = await feeds.get(who.ava)?.first('cron.daily-plan');
+  expect(fired?.principal).toMatchObject({ kind: 'person', id: 'user:ava' });
+  expect((await who.ava('DELETE /api/schedules/daily-plan')).status).toBe(200);
+});
+
+it('keeps A2A tasks and their contexts apart', async () => {
+  const send = async (caller: TestCaller, text: string, contextId?: string) => {
+    const message = {
+      messageId: crypto.randomUUID(),
+      role: 'ROLE_USER',
+      parts: [{ text }],
+      ...(contextId && { contextId }),
+    };
+    return (await caller('POST /message:send', { message })).json<{
+      task: { id: string; contextId: string };
+    }>().task;
+  };
+  const { id, contextId } = await send(who.ava, 'Ava in a task');
+  for (const other of [who.bob, who.nobody]) {
+    expect((await other('GET /tasks')).text).not.toContain(id);
+    await expectMissing(other, 'GET /tasks/ID', id);
+    await expectMissing(other, 'POST /tasks/ID:cancel', id);
+    await send(other, 'what did she say', contextId);
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).not.toContain('Ava in a task');
+  }
+  await send(who.ava, 'once more', contextId);
+  expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('Ava in a task');
+});
+
+it('lists deliveries by owner, and looks owners up by an index', () => {
+  const { path, remove } = temporaryDirectory();
+  const [deliveries, flows] = [new DeliveryStore(join(path, 'd.db')), new FlowStore(join(path, 'f.db'))];
+  const draft = {
+    topic: 'message.outbound.chat.1',
+    payload: {},
+    correlationId: 'c',
+    timestamp: 1,
+    version: 1,
+  };
+  for (const [id, principal] of [
+    ['ava', person('ava')],
+    ['bob', person('bob')],
+    ['nobody', undefined],
+  ] as const)
+    deliveries.open('chat', { ...draft, id, ...(principal && { principal }) } as never);
+  const listed = (principal: typeof anonymous) =>
+    deliveries
+      .list({ limit: 10, principal })
+      .map(({ id }) => id)
+      .sort();
+  expect(listed(person('ava'))).toEqual(['ava', 'nobody']);
+  expect(listed(anonymous)).toEqual(['nobody']);
+  expect(listed({ kind: 'operator', id: 'operator', via: [] })).toEqual(['ava', 'bob', 'nobody']);
+  for (const store of [deliveries, flows]) store.close();
+  remove();
+});
+
+it('lets members and, without a key, everybody send through surfaces, but no guest', async () => {
+  const guest = who.as(person('gus', 'guest'));
+  const outbound = { topic: 'message.outbound.cli', payload: { content: 'hi' } };
+  for (const caller of [who.ava, who.nobody])
+    expect((await caller('POST /publish', outbound)).status).toBe(200);
+  const inbound = { ...outbound, topic: 'message.inbound.cli' };
+  for (const draft of [outbound, { ...inbound, reply: { topic: outbound.topic } }]) {
+    const { status, text } = await guest('POST /publish', draft);
+    expect([status, text]).toEqual([403, expect.stringContaining('Guests talk to agents')]);
+  }
+  const schedule = { id: 'guests', schedule: '0 9 * * *', topic: 'cron.guests', payload: { content: 'x' } };
+  expect((await guest('POST /api/schedules', schedule)).status).toBe(403);
+  expect((await guest('POST /publish', inbound)).status).toBe(200);
+});
