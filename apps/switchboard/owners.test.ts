@@ -134,7 +134,7 @@ it('lets nobody else see or answer the questions of an agent to a person', async
   );
   const correlationId = await request(who.ava, 'open it', false);
   const asked = await feeds.get(who.ava)?.first(`agent.input.request.${correlationId}`);
-  const { requestId } = asked?.payload as { requestId: string };
+  const requestId: string = asked?.payload.requestId;
   for (const other of [who.bob, who.nobody]) {
     expect((await other('GET /api/hitl/pending')).json<Json>().data).toEqual([]);
     await expectMissing(other, 'POST /api/a2a/input', requestId, { requestId: 'ID', answer: 'left' });
@@ -179,25 +179,24 @@ it('lets nobody else see or command a schedule', async () => {
 });
 
 it('keeps A2A tasks and their contexts apart', async () => {
+  const rpc = async (caller: TestCaller, method: string, params: object) =>
+    (await caller('POST /a2a', { jsonrpc: '2.0', id: 1, method, params })).json<Json>();
   const send = async (caller: TestCaller, text: string, contextId?: string) => {
-    const message = {
-      messageId: crypto.randomUUID(),
-      role: 'ROLE_USER',
-      parts: [{ text }],
-      ...(contextId && { contextId }),
-    };
-    return (await caller('POST /message:send', { message })).json<{
-      task: { id: string; contextId: string };
-    }>().task;
+    const about = { kind: 'message', messageId: crypto.randomUUID(), role: 'user', contextId };
+    return (await rpc(caller, 'message/send', { message: { ...about, parts: [{ kind: 'text', text }] } }))
+      .result;
   };
   const { id, contextId } = await send(who.ava, 'Ava in a task');
   for (const other of [who.bob, who.nobody]) {
     expect((await other('GET /tasks')).text).not.toContain(id);
-    await expectMissing(other, 'GET /tasks/ID', id);
-    await expectMissing(other, 'POST /tasks/ID:cancel', id);
+    for (const method of ['tasks/get', 'tasks/cancel', 'tasks/resubscribe']) {
+      const { error } = await rpc(other, method, { id });
+      expect([method, error.code]).toEqual([method, -32001]);
+    }
     await send(other, 'what did she say', contextId);
     expect(JSON.stringify(model.chats().at(-1)?.messages)).not.toContain('Ava in a task');
   }
+  expect((await rpc(who.ava, 'tasks/get', { id })).result.id).toBe(id);
   await send(who.ava, 'once more', contextId);
   expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('Ava in a task');
 });

@@ -70,7 +70,7 @@ const marker = () => join(directory.path, 'switchboard/files', `ran-${number}`);
 const command = () => `echo ran >> ran-${number}`;
 const runs = () => (existsSync(marker()) ? readFileSync(marker(), 'utf8').split('\n').length - 1 : 0);
 const waiting = async (): Promise<Json[]> =>
-  (await board.call('/api/hitl/pending')).body.data.filter(({ question }: Json) =>
+  (await board.call('/api/hitl/pending', undefined, asOperator)).body.data.filter(({ question }: Json) =>
     question.includes(`ran-${number}`),
   );
 const oneWaiting = () => waitFor(async () => (await waiting())[0]);
