@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Skills, VoiceReferences } from '../api-types.ts';
 import type { RouteDeps, VoiceApp } from '../components.ts';
 import { voiceErrors } from '../errors.ts';
-import type { SkillLibrary } from '../skills/library.ts';
 import { isAllowed } from '../skills/selection.ts';
+import type { Skill } from '../skills/skill.ts';
 import { findBackend } from '../speech/backends/registry.ts';
 import { CloneError } from '../speech/clone/cloner.ts';
 import type { User } from '../users/user.ts';
@@ -21,7 +21,7 @@ const uploadSchema = z.object({
 
 type SkillDeps = Pick<RouteDeps, 'library' | 'selection' | 'users'>;
 
-export function mountOwnSkill(app: VoiceApp, { library, selection }: SkillDeps): void {
+export function mountOwnSkill(app: VoiceApp, { selection }: Pick<SkillDeps, 'selection'>): void {
   app.get('/api/skills', describeRoute({ summary: 'The skills the caller may choose from' }), (context) => {
     const user = context.get('caller');
     const assigned = selection.assignedTo(user);
@@ -42,7 +42,8 @@ export function mountOwnSkill(app: VoiceApp, { library, selection }: SkillDeps):
     (context) => {
       const user = context.get('caller');
       const { slug } = context.req.valid('json');
-      if (library.find(slug) === undefined) return context.json(unknownSkill(slug, library));
+      if (selection.find(user, slug) === undefined)
+        return context.json(unknownSkill(slug, selection.visibleTo(user)));
       if (user.role !== 'admin' && !isAllowed(user, slug))
         throw voiceErrors.skill_not_allowed({ slug, user: user.id });
       selection.choose(user.id, slug);
@@ -60,7 +61,7 @@ export function mountAdminSkill(app: VoiceApp, { library, selection, users }: Sk
     (context) => {
       const { user_id: userId = '', slug } = context.req.valid('json');
       if (userId.trim() === '') return context.json({ error: 'user_id is required' });
-      if (library.find(slug) === undefined) return context.json(unknownSkill(slug, library));
+      if (library.find(slug) === undefined) return context.json(unknownSkill(slug, library.all));
       const single = users.openCaller !== undefined;
       if (!single && users.find(userId) === undefined)
         return context.json({ error: `unknown user: ${userId}` });
@@ -70,14 +71,19 @@ export function mountAdminSkill(app: VoiceApp, { library, selection, users }: Sk
   );
 }
 
-function unknownSkill(slug: string, library: SkillLibrary) {
-  return { error: `unknown skill: ${slug}`, available: library.slugs };
+function unknownSkill(slug: string, skills: readonly Skill[]) {
+  return { error: `unknown skill: ${slug}`, available: skills.map((skill) => skill.slug) };
 }
 
-type VoiceDeps = Pick<RouteDeps, 'options' | 'sidecar' | 'cloner' | 'counters'>;
+type VoiceDeps = Pick<RouteDeps, 'options' | 'sidecar' | 'cloner' | 'counters' | 'library' | 'selection'>;
 
-/** Voices made from recordings. */
-export function mountVoice(app: VoiceApp, { options, sidecar, cloner, counters }: VoiceDeps): void {
+/** Voices made from recordings. A user's own is theirs; what an admin makes is for everybody. */
+export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
+  const { options, sidecar, cloner, counters, library, selection } = deps;
+  const isVisible = (user: User, voice: string) => {
+    const skills = library.all.filter((skill) => skill.voice === voice);
+    return skills.length === 0 || skills.some(({ slug }) => selection.find(user, slug) !== undefined);
+  };
   const backend = options.ttsBackend;
   app.get(
     '/api/voice/references',
@@ -86,10 +92,9 @@ export function mountVoice(app: VoiceApp, { options, sidecar, cloner, counters }
       if (findBackend(backend)?.synthesis?.clonesVoices !== true)
         return context.json<VoiceReferences>({ backend, references: [] });
       try {
-        return context.json<VoiceReferences>({
-          backend,
-          references: await sidecar.listReferences(context.req.raw.signal),
-        });
+        const references = await sidecar.listReferences(context.req.raw.signal);
+        const visible = references.filter((voice) => isVisible(context.get('caller'), voice));
+        return context.json<VoiceReferences>({ backend, references: visible });
       } catch (error) {
         return context.json<VoiceReferences>({ backend, references: [], error: errorMessage(error) });
       }
@@ -102,9 +107,14 @@ export function mountVoice(app: VoiceApp, { options, sidecar, cloner, counters }
     validate('form', uploadSchema),
     async (context) => {
       const { audio, ...fields } = context.req.valid('form');
+      const { id, role } = context.get('caller');
       const file = { bytes: new Uint8Array(await audio.arrayBuffer()), name: audio.name };
       try {
-        const { autoTranscribed, ...clone } = await cloner.clone({ ...fields, audio: file });
+        const { autoTranscribed, ...clone } = await cloner.clone({
+          ...fields,
+          audio: file,
+          ...(role !== 'admin' && { owner: id }),
+        });
         counters.clones += 1;
         return context.json({ ok: true, ...clone, auto_transcribed: autoTranscribed });
       } catch (error) {

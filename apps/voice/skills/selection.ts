@@ -16,7 +16,7 @@ export class SkillSelection {
   /** The slug shown to the user: their choice if allowed, else the first allowed one. */
   activeFor(user: User): string {
     const chosen = this.#preferences.skillOf(user.id)?.slug;
-    const isKnown = chosen !== undefined && this.#library.find(chosen) !== undefined;
+    const isKnown = chosen !== undefined && this.find(user, chosen) !== undefined;
     if (isKnown && (user.role === 'admin' || isAllowed(user, chosen))) return chosen;
     const { allowedSkills } = user;
     if (allowedSkills === null) return this.#library.base.slug;
@@ -44,8 +44,18 @@ export class SkillSelection {
     );
   }
 
+  /** A skill that the user may know of; a voice that another user cloned is not there. */
+  find(user: User, slug: string): Skill | undefined {
+    const skill = this.#library.find(slug);
+    return skill && isVisible(user, skill) ? skill : undefined;
+  }
+
+  visibleTo(user: User): Skill[] {
+    return this.#library.all.filter((skill) => isVisible(user, skill));
+  }
+
   choicesFor(user: User): Skill[] {
-    return this.#library.all.filter(({ slug }) => user.role === 'admin' || isAllowed(user, slug));
+    return this.visibleTo(user).filter(({ slug }) => user.role === 'admin' || isAllowed(user, slug));
   }
 
   choose(userId: string, slug: string): void {
@@ -55,6 +65,10 @@ export class SkillSelection {
   assign(userId: string, slug: string): void {
     this.#preferences.chooseSkill(userId, { slug, byAdmin: true });
   }
+}
+
+function isVisible({ id, role }: User, { owner }: Skill): boolean {
+  return owner === undefined || owner === id || role === 'admin';
 }
 
 export function isAllowed(user: User, slug: string): boolean {

@@ -41,6 +41,8 @@ const prompt = z.string().min(1);
 /** A file of `config/skills`. What it leaves out comes from the skill it extends. */
 export const skillFileSchema = z.strictObject({
   slug: slug.optional(),
+  /** The user whose voice it is; nobody else is offered it. */
+  owner: z.string().min(1).optional(),
   name: z.string().min(1).optional(),
   description: z.string().optional(),
   extends: z.string().nullable().optional(),

@@ -5,7 +5,7 @@ import {
   type ExecutionEvent,
   type Executor,
 } from '@trunkline/a2a';
-import type { Principal } from '@trunkline/identity';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
 import type { ServiceAddress, ServiceContext } from '@trunkline/service';
@@ -71,13 +71,14 @@ function createTextTurn(
     async *execute(request, signal) {
       const answering = personaOf(() => persona(request.principal));
       if (answering instanceof Error) return yield { type: 'failed', message: answering.message };
+      const owner = ownerKey(request.principal);
       const messages = [
-        ...conversations.get(request.task.contextId),
+        ...conversations.get(request.task.contextId, owner),
         { role: 'user' as const, content: request.text },
       ];
       const sessionId = request.task.contextId;
       for await (const event of runPersona(answering, { messages, sessionId, signal })) {
-        if (event.type === 'end') conversations.set(sessionId, event.messages);
+        if (event.type === 'end') conversations.set(sessionId, owner, event.messages);
         yield* reported(event);
       }
     },
@@ -116,7 +117,7 @@ function* reported(event: TurnEvent): Generator<ExecutionEvent> {
   }
 }
 
-/** Conversations, by the caller's context id. */
+/** Conversations, by the caller's context id; those of different people never meet. */
 class ConversationHistories {
   readonly #table: SweptTable<ModelMessages>;
 
@@ -124,13 +125,18 @@ class ConversationHistories {
     this.#table = new SweptTable<ModelMessages>(database, 'conversations');
   }
 
-  get(contextId: string): ModelMessages {
-    return this.#table.get(contextId) ?? [];
+  /** What nobody owns is everybody's to go on with. */
+  get(contextId: string, owner: string): ModelMessages {
+    return this.#table.get(keyOf(contextId, owner)) ?? this.#table.get(contextId) ?? [];
   }
 
-  set(contextId: string, messages: ModelMessages): void {
-    this.#table.set(contextId, newestMessages(messages, maxMessages));
+  set(contextId: string, owner: string, messages: ModelMessages): void {
+    this.#table.set(keyOf(contextId, owner), newestMessages(messages, maxMessages));
   }
+}
+
+function keyOf(contextId: string, owner: string): string {
+  return owner === 'anonymous' ? contextId : JSON.stringify([owner, contextId]);
 }
 
 function describeVoice(name: string, publicUrl: string): AgentDescription {

@@ -20,6 +20,8 @@ export interface CloneUpload {
   name?: string | undefined;
   transcript?: string | undefined;
   description?: string | undefined;
+  /** The user whom it is for; left out, everybody. */
+  owner?: string;
 }
 
 export interface Clone {
@@ -90,11 +92,16 @@ export class VoiceCloner {
     upload: CloneUpload,
     { name, transcript }: { name: string; transcript: string },
   ): Promise<void> {
-    const { slug, description = '' } = upload;
+    const { slug, description = '', owner } = upload;
     const { configDirectory, library } = this.#options;
     await this.#addReference(upload, transcript);
     try {
-      await writeClonedSkill(configDirectory, { slug, name, description: description.trim() });
+      await writeClonedSkill(configDirectory, {
+        slug,
+        name,
+        description: description.trim(),
+        ...(owner !== undefined && { owner }),
+      });
       await library.reload();
     } catch (error) {
       await removeClonedSkill(configDirectory, slug);
@@ -154,14 +161,13 @@ interface ClonedSkill {
   slug: string;
   name: string;
   description: string;
+  owner?: string;
 }
 
 async function writeClonedSkill(configDirectory: string, skill: ClonedSkill): Promise<void> {
-  const { slug, name, description } = skill;
+  const { slug } = skill;
   const file = {
-    slug,
-    name,
-    description,
+    ...skill,
     system_prompt_file: 'SOUL.md',
     tts_backend: 'sidecar',
     voice: slug,
