@@ -13,6 +13,7 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   a2a: () => import('./a2a.ts'),
   agent: () => import('./agent.ts'),
   memory: () => import('./memory.ts'),
+  trust: () => import('./trust.ts'),
   research: () => import('./research.ts'),
   'voice-turn': () => import('./voice-turn.ts'),
   'voice-media': () => import('./voice-media.ts'),

@@ -1,0 +1,159 @@
+// What policy, marks, fences and the audit log cost: processor time of a turn of the agent, with them and without.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BenchResult } from './result.ts';
+
+const ROUNDS = 12;
+const TURNS = 30;
+const WARM_UP = 60;
+
+/** What is said in a conversation; the last message is measured. */
+const workloads: Record<string, string[]> = {
+  'a turn with a tool that reads': ['What is 12 * 34?'],
+  'a turn with a tool that writes': ['Remember that the harbour is shallow'],
+  'a turn after text from outside': ['Search the web for tides', 'What is 12 * 34?'],
+};
+
+interface Agent {
+  url: string;
+  /** Processor time so far, in milliseconds. */
+  cpu(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export async function run(): Promise<BenchResult[]> {
+  const home = mkdtempSync(join(tmpdir(), 'trunkline-bench-'));
+  const search = await startSearch();
+  const [whole, bare] = await Promise.all([
+    startAgent(join(home, 'with'), search.url, []),
+    startAgent(join(home, 'without'), search.url, [
+      '--import',
+      join(import.meta.dirname, 'trust/without-kernel.ts'),
+    ]),
+  ]);
+  try {
+    const results: BenchResult[] = [];
+    for (const [name, said] of Object.entries(workloads))
+      results.push(await compare(name, said, whole, bare));
+    return results;
+  } finally {
+    await Promise.all([whole.stop(), bare.stop()]);
+    search.stop();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** Rounds of both alternate, and so does who begins: what else the machine does meets both. */
+async function compare(name: string, said: string[], whole: Agent, bare: Agent): Promise<BenchResult> {
+  for (const agent of [whole, bare]) await cost(agent, said, WARM_UP);
+  const rounds: { ours: number; theirs: number }[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const order = round % 2 === 0 ? [whole, bare] : [bare, whole];
+    const costs = new Map<Agent, number>();
+    for (const agent of order) costs.set(agent, await cost(agent, said, TURNS));
+    rounds.push({ ours: costs.get(whole) ?? 0, theirs: costs.get(bare) ?? 0 });
+  }
+  return {
+    name: `CPU of ${name}`,
+    unit: 'ms',
+    ours: median(rounds.map(({ ours }) => ours)),
+    peers: { 'without policy, marks and audit': median(rounds.map(({ theirs }) => theirs)) },
+    ratio: median(rounds.map(({ ours, theirs }) => ours / theirs)),
+    better: 'lower',
+    goal: 'below 1.05',
+  };
+}
+
+let conversations = 0;
+
+/** Processor time of the last message of a conversation, on average. */
+async function cost(agent: Agent, said: string[], turns: number): Promise<number> {
+  const contexts = Array.from({ length: turns }, () => `trust-${conversations++}`);
+  for (const context of contexts) for (const text of said.slice(0, -1)) await ask(agent, text, context);
+  const before = await agent.cpu();
+  for (const context of contexts) await ask(agent, said.at(-1) ?? '', context);
+  return ((await agent.cpu()) - before) / turns;
+}
+
+async function ask({ url }: Agent, text: string, contextId: string): Promise<void> {
+  const message = { role: 'user', contextId, parts: [{ kind: 'text', text }] };
+  const response = await fetch(`${url}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }),
+  });
+  const { result } = (await response.json()) as { result: { status: { state: string } } };
+  if (result.status.state !== 'completed')
+    throw new Error(`The agent ended "${text}" as ${result.status.state}.`);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
+}
+
+/** An agent with twenty rules that fit nothing, so that each is looked at. */
+function startAgent(home: string, searchUrl: string, flags: string[]): Promise<Agent> {
+  mkdirSync(join(home, 'agent', 'config'), { recursive: true });
+  const rules = Array.from({ length: 20 }, (_, index) => ({
+    tool: `unknown_${index}`,
+    arguments: { host: `*.host-${index}.example` },
+    decision: 'deny',
+  }));
+  writeFileSync(join(home, 'policy.yaml'), JSON.stringify({ rules }));
+  writeFileSync(
+    join(home, 'agent', 'config', 'agent.yaml'),
+    JSON.stringify({ knowledge: { embeddings: 'off' } }),
+  );
+  const env = {
+    ...process.env,
+    TRUNKLINE_HOME: home,
+    AGENT_PORT: '0',
+    SEARXNG_URL: searchUrl,
+    REQUEST_LIMIT: '0',
+  };
+  const child = spawn(process.execPath, [...flags, join(import.meta.dirname, 'trust/agent-process.ts')], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error('The agent ended before it listened.')));
+    child.stdout?.on('data', (line: Buffer) =>
+      resolve({ url: String(line).trim(), cpu: () => cpuOf(child), stop: () => stop(child) }),
+    );
+  });
+}
+
+function cpuOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('message', (milliseconds) => resolve(Number(milliseconds)));
+    child.send('cpu');
+  });
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}
+
+async function startSearch(): Promise<{ url: string; stop(): void }> {
+  const content = 'The tide is high at noon and low at six. '.repeat(20);
+  const results = Array.from({ length: 8 }, (_, index) => ({
+    title: `Tides ${index}`,
+    url: `https://tides.example/${index}`,
+    content,
+  }));
+  const server = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results })),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, stop: () => void server.close() };
+}
+
+if (import.meta.main) console.table(await run());
