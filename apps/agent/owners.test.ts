@@ -2,9 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { readSse } from '@trunkline/http';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
-import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { ChatStore } from './chats/chat-store.ts';
 import { modelEnvironment, post, startAgent, type TestAgent } from './fixtures/start-agent.ts';
+import { SessionStore } from './turns/session-store.ts';
+import { openState } from './turns/turn-state.ts';
 
 const serviceToken = 'the-service-token';
 let model: ModelServer;
@@ -357,4 +360,31 @@ describe('the feed', () => {
     expect(seen.bob).not.toMatch(/oven|assistant/);
     expect(seen.nobody).not.toMatch(/oven|assistant/);
   });
+});
+
+it('gives conversations of older versions the owners that they had', () => {
+  const home = temporaryDirectory();
+  onTestFinished(home.remove);
+  const database = openState(home.path);
+  database.exec('DROP INDEX chat_by_owner; ALTER TABLE chat DROP COLUMN owner; PRAGMA user_version = 4');
+  const scopes = [null, 'operator', 'person:voice:ava', 'context:c3', 'agent:a2a/user:ann', 'people:chat'];
+  for (const [index, scope] of scopes.entries()) {
+    const session = database.prepare("INSERT INTO session VALUES (?, '[]', 1, 1, ?)");
+    session.run(`c${index}`, scope);
+    database.prepare("INSERT INTO chat VALUES (?, 'Hi', 'completed', 1, 'chat')").run(`c${index}`);
+  }
+  database.close();
+  const reopened = openState(home.path);
+  const [sessions, chats] = [new SessionStore(reopened), new ChatStore(reopened)];
+  const owners = scopes.map((_, index) => [sessions.owner(`c${index}`), chats.owner(`c${index}`)]);
+  reopened.close();
+  const expected = ['operator', 'operator', 'person:voice:ava', 'anonymous', 'agent:a2a', 'people:chat'];
+  expect(owners).toEqual(expected.map((owner) => [owner, owner]));
+});
+
+it('shows people no figures of all, and nobody the owner on the wire', async () => {
+  const id = await makeTask('ava', newText());
+  expect((await ask('ava', ['GET', '/api/telemetry'])).status).toBe(403);
+  expect((await ask('nobody', ['GET', '/api/telemetry'])).status).toBe(200);
+  expect((await ask('ava', rpc('tasks/get', { id }))).text).not.toContain('person:user:ava');
 });

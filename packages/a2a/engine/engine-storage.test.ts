@@ -278,5 +278,9 @@ describe('ids', () => {
     expect(engine.get(id)).toEqual(task);
     expect(engine.eventsAfter(engine.find(id), 0).map(({ sequence }) => sequence)).toEqual([1, 2]);
     expect(engine.list({ contextId: 'c' }).tasks).toEqual([task]);
+    // It had no owner yet, so it is everybody's.
+    const anybody = engine.for({ kind: 'person', id: 'user:ava', via: [] });
+    expect(anybody.list({}).tasks).toEqual([task]);
+    expect(anybody.get(id)).toEqual(task);
   });
 });

@@ -17,6 +17,10 @@ export const consoleErrors = defineErrors({
     403,
     'This conversation belongs to somebody else. Choose another session_id, or sign in as the operator ("trunkline login").',
   ],
+  figures_of_all: [
+    403,
+    'What the models cost all callers together is for the operator. Sign in as the operator ("trunkline login") to see it; what a task of yours cost stands with the task.',
+  ],
   not_loaded: [
     409,
     ({ what }: { what: string }) => `${what} is not loaded. Turn it on in the configuration.`,

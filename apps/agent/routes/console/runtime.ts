@@ -55,9 +55,18 @@ export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
       tools: listed.map(({ name, description, pause }) => ({ name, description, waits: pause === true })),
     };
   });
-  get('/api/telemetry', { summary: 'Cost and latency by model' }, () => telemetry.report());
+  /** The figures are those of all callers together. */
+  const figuresFor = (principal: Principal) => {
+    if (principal.kind === 'person') throw consoleErrors.figures_of_all();
+    return telemetry;
+  };
+  get('/api/telemetry', { summary: 'Cost and latency by model' }, ({ principal }) =>
+    figuresFor(principal).report(),
+  );
   const series = { summary: 'Cost, tokens and latency over time', query: span };
-  get('/api/telemetry/series', series, ({ query }) => telemetry.series(query.minutes, query.steps));
+  get('/api/telemetry/series', series, ({ query, principal }) =>
+    figuresFor(principal).series(query.minutes, query.steps),
+  );
   get('/api/subagents', { summary: 'Helpers of the agent' }, async () => ({
     subagents: (await active.current()).subagents,
   }));
