@@ -2,7 +2,7 @@ import type { ExecutionEvent, ExecutionRequest, TaskAccess } from '@trunkline/a2
 import { maySee, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { readScope, readVerdict } from '@trunkline/tools';
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
-import { mayContinue, notYours, type Owners, operatorScope } from './owners.ts';
+import { notYours, type Owners, operatorScope } from './owners.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { ParkedTurn } from './turns/checkpoint-store.ts';
 import type { MayAnswer } from './turns/converse.ts';
@@ -26,8 +26,9 @@ export type MayJoin = (sessionId: string, principal: Principal) => boolean;
 
 export function canJoin({ owners }: CallerRules, { sessions }: Pick<TurnState, 'sessions'>): MayJoin {
   return (sessionId, principal) => {
-    const own = owners.conversation(principal);
-    return own === operatorScope || mayContinue(own, sessions.owner(sessionId) ?? own);
+    const owner = sessions.owner(sessionId);
+    if (owner === undefined || owners.conversation(principal) === operatorScope) return true;
+    return owners.mayContinue(principal, owner);
   };
 }
 
@@ -93,8 +94,8 @@ function isSameAsker(
   principal: Principal,
   { access, owners }: Pick<AnswerGateOptions, 'access' | 'owners'>,
 ): boolean {
-  const [asker, answerer] = [owners.conversation(parked.principal), owners.conversation(principal)];
-  return mayContinue(answerer, asker) || mayApprove(principal, access);
+  const asker = owners.conversation(parked.principal);
+  return owners.mayContinue(principal, asker) || mayApprove(principal, access);
 }
 
 function askedOthers(

@@ -165,8 +165,12 @@ export function agentComponents(
   /** What reacts to events of two components. */
   const wiring = component(
     'wiring',
-    { context, a2a, toolset, state, feed, agentMetrics, changes, live, model, factory },
-    ({ context, a2a, toolset, state, feed, agentMetrics, changes, live, model, factory }) => {
+    { context, a2a, toolset, state, stores, feed, agentMetrics, changes, live, model, factory },
+    ({ context, a2a, toolset, state, stores, feed, agentMetrics, changes, live, model, factory }) => {
+      context.owners.onLinked((from, to) => {
+        stores.knowledge?.adopt(from, to);
+        state.memory.adopt(from, to);
+      });
       toolset.onInbound(async ({ contextId, text, author }) => {
         const principal = chatPerson(context, author);
         const message = { contextId, text, principal, metadata: platformMetadata };

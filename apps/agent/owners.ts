@@ -5,6 +5,7 @@ export const operatorScope = 'operator';
 
 /** Programs with `A2A_AUTH_TOKEN`. */
 const tokenOwner = 'agent:a2a';
+const accountPrefix = 'user:';
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
 
 /** Somebody before a store: what they make has this owner, and they see what the viewer may see. */
@@ -33,11 +34,33 @@ export interface OwnerRules {
 
 export type Owners = ReturnType<typeof createOwners>;
 
-/** Who owns what. A thing has the `ownerKey` of whoever made it; conversations and memories differ where people share them. */
-export function createOwners(rules: () => OwnerRules) {
+/** Moves memories from one owner to another. */
+type Adopt = (from: string, to: string) => void;
+
+/**
+ * Who owns what. A thing has the `ownerKey` of whoever made it; conversations and memories differ where people share
+ * them. `identitiesOf` gives the identities that are linked to an account: what they made before is the account's too.
+ */
+export function createOwners(
+  rules: () => OwnerRules,
+  identitiesOf: (accountId: string) => readonly string[] = () => [],
+) {
+  const adopters: Adopt[] = [];
+  const adopted = new Set<string>();
   const viewer = (principal: Principal): Principal => {
-    const { kind } = principal;
-    return rules().isOpen && (kind === 'anonymous' || kind === 'agent') ? operator : principal;
+    const { kind, id } = principal;
+    if (rules().isOpen && (kind === 'anonymous' || kind === 'agent')) return operator;
+    if (kind !== 'person' || !id.startsWith(accountPrefix)) return principal;
+    const aliases = identitiesOf(id.slice(accountPrefix.length)).map((identity) => `person:${identity}`);
+    return aliases.length === 0 ? principal : { ...principal, aliases };
+  };
+  const conversation = (principal: Principal): string =>
+    rules().isShared ? operatorScope : (roomOf(principal) ?? keyOf(principal));
+  const adopt = ({ aliases = [] }: Principal, owner: string) => {
+    for (const alias of aliases.filter((each) => !adopted.has(`${each} ${owner}`))) {
+      for (const move of adopters) move(alias, owner);
+      adopted.add(`${alias} ${owner}`);
+    }
   };
   const keyOf = (principal: Principal) => {
     const seen = viewer(principal);
@@ -47,13 +70,19 @@ export function createOwners(rules: () => OwnerRules) {
     viewer,
     actor: (principal: Principal): Actor => ({ owner: ownerKey(principal), viewer: viewer(principal) }),
     /** Whose conversations somebody's are. */
-    conversation: (principal: Principal): string =>
-      rules().isShared ? operatorScope : (roomOf(principal) ?? keyOf(principal)),
+    conversation,
+    /** Whether somebody may go on with a conversation of that owner. */
+    mayContinue: (principal: Principal, owner: string): boolean =>
+      mayContinue(conversation(principal), owner) || viewer(principal).aliases?.includes(owner) === true,
+    /** Called when memories of an identity are found to be an account's. */
+    onLinked: (move: Adopt) => void adopters.push(move),
     /** Whose memories a turn reads and writes. */
     memory({ principal, sessionId, user = '' }: ScopeRequest): string {
       if (rules().isShared) return operatorScope;
       if (principal.kind === 'agent' && user !== '') return `${ownerKey(principal)}/user:${user}`;
-      return memoryOf(keyOf(principal), sessionId);
+      const owner = keyOf(principal);
+      adopt(viewer(principal), owner);
+      return memoryOf(owner, sessionId);
     },
   };
 }
@@ -64,13 +93,15 @@ export function createOwners(rules: () => OwnerRules) {
  */
 function roomOf({ kind, id, via }: Principal): string | undefined {
   const [namespace] = id.split(':');
-  if ((kind !== 'person' && kind !== 'approver') || namespace === 'voice') return undefined;
+  const hasAccount = id.startsWith(accountPrefix);
+  const isPerson = kind === 'person' || kind === 'approver' || (kind === 'operator' && hasAccount);
+  if (!isPerson || namespace === 'voice') return undefined;
   if (via.includes('switchboard')) return 'people:switchboard';
-  return namespace === 'user' ? undefined : `people:${namespace}`;
+  return hasAccount ? undefined : `people:${namespace}`;
 }
 
 /** Whether whoever has these conversations may go on with one of that owner. */
-export function mayContinue(own: string, owner: string): boolean {
+function mayContinue(own: string, owner: string): boolean {
   if (own === owner || (own === 'people:switchboard' && owner.startsWith('people:'))) return true;
   // Before conversations had owners, those of the token were told from those of nobody by their id alone.
   return own === tokenOwner && owner === 'anonymous';

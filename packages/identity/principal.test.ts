@@ -52,6 +52,10 @@ it('sees its own things and those of nobody; the operator all', () => {
   expect(owners.map((owner) => maySee(ava, owner))).toEqual([true, false, true, true]);
   expect(owners.map((owner) => maySee(operator, owner))).toEqual([true, true, true, true]);
   expect([ownerKey(operator), ownerKey({ ...ava, kind: 'approver' })]).toEqual(['operator', ownerKey(ava)]);
+  const linked = { ...ava, aliases: ['person:user:bob'] };
+  expect(owners.map((owner) => maySee(linked, owner))).toEqual([true, true, true, true]);
+  expect(ownerFilter(linked).values).toEqual(['person:user:ava', 'person:user:bob']);
+  expect(decodePrincipal(encodePrincipal(linked))).toEqual(ava);
   expect([ownerFilter(ava).values, ownerFilter(operator).values]).toEqual([['person:user:ava'], []]);
   expect([roleOf(ava), roleOf({ ...ava, role: 'guest' }), roleOf(operator)]).toEqual([
     'member',

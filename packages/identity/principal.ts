@@ -34,6 +34,11 @@ export interface Principal {
    * delegations, bus messages, schedules), this goes too. Missing: they are the principal's own.
    */
   readonly origins?: readonly Origin[];
+  /**
+   * Owners whose things are theirs too: what the identities of an account made before they were linked to it. A service
+   * adds them for its own look-ups; they do not travel.
+   */
+  readonly aliases?: readonly string[];
 }
 
 /** Carries the principal of a request between our own services. Counts only beside the service token. */
@@ -92,7 +97,7 @@ export function ownerKey({ kind, id }: Principal): string {
  */
 export function maySee(principal: Principal, owner: string | undefined): boolean {
   if (principal.kind === 'operator' || owner === undefined || owner === 'anonymous') return true;
-  return owner === ownerKey(principal);
+  return owner === ownerKey(principal) || principal.aliases?.includes(owner) === true;
 }
 
 /**
@@ -101,7 +106,8 @@ export function maySee(principal: Principal, owner: string | undefined): boolean
  */
 export function ownerFilter(principal: Principal): { sql: string; values: readonly string[] } {
   if (principal.kind === 'operator') return { sql: 'TRUE', values: [] };
-  return { sql: "owner IN ('anonymous', ?)", values: [ownerKey(principal)] };
+  const values = [ownerKey(principal), ...(principal.aliases ?? [])];
+  return { sql: `owner IN ('anonymous', ${values.map(() => '?').join(', ')})`, values };
 }
 
 /** As a header value. Where not all origins fit, fewer are named; at least one stays. */

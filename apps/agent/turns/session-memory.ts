@@ -97,6 +97,11 @@ export class SessionMemory {
     return lines.join('\n');
   }
 
+  /** Counts what is in memory of one scope for another. The files keep theirs. */
+  adopt(from: string, to: string): void {
+    for (const record of this.#recent.values()) if (record.scope === from) record.scope = to;
+  }
+
   async forget(sessionId: string): Promise<void> {
     this.#recent.delete(sessionId);
     await this.settled();

@@ -25,7 +25,7 @@ import {
   type WaitingCall,
   waitingCall,
 } from '../approvals/approvals.ts';
-import { mayContinue, memoryOf, notYours, type Owners } from '../owners.ts';
+import { memoryOf, notYours, type Owners } from '../owners.ts';
 import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import { type Graph, turnInstructions } from './graph.ts';
@@ -96,7 +96,7 @@ export class TurnRunner {
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     yield* this.#exclusively(request, (prepared) => {
       const { owner = prepared.owner } = prepared.session;
-      if (!mayContinue(prepared.owner, owner) && !request.joins) throw new TurnRefusal(notYours);
+      if (!this.#options.owners.mayContinue(request.principal, owner) && !request.joins) throw new TurnRefusal(notYours);
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
     });
@@ -280,7 +280,7 @@ export class TurnRunner {
 
   #finish(event: EndEvent | ErrorEvent, request: TurnRequest, prepared: Prepared): void {
     const { session, options } = prepared;
-    const { sessions, checkpoints } = this.#options;
+    const { sessions, checkpoints, owners } = this.#options;
     checkpoints.delete(request.taskId);
     const version = sessions.version(request.sessionId);
     const messages =
@@ -291,7 +291,8 @@ export class TurnRunner {
     const { owner = prepared.owner } = session;
     sessions.save(request.sessionId, { messages, version: version + 1, owner });
     // What the operator adds to a conversation of somebody else stays theirs.
-    const scope = mayContinue(prepared.owner, owner) ? options.scope : memoryOf(owner, request.sessionId);
+    const isOwn = owners.mayContinue(request.principal, owner);
+    const scope = isOwn ? options.scope : memoryOf(owner, request.sessionId);
     const question = messages.find(({ role }) => role === 'user');
     const outside = {
       question: question !== undefined && originsIn([question]).length > 0,

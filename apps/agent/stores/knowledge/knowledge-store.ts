@@ -186,6 +186,11 @@ export class KnowledgeStore {
     });
   }
 
+  /** Moves all of one scope to another; under a heading that both have, the newer owner's stays as it is. */
+  adopt(from: string, to: string): void {
+    this.#database.prepare('UPDATE OR IGNORE chunks SET scope = ? WHERE scope = ?').run(to, from);
+  }
+
   /** Resolves when every chunk has its vector, or cannot have one. */
   async settled(): Promise<void> {
     await this.#queue?.settled();
