@@ -232,7 +232,11 @@ describe('a conversation', () => {
     await say(person('chat:2'), 'When do we meet?', 'chat:room');
     expect(prompt()).toContain('NOON');
     const inRoom = (kind: Principal['kind'], id: string) => handed({ kind, id, via: ['switchboard'] });
-    for (const who of [inRoom('person', 'discord:5'), inRoom('person', 'user:1'), inRoom('operator', 'user:2')]) {
+    for (const who of [
+      inRoom('person', 'discord:5'),
+      inRoom('person', 'user:1'),
+      inRoom('operator', 'user:2'),
+    ]) {
       model.enqueue('Noted.');
       await say(who, 'I come too.', 'chat:room');
       expect(prompt()).toContain('NOON');

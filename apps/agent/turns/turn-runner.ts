@@ -96,7 +96,8 @@ export class TurnRunner {
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     yield* this.#exclusively(request, (prepared) => {
       const { owner = prepared.owner } = prepared.session;
-      if (!this.#options.owners.mayContinue(request.principal, owner) && !request.joins) throw new TurnRefusal(notYours);
+      if (!this.#options.owners.mayContinue(request.principal, owner) && !request.joins)
+        throw new TurnRefusal(notYours);
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
     });
