@@ -68,11 +68,11 @@ export async function start(
 
 function createAgentApp(agent: Agent, service: ServiceContext): { app: App; close(): Promise<void> } {
   const { services = () => [], logger } = service;
-  const { options, operator, audit, serviceToken, ui } = agent.context;
+  const { options, operator, accounts, audit, serviceToken, ui } = agent.context;
   const health = () => ({ ...facts(agent), missing: missingParts(agent), services: services() });
   const app = createApp({
     service: 'agent',
-    access: { operator, serviceToken, audit },
+    access: { operator, accounts, serviceToken, audit },
     a2aOrigins: options.allowedOrigins,
     homePath: ui === 'console' ? '/app' : '/',
     version: manifest.version,
@@ -91,6 +91,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
   mountTrust(app, {
     service: 'agent',
     operator,
+    accounts,
     audit,
     secrets: secretsOf(options, service),
     policy: agent.context.policy,

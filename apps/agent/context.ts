@@ -1,11 +1,12 @@
 import type { A2aCredentials } from '@trunkline/a2a';
+import type { Accounts } from '@trunkline/accounts';
 import type { AuditLog } from '@trunkline/audit';
 import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
 import { isLoopbackHost } from '@trunkline/http';
 import type { OperatorAccess } from '@trunkline/identity';
 import { Policy } from '@trunkline/policy';
 import { openSandbox, type Sandbox } from '@trunkline/sandbox';
-import { auditOf, operatorOf, type Peers, type ServiceContext } from '@trunkline/service';
+import { accountsOf, auditOf, operatorOf, type Peers, type ServiceContext } from '@trunkline/service';
 import type { AgentOptions } from './options.ts';
 import { createOwners, type Owners } from './owners.ts';
 import type { Keys } from './routes/guards.ts';
@@ -21,6 +22,7 @@ export interface AgentContext {
   peers: Peers | undefined;
   operator: OperatorAccess;
   owners: Owners;
+  accounts: Accounts;
   audit: AuditLog;
   /** Shown by our own services, and by this one when it calls itself. */
   serviceToken: string;
@@ -59,6 +61,7 @@ export async function createContext(
     peers,
     operator,
     owners: createOwners(() => ({ isShared: live.config.memory.shared, isOpen: operator.isOpen })),
+    accounts: accountsOf(options, service),
     audit,
     serviceToken: peers?.serviceToken ?? crypto.randomUUID(),
     directory,

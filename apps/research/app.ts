@@ -11,6 +11,7 @@ import {
 } from '@trunkline/http';
 import { openAiErrorBody } from '@trunkline/openai-api';
 import {
+  accountsOf,
   auditOf,
   component,
   missingModel,
@@ -102,9 +103,10 @@ function createResearchApp(
   const { logger, peers, env, services = () => [] } = service;
   const guard = tokenGuard(options.authToken);
   const [operator, audit] = [operatorOf(options, service), auditOf(options, service)];
+  const accounts = accountsOf(options, service);
   const app = createApp({
     service: 'research',
-    access: { operator, serviceToken: peers?.serviceToken, audit },
+    access: { operator, accounts, serviceToken: peers?.serviceToken, audit },
     uploadPaths: ['/api/files'],
     version: manifest.version,
     description: manifest.description,
@@ -131,6 +133,7 @@ function createResearchApp(
   mountTrust(app, {
     service: 'research',
     operator,
+    accounts,
     audit,
     secrets: secretsOf(options, service),
     policy: research.policyFile,

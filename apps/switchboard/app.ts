@@ -74,11 +74,11 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
 
 function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext): App<Caller> {
   const { context, bus, models, workspace } = switchboard;
-  const { options, operator, audit, peers, logger } = context;
+  const { options, operator, accounts, audit, peers, logger } = context;
   const { services = () => [] } = service;
   const app = createApp<Caller>({
     service: 'switchboard',
-    access: { operator, serviceToken: peers?.serviceToken, audit },
+    access: { operator, accounts, serviceToken: peers?.serviceToken, audit },
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -103,6 +103,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
   mountTrust(app, {
     service: 'switchboard',
     operator,
+    accounts,
     audit,
     secrets: secretsOf(options, service),
     policy: context.policy,

@@ -4,6 +4,7 @@ import { createModelGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
 import {
+  accountsOf,
   auditOf,
   type ComponentValues,
   component,
@@ -46,6 +47,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     home,
     logger,
     operator: operatorOf(options, service),
+    accounts: accountsOf(options, service),
     audit,
     policy: new Policy({
       home: options.trunklineHome,

@@ -61,10 +61,10 @@ export async function launch(options: VoiceOptions, context: ServiceContext, sub
 }
 
 function createVoiceApp(voice: VoiceComponents): VoiceApp {
-  const { options, service, operator, audit } = voice.context;
+  const { options, service, operator, accounts, audit } = voice.context;
   const app = createApp<User>({
     service: 'voice',
-    access: { operator, serviceToken: service.peers?.serviceToken, audit },
+    access: { operator, accounts, serviceToken: service.peers?.serviceToken, audit },
     a2aOrigins: options.a2aAllowedOrigins,
     uploadPaths: ['/api/voice/clone'],
     version: manifest.version,
@@ -81,6 +81,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
   mountTrust(app, {
     service: 'voice',
     operator,
+    accounts,
     audit,
     secrets: secretsOf(options, service),
     policy: voice.context.policy,

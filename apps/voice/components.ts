@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createA2aClient } from '@trunkline/a2a';
+import type { Accounts } from '@trunkline/accounts';
 import type { AuditLog } from '@trunkline/audit';
 import { type Environment, type Logger, readEnvironment } from '@trunkline/config';
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
@@ -9,6 +10,7 @@ import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import {
+  accountsOf,
   auditOf,
   type ComponentValues,
   component,
@@ -69,6 +71,7 @@ interface VoiceContext {
   service: ServiceContext;
   env: Environment;
   operator: OperatorAccess;
+  accounts: Accounts;
   audit: AuditLog;
   policy: Policy;
 }
@@ -97,7 +100,8 @@ export function voiceComponents(
       logger,
       audit: { service: 'voice', log: audit },
     });
-    return { options, service, env, operator, audit, policy };
+    const accounts = accountsOf(options, service);
+    return { options, service, env, operator, accounts, audit, policy };
   });
   const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
   const metrics = component('metrics', {}, () => createMetrics({ prefix: 'voice' }));
@@ -135,8 +139,16 @@ export function voiceComponents(
   const admission = component(
     'admission',
     { context, users, directories },
-    ({ context: { env, operator }, users, directories: { users: rosterFile } }) =>
-      createAdmission({ users, operator, host: options.host, rosterFile, peers: service.peers, env }),
+    ({ context: { env, operator, accounts }, users, directories: { users: rosterFile } }) =>
+      createAdmission({
+        users,
+        operator,
+        accounts,
+        host: options.host,
+        rosterFile,
+        peers: service.peers,
+        env,
+      }),
   );
   const library = component('skills', { directories }, async ({ directories }) => {
     const library = new SkillLibrary(directories.config, logger);

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { temporaryDirectory } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { accountsFile, openAccounts, principalOf } from './accounts.ts';
+import { principalOf } from './account.ts';
+import { accountsFile, openAccounts } from './accounts.ts';
 
 const HOUR = 3_600_000;
 

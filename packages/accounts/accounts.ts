@@ -1,41 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Principal, Role } from '@trunkline/identity';
+import type { AccountAccess, AccountProof, Principal, Role } from '@trunkline/identity';
 import { type Database, SharedDatabase } from '@trunkline/storage';
+import { type Account, type AccountKey, type ListedPerson, principalOf } from './account.ts';
 import { accountErrors } from './errors.ts';
 import { checkIdentity, checkName, normalIdentity, plainText } from './names.ts';
 import { type Pairing, Pairings } from './pairings.ts';
 import { migrations } from './schema.ts';
-
-/** A person of this installation, however they come in. */
-export interface Account {
-  id: string;
-  name: string;
-  role: Role;
-  /** Keeps everything, but comes in nowhere. */
-  disabled: boolean;
-  createdAt: number;
-  /** When a key or session of the account was last used, to the minute. */
-  lastSeenAt?: number;
-  /** `discord:1234`, `mail:ava@example.com`, `oidc:<issuer>#<sub>`, `voice:ava`. */
-  identities: string[];
-}
-
-export interface AccountKey {
-  keyId: string;
-  label: string;
-  createdAt: number;
-  lastUsedAt?: number;
-}
-
-/** Somebody whom a file of one service lists: voice's `users.yaml`, the switchboard's keys. */
-export interface ListedPerson {
-  /** The file. */
-  source: string;
-  identity: string;
-  name: string;
-  role: Role;
-}
 
 export interface AccountsOptions {
   home: string;
@@ -44,6 +15,8 @@ export interface AccountsOptions {
 }
 
 const KEY_PREFIX = 'tlk_';
+/** Nobody but us makes such keys. */
+const KEY_FORM = /^tlk_[\w-]{43}$/;
 const SESSION_PREFIX = 'tls_';
 const SESSION_MS = 90 * 24 * 3_600_000;
 const SEEN_EVERY_MS = 60_000;
@@ -60,18 +33,11 @@ export function openAccounts(options: AccountsOptions): Accounts {
   return new Accounts(options);
 }
 
-/** The principal of an account, the same through every door. Throws for a disabled one. */
-export function principalOf({ id, name, role, disabled }: Account): Principal {
-  if (disabled) throw accountErrors.account_disabled({ name });
-  const kind = role === 'owner' || role === 'operator' ? 'operator' : 'person';
-  return { kind, id: `user:${id}`, via: [], role };
-}
-
 /**
  * The users and roles of an installation. All services use the same file. Keys, sessions and codes are random and stored
  * as hashes only.
  */
-export class Accounts {
+export class Accounts implements AccountAccess {
   readonly #file: SharedDatabase;
   readonly #logger: AccountsOptions['logger'];
   readonly #now: () => number;
@@ -117,6 +83,7 @@ export class Accounts {
       database
         .prepare('UPDATE accounts SET name = ?, role = ?, disabled = ? WHERE id = ?')
         .run(checkName(change.name ?? before.name), role, Number(disabled), id);
+      if (disabled) this.endSessions(id);
       return this.#require(id);
     });
   }
@@ -194,6 +161,16 @@ export class Accounts {
       if (database.prepare('DELETE FROM keys WHERE id = ?').run(keyId).changes === 0)
         throw accountErrors.key_unknown({ keyId });
     });
+  }
+
+  principalFor(proof: AccountProof): Principal | undefined {
+    if ('key' in proof) {
+      const account = this.byKey(proof.key);
+      if (account === undefined && KEY_FORM.test(proof.key.trim())) throw accountErrors.account_key();
+      return account && principalOf(account);
+    }
+    const account = 'session' in proof ? this.bySession(proof.session) : this.byIdentity(proof.identity);
+    return account && principalOf(account);
   }
 
   /** The account of a key, a disabled one too. A key of another kind costs no look into the file. */

@@ -1,12 +1,5 @@
-export {
-  type Account,
-  type AccountKey,
-  Accounts,
-  type AccountsOptions,
-  accountsFile,
-  type ListedPerson,
-  openAccounts,
-  principalOf,
-} from './accounts.ts';
+export { type Account, type AccountKey, type ListedPerson, principalOf } from './account.ts';
+export { Accounts, type AccountsOptions, accountsFile, openAccounts } from './accounts.ts';
 export { accountErrors } from './errors.ts';
 export type { Pairing } from './pairings.ts';
+export { mountAccounts } from './routes.ts';

@@ -9,7 +9,7 @@ export {
   type Keyring,
   sessionCookie,
 } from './callers/caller-guard.ts';
-export { requireOperator } from './callers/operator-routes.ts';
+export { requireOperator, setSessionCookie } from './callers/operator-routes.ts';
 export type { ErrorReply, FailedRequest, RenderError } from './errors/http-error.ts';
 export { defineErrors, type ErrorKind, HttpError, type HttpErrorOptions } from './errors/http-error.ts';
 export type { AddressPolicyOptions, Lookup } from './fetch/address-policy.ts';

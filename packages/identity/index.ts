@@ -6,13 +6,18 @@ export {
   operatorKeyFile,
   operatorLink,
   readOperatorKey,
+  type UseOnce,
 } from './operator-access.ts';
+export type { AccountAccess, AccountProof } from './account-access.ts';
 export { describeOrigins, joinOrigins, type Origin, parseOrigins } from './origin.ts';
 export {
+  accountIdOf,
+  accountPrincipal,
   anonymous,
   decodePrincipal,
   encodePrincipal,
   handedOn,
+  isDirectAccount,
   isDirectOperator,
   maySee,
   ownerFilter,

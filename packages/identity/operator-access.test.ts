@@ -7,7 +7,7 @@ function access() {
   const home = temporaryDirectory();
   onTestFinished(home.remove);
   const clock = { now: Date.parse('2026-01-01') };
-  return { ...operatorAccess(home.path, () => clock.now), clock, home: home.path };
+  return { ...operatorAccess(home.path, { now: () => clock.now }), clock, home: home.path };
 }
 
 it('knows its key and no other', () => {

@@ -45,11 +45,16 @@ export function operatorLink(access: OperatorAccess, url: string): string | unde
   return link.href;
 }
 
-/** Reads the operator's key from the home, or creates it on the first run. */
-export function operatorAccess(home: string, now: () => number = Date.now): OperatorAccess {
+/** Whether a code is used for the first time; uses it up until it ends. */
+export type UseOnce = (code: string, expiresAt: number) => boolean;
+
+/** Reads the operator's key from the home, or creates it on the first run. Without `useOnce`, used codes are forgotten with the process. */
+export function operatorAccess(
+  home: string,
+  { now = Date.now, useOnce = rememberCodes(now) }: { now?: () => number; useOnce?: UseOnce } = {},
+): OperatorAccess {
   const key = readOrCreateSecret(home, 'operator-key');
   const hash = createHash('sha256').update(key).digest();
-  const usedCodes = new Map<string, number>();
   return {
     isOpen: false,
     keyFile: operatorKeyFile(home),
@@ -60,11 +65,18 @@ export function operatorAccess(home: string, now: () => number = Date.now): Oper
     createCode: (lifetimeMs = CODE_MS) => sign(key, 'code', now() + lifetimeMs),
     redeem(code) {
       const expiresAt = expiryOf(key, 'code', code);
-      if (expiresAt <= now() || usedCodes.has(code)) return false;
-      for (const [used, end] of usedCodes) if (end <= now()) usedCodes.delete(used);
-      usedCodes.set(code, expiresAt);
-      return true;
+      return expiresAt > now() && useOnce(code, expiresAt);
     },
+  };
+}
+
+function rememberCodes(now: () => number): UseOnce {
+  const used = new Map<string, number>();
+  return (code, expiresAt) => {
+    for (const [known, end] of used) if (end <= now()) used.delete(known);
+    if (used.has(code)) return false;
+    used.set(code, expiresAt);
+    return true;
   };
 }
 

@@ -55,6 +55,7 @@ const KINDS: ReadonlySet<string> = new Set<PrincipalKind>([
   'anonymous',
 ]);
 const ROLES: ReadonlySet<string> = new Set<Role>(['owner', 'operator', 'member', 'guest']);
+const ACCOUNT_PREFIX = 'user:';
 const MAX_VIA = 16;
 const MAX_ENCODED = 4096;
 
@@ -75,6 +76,22 @@ export function withOrigins(principal: Principal, origins: readonly Origin[] | u
  */
 export function isDirectOperator({ kind, via }: Principal): boolean {
   return kind === 'operator' && via.length === 0;
+}
+
+/** The id of the account that a principal is; undefined for everybody else. */
+export function accountIdOf({ id }: Principal): string | undefined {
+  return id.startsWith(ACCOUNT_PREFIX) ? id.slice(ACCOUNT_PREFIX.length) : undefined;
+}
+
+/** The principal of an account, the same through every door. */
+export function accountPrincipal(accountId: string, role: Role): Principal {
+  const kind = role === 'owner' || role === 'operator' ? 'operator' : 'person';
+  return { kind, id: ACCOUNT_PREFIX + accountId, via: [], role };
+}
+
+/** Somebody with an account of this installation who calls in person. */
+export function isDirectAccount(principal: Principal): boolean {
+  return principal.via.length === 0 && accountIdOf(principal) !== undefined;
 }
 
 /** A principal without a stated role is the operator or a member: what a service lets in without a key may work there. */

@@ -9,6 +9,7 @@ export {
 export { type RunOptions, runService, strayFailure } from './run.ts';
 export type { Diagnosis } from './service.ts';
 export {
+  accountsOf,
   auditOf,
   type Missing,
   missingModel,

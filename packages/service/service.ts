@@ -1,3 +1,4 @@
+import { type Accounts, openAccounts } from '@trunkline/accounts';
 import { AuditLog } from '@trunkline/audit';
 import {
   type Environment,
@@ -6,7 +7,7 @@ import {
   type SecretStore,
   secretStoreOf,
 } from '@trunkline/config';
-import { type OperatorAccess, openOperatorAccess, operatorAccess } from '@trunkline/identity';
+import { type OperatorAccess, openOperatorAccess, operatorAccess, type UseOnce } from '@trunkline/identity';
 
 /** Descriptions of the services for the peers that may delegate work to them. */
 export const peerRoles: Readonly<Record<'agent' | 'research' | 'voice', string>> = {
@@ -37,6 +38,8 @@ export interface ServiceContext {
   operator?: OperatorAccess;
   /** The audit log of the installation; services of one process share it. That of the home of the options when not given. */
   audit?: AuditLog;
+  /** The people of the installation; services of one process share them. Those of the home of the options when not given. */
+  accounts?: Accounts;
   /** The services that run together with this one, itself included. */
   services?: () => readonly ServiceLink[];
   /** Where variables whose names come from data are read; the process's own when not given. */
@@ -48,11 +51,23 @@ export interface ServiceContext {
 /** The operator's access that a service was given, or the one of its home. */
 export function operatorOf(
   { trunklineHome, trunklineOpen }: { trunklineHome: string; trunklineOpen: boolean },
-  { operator, hide }: ServiceContext,
+  context: ServiceContext,
 ): OperatorAccess {
-  const access = operator ?? (trunklineOpen ? openOperatorAccess : operatorAccess(trunklineHome));
+  const { operator, hide } = context;
+  const accounts = accountsOf({ trunklineHome }, context);
+  const useOnce: UseOnce = (code, expiresAt) => accounts.useOnce(code, expiresAt);
+  const access =
+    operator ?? (trunklineOpen ? openOperatorAccess : operatorAccess(trunklineHome, { useOnce }));
   for (const secret of access.secrets) hide?.(secret);
   return access;
+}
+
+/** The people that a service was given, or those of its home. */
+export function accountsOf(
+  { trunklineHome }: { trunklineHome: string },
+  { accounts, logger }: ServiceContext,
+): Accounts {
+  return accounts ?? openAccounts({ home: trunklineHome, logger });
 }
 
 /** The audit log that a service was given, or the one of its home. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type Accounts, mountAccounts } from '@trunkline/accounts';
 import { type AuditLog, mountAuditLog } from '@trunkline/audit';
 import type { SecretStore } from '@trunkline/config';
 import { type App, servePages } from '@trunkline/http';
@@ -11,6 +12,7 @@ const PAGES = join(import.meta.dirname, '../ui/dist');
 export interface TrustDeps extends PolicyRoutes {
   audit: AuditLog;
   secrets: SecretStore;
+  accounts: Accounts;
   /** Whether the page is served too; its data always are. */
   hasPage?: boolean;
 }
@@ -18,6 +20,7 @@ export interface TrustDeps extends PolicyRoutes {
 /** The page at `/trust`, the same on every service, and the routes below `/operator` that it shows. Add it before guards and pages. */
 export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountAuditLog(app, deps.audit, deps.operator);
+  mountAccounts(app, deps.accounts, deps.operator);
   mountPolicy(app, deps);
   mountSecrets(app, deps);
   if (deps.hasPage === false) return;

@@ -20,6 +20,8 @@ export {
   type Slot,
 } from './queues.ts';
 export type {
+  AccountRole,
+  AccountsView,
   AuditEntry,
   AuditVerification,
   BudgetUse,

@@ -150,3 +150,34 @@ export interface SecretsView {
   /** Where the key that opens them is kept. */
   key: string;
 }
+
+/** The people of an installation. Times are milliseconds since 1970. */
+export interface AccountsView {
+  accounts: {
+    id: string;
+    name: string;
+    role: AccountRole;
+    disabled: boolean;
+    createdAt: number;
+    lastSeenAt?: number;
+    /** `discord:1234`, `mail:ava@example.com`, `voice:ava`. */
+    identities: string[];
+    keys: { keyId: string; label: string; createdAt: number; lastUsedAt?: number }[];
+  }[];
+  /** Whom files of services list: read-only here. */
+  listed: {
+    /** The file: `users.yaml`, `keys.yaml`. */
+    source: string;
+    identity: string;
+    name: string;
+    role: AccountRole;
+    /** The account that the identity is linked to. */
+    accountId: string | null;
+  }[];
+  /** Who asks to be paired, the oldest first. */
+  pairings: { identity: string; display: string; requestedAt: number; expiresAt: number }[];
+  /** Whether the reader may change owners and operators. */
+  isOwner: boolean;
+}
+
+export type AccountRole = 'owner' | 'operator' | 'member' | 'guest';

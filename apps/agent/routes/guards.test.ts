@@ -9,8 +9,8 @@ type Guard = 'public' | 'bearer' | 'bearer and key';
 /** What the contract says of each path; a new route falls under one of these or the test fails. */
 function expectedGuard(path: string): Guard | undefined {
   if (/^\/(healthz|metrics|api\/events|docs|openapi\.json)(\/|$)/.test(path)) return 'public';
-  // The audit log is the operator's alone; these agents run with TRUNKLINE_OPEN, where everybody is the operator.
-  if (/^\/operator(\/audit(\/|$)|$)/.test(path)) return 'public';
+  // What is below is the operator's alone; these agents run with TRUNKLINE_OPEN, where everybody is the operator.
+  if (/^\/(operator|trust)(\/|$)/.test(path)) return 'public';
   if (path.startsWith('/.well-known/') || path === '/app' || path.startsWith('/app/')) return 'public';
   if (path.startsWith('/api/') || path === '/mcp') return 'bearer';
   if (/^\/(a2a|v1|message:|tasks|extendedAgentCard)/.test(path)) return 'bearer and key';

@@ -1,5 +1,5 @@
 import { type AppEnv, callerGuard, createKeyring, requireOperator } from '@trunkline/http';
-import type { OperatorAccess, Principal } from '@trunkline/identity';
+import { isDirectAccount, type OperatorAccess, type Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 
 export interface Keys {
@@ -29,15 +29,21 @@ const operatorRoutes: readonly [methods: string, path: string][] = [
   ['GET POST PUT DELETE PATCH', '/mcp'],
 ];
 
+const guestPaths = ['/api/chat', '/v1'];
+
 /** Guards all that is not A2A, which brings guards of its own. The feed of events stays open. */
 export function mountGuards(
   app: Hono<AppEnv>,
   { keys: { token, apiKey, operatorToken }, operator }: { keys: Keys; operator: OperatorAccess },
 ): void {
-  const common = { trustedCaller, principalOf, openCaller: (): Caller => 'open' };
-  const bearer = (entry: { key: string | undefined; caller: Caller }) =>
+  const common = { trustedCaller, principalOf, openCaller: (): Caller => 'open', guestPaths };
+  const bearer = (entry: { key: string | undefined; caller: Caller; isOperatorOnly?: boolean }) =>
     callerGuard<Caller>({
       ...common,
+      trustedCaller: (principal) =>
+        entry.isOperatorOnly && isDirectAccount(principal) && principal.kind !== 'operator'
+          ? undefined
+          : trustedCaller(principal),
       keyring: createKeyring([entry]),
       credentials: ['bearer'],
       except: ['/api/events'],
@@ -50,7 +56,7 @@ export function mountGuards(
   const console = bearer(
     operatorToken === undefined
       ? { key: token, caller: 'agent' }
-      : { key: operatorToken, caller: 'operator' },
+      : { key: operatorToken, caller: 'operator', isOperatorOnly: true },
   );
   app.use('/api/*', console);
   app.use('/mcp', console);

@@ -1,5 +1,5 @@
 import { type AppEnv, callerGuard, createKeyring, isLoopbackHost } from '@trunkline/http';
-import { maySee } from '@trunkline/identity';
+import { isDirectAccount, maySee } from '@trunkline/identity';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
@@ -12,13 +12,15 @@ export const listSchema = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 
-/** Asks for the token where one is set. The operator needs none. */
+/** Asks for the token where one is set. The operator and people with an account need none. */
 export function tokenGuard(token: string | undefined): MiddlewareHandler {
   return callerGuard({
     keyring: createKeyring([{ key: token, caller: 'operator' }]),
     // As A2A names whoever shows the same token: one caller, one owner.
     principalOf: () => ({ kind: 'agent', id: 'a2a', via: [] }),
-    trustedCaller: ({ kind }) => (kind === 'operator' ? 'operator' : undefined),
+    trustedCaller: (principal) =>
+      principal.kind === 'operator' || isDirectAccount(principal) ? 'operator' : undefined,
+    guestPaths: ['/api/chat', '/v1'],
     credentials: ['bearer'],
     openCaller: () => 'operator',
   });

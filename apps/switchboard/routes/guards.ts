@@ -1,6 +1,12 @@
 import { escapeSegment, type Message } from '@trunkline/bus';
 import { type AppEnv, callerGuard, requireOperator } from '@trunkline/http';
-import { isDirectOperator, maySee, type OperatorAccess, type Principal } from '@trunkline/identity';
+import {
+  isDirectAccount,
+  isDirectOperator,
+  maySee,
+  type OperatorAccess,
+  type Principal,
+} from '@trunkline/identity';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { type Caller, guest, guestFor, maySee as mayRead, operator } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
@@ -113,6 +119,17 @@ const scopedPaths: ReadonlySet<string> = new Set([
   '/api/agent/ask-human',
 ]);
 
+/** What guests may use: asking agents. */
+const guestPaths = [
+  '/api/agents',
+  '/v1',
+  '/a2a',
+  '/message:send',
+  '/message:stream',
+  '/tasks',
+  '/extendedAgentCard',
+];
+
 /** Scoped keys own schedules, too. */
 export function isScopedPath(path: string): boolean {
   return scopedPaths.has(path) || path === '/api/schedules' || path.startsWith('/api/schedules/');
@@ -130,21 +147,22 @@ export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName
     keyring: keys.keyring,
     openCaller: keys.openCaller,
     trustedCaller: trustedCallers(agentName),
+    guestPaths,
     principalOf: ({ name, admin }) => ({ kind: admin ? 'operator' : 'agent', id: `key:${name}`, via: [] }),
   });
   for (const path of guardedPaths) app.use(path, identify, endWithKey(keys), admit(access));
 }
 
 /**
- * The operator may also use their own key. Who speaks for them through another service may ask, not command; the agent
- * service itself owns its schedules.
+ * The operator may also use their own key. Who speaks for them through another service may ask, not command, and so may
+ * people with an account; the agent service itself owns its schedules.
  */
 function trustedCallers(agentName: string | undefined): (principal: Principal) => Caller | undefined {
   const agent = agentName === undefined ? undefined : scheduler(agentName);
   return (principal) => {
     if (isDirectOperator(principal)) return operator;
     if (principal.kind === 'service' && principal.id === 'agent') return agent;
-    return principal.kind === 'operator' ? guest : undefined;
+    return principal.kind === 'operator' || isDirectAccount(principal) ? guest : undefined;
   };
 }
 

@@ -1,13 +1,15 @@
+import { openAccounts } from '@trunkline/accounts';
 import * as agent from '@trunkline/agent';
 import type { Environment, Logger } from '@trunkline/config';
-import {
-  type OperatorAccess,
-  openOperatorAccess,
-  operatorAccess,
-  readOrCreateSecret,
-} from '@trunkline/identity';
+import { type OperatorAccess, readOrCreateSecret } from '@trunkline/identity';
 import * as research from '@trunkline/research';
-import type { Peers, Service, ServiceContext, ServiceLink } from '@trunkline/service';
+import {
+  operatorOf,
+  type Peers,
+  type Service,
+  type ServiceContext,
+  type ServiceLink,
+} from '@trunkline/service';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
 import { version } from '../version.ts';
@@ -47,7 +49,8 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
   const stop = () => stopAll(members);
   const read = readServiceOptions(options, env);
   const serviceToken = readOrCreateSecret(options.trunklineHome, 'family-secret');
-  const operator = options.trunklineOpen ? openOperatorAccess : operatorAccess(options.trunklineHome);
+  const accounts = openAccounts({ home: options.trunklineHome, logger });
+  const operator = operatorOf(options, { logger, accounts });
   for (const each of [serviceToken, ...secretsOf(read)]) hide(each);
   const listeners: (() => void)[] = [];
   const peers: Peers = {
@@ -65,6 +68,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
         services: () => linksTo(members, publicAddresses(read)),
         peers,
         operator,
+        accounts,
         env,
         portVariable: `${name.toUpperCase()}_PORT`,
       };

@@ -42,16 +42,18 @@ function guardApi(app: VoiceApp, { users, admission, operator }: RouteDeps): voi
       keyring: () => users.keyring,
       openCaller,
       trustedCaller,
+      guestPaths: ['/api'],
       principalOf: ({ id }) => ({ kind: 'person', id: `voice:${id}`, via: [] }),
       refuse,
     }),
   );
-  // Whoever has no key of their own, as everybody in single-user mode, needs the operator's there.
+  // Whoever has no key of the roster, as everybody in single-user mode, must be the operator there.
   const guard = requireOperator(operator);
   for (const path of configuringPaths)
-    app.use(path, (context, next) =>
-      context.get('principal').kind === 'anonymous' ? guard(context, next) : next(),
-    );
+    app.use(path, (context, next) => {
+      const { kind, id } = context.get('principal');
+      return kind === 'anonymous' || id === context.get('caller').id ? guard(context, next) : next();
+    });
 }
 
 function mountA2a(app: VoiceApp, { a2a }: RouteDeps): void {

@@ -1,6 +1,7 @@
+import type { Accounts } from '@trunkline/accounts';
 import { type Environment, readVariable } from '@trunkline/config';
 import { type HttpError, type HttpErrorOptions, isLoopbackHost } from '@trunkline/http';
-import type { OperatorAccess, Principal } from '@trunkline/identity';
+import { accountIdOf, isDirectAccount, type OperatorAccess, type Principal } from '@trunkline/identity';
 import type { Peers } from '@trunkline/service';
 import { voiceErrors } from '../errors.ts';
 import type { UserDirectory } from './directory.ts';
@@ -9,6 +10,7 @@ import { operatorUser, type User } from './user.ts';
 export interface AdmissionOptions {
   users: UserDirectory;
   operator: OperatorAccess;
+  accounts: Pick<Accounts, 'get'>;
   host: string;
   rosterFile: string;
   /** Undefined for a service that runs alone; then the environment tells of the others. */
@@ -20,7 +22,7 @@ export interface AdmissionOptions {
 export interface Admission {
   /** The user that everybody is; undefined if there is a roster, or if only the operator may call. */
   openCaller(): User | undefined;
-  /** The user for the operator, or for a principal that a peer names. */
+  /** The user for the operator, somebody with an account, or a principal that a peer names. */
   trustedCaller(principal: Principal): User | undefined;
   /** Why only the operator may call, and what to do about it; else undefined. */
   operatorOnlyBecause(): string | undefined;
@@ -44,7 +46,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
   };
   return {
     openCaller: () => (operatorOnlyBecause() === undefined ? users.openCaller : undefined),
-    trustedCaller: ({ kind }) => (kind === 'operator' ? (users.openCaller ?? operatorUser) : undefined),
+    trustedCaller(principal) {
+      if (isDirectAccount(principal)) return accountUser(principal, options);
+      return principal.kind === 'operator' ? (users.openCaller ?? operatorUser) : undefined;
+    },
     operatorOnlyBecause,
     refuse(given) {
       if (users.closedBecause !== undefined)
@@ -55,6 +60,19 @@ export function createAdmission(options: AdmissionOptions): Admission {
         : voiceErrors.operator_only({ reason }, given);
     },
   };
+}
+
+/** Somebody with an account: the user of the roster that is linked to it, or a user of their own. */
+function accountUser(principal: Principal, { accounts, users }: AdmissionOptions): User | undefined {
+  const account = accounts.get(accountIdOf(principal) ?? '');
+  if (account === undefined) return undefined;
+  const ids = account.identities
+    .filter((each) => each.startsWith('voice:'))
+    .map((each) => each.slice('voice:'.length));
+  const listed = ids.map((id) => users.find(id)).find((user) => user !== undefined);
+  if (listed !== undefined) return listed;
+  const role = principal.kind === 'operator' ? 'admin' : 'user';
+  return { id: principal.id, displayName: account.name, role, allowedSkills: null, pinnedViz: null };
 }
 
 const example = 'users: [{ id: ann, api_key: a-long-random-text, role: admin }]';

@@ -73,6 +73,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
       limitOf,
       identify: access === undefined ? () => anonymous : createIdentify(access),
       limits,
+      accounts: access?.accounts,
       audit: access?.audit && createRequestAudit(options.service, access.audit),
       respondToError: respond,
     }),
@@ -83,7 +84,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   mountDocs(app, options);
   const { service, homePath = '/' } = options;
   if (access !== undefined)
-    mountOperator(app as unknown as Hono<AppEnv>, access.operator, { service, homePath, limits });
+    mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, limits });
   return app;
 }
 

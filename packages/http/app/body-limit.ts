@@ -38,7 +38,7 @@ function isBodiless(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-function isBelow(path: string, prefix: string): boolean {
+export function isBelow(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`);
 }
 

@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { Principal } from '@trunkline/identity';
+import type { AccountAccess, Principal } from '@trunkline/identity';
 import type { Metrics } from '../metrics/metrics.ts';
 
 export interface ServerBindings extends HttpBindings {
@@ -16,6 +16,10 @@ interface KitVariables {
   allowedHosts: readonly string[];
   /** On whose behalf the request is made. A caller guard names those who show a key of the service. */
   principal: Principal;
+  /** The people of this installation; undefined where there are none. */
+  accounts: AccountAccess | undefined;
+  /** What a change on an operator route was about, in words, for the audit log. */
+  change?: string;
   /** Set by `requireOperator`: a change through this route belongs into the audit log. */
   operatorRoute?: boolean;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { Principal } from '@trunkline/identity';
+import { type AccountAccess, anonymous, type Principal } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { HeaderReader } from '../callers/credentials.ts';
@@ -48,6 +48,7 @@ interface FrameOptions {
   limitOf: BodyLimit;
   identify: (request: HeaderReader) => Principal;
   limits: CallerLimits;
+  accounts: AccountAccess | undefined;
   audit: ((context: RequestContext, route: string, status: number) => void) | undefined;
   respondToError: (thrown: unknown, context: RequestContext) => Response;
 }
@@ -64,9 +65,15 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     context.set('metrics', metrics);
     context.set('standardHeaders', standardHeaders);
     context.set('allowedHosts', allowedHosts);
-    context.set('principal', identify(context.req));
+    context.set('accounts', options.accounts);
+    context.set('principal', anonymous);
     try {
-      limits.check(context);
+      try {
+        context.set('principal', identify(context.req));
+      } finally {
+        // Also for keys that are refused at once.
+        limits.check(context);
+      }
       for (const check of checks) check(context);
       capBody(context.req, limitOf);
       await next();

@@ -28,7 +28,8 @@ export function createRequestAudit(service: string, audit: AuditRecorder, now: (
       }
       refusals.recorded += 1;
     }
-    record(`${context.req.method} ${route}`, String(status));
+    const change = status < 400 ? context.get('change') : undefined;
+    record(`${context.req.method} ${route}`, change === undefined ? String(status) : `${status}: ${change}`);
   };
 }
 

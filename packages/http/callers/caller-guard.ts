@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import {
+  type AccountAccess,
   type AuditRecorder,
   anonymous,
   decodePrincipal,
@@ -9,6 +10,7 @@ import {
   withOrigins,
 } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
+import { isBelow } from '../app/body-limit.ts';
 import type { AppEnv } from '../app/context.ts';
 import { type HttpError, type HttpErrorOptions, httpErrors } from '../errors/http-error.ts';
 import { markGuard } from '../openapi/document.ts';
@@ -34,10 +36,12 @@ export interface CallerGuardOptions<Caller> {
   credentials?: readonly CredentialPlace[];
   /** The caller while no key is set; without one, or when it gives none, every request is refused. */
   openCaller?: () => Caller | undefined;
-  /** The caller for the operator, or for somebody on whose behalf one of our services asks; undefined: their key decides. */
+  /** The caller for the operator, somebody with an account, or on whose behalf one of our services asks; undefined: their key decides. */
   trustedCaller?: (principal: Principal) => Caller | undefined;
   /** Who a caller with a key is; an agent of that key when not given. */
   principalOf?: (caller: Caller) => Principal;
+  /** The only paths that guests may use, and those below them. */
+  guestPaths?: readonly string[];
   /** Paths under the guarded prefix that stay public. */
   except?: readonly string[];
   /** The refusal in the service's own words. */
@@ -57,6 +61,8 @@ export function callerGuard<Caller>(options: CallerGuardOptions<Caller>): Middle
     const caller = identify(context, options, credentials);
     if (isOpen) return next();
     if (caller === undefined) throw refuse({ headers });
+    const isAllowed = () => options.guestPaths?.some((parent) => isBelow(context.req.path, parent));
+    if (context.get('principal').role === 'guest' && !isAllowed()) throw httpErrors.guest();
     context.set('caller', caller);
     return next();
   };
@@ -78,8 +84,12 @@ function identify<Caller>(
   }
   const key = presentedKey(context.req, credentials);
   const caller = key === undefined ? undefined : keyring.find(key);
-  if (caller !== undefined)
-    context.set('principal', withOrigins(options.principalOf?.(caller) ?? keyHolder, principal.origins));
+  if (caller !== undefined) {
+    const holder = options.principalOf?.(caller) ?? keyHolder;
+    // Somebody whom a file of the service lists may be linked to an account.
+    const account = context.get('accounts')?.principalFor({ identity: holder.id });
+    context.set('principal', withOrigins(account ?? holder, principal.origins));
+  }
   return caller;
 }
 
@@ -99,6 +109,8 @@ export function allowCallers<Caller>(
 /** What identifies a request before any guard of the service looks at it. */
 export interface AccessOptions {
   operator: OperatorAccess;
+  /** The people of this installation. */
+  accounts?: AccountAccess | undefined;
   /** The token that our own services show each other. */
   serviceToken?: string | undefined;
   /** Gets changes on operator routes, sign-ins and refused requests. */
@@ -106,20 +118,32 @@ export interface AccessOptions {
 }
 
 /**
- * Returns the principal that a request proves by itself: the operator, or the one for whom one of our services asks.
- * Everybody else is anonymous until a guard of the service finds their key.
+ * Returns the principal that a request proves by itself: the operator, somebody with an account, or the one for whom one
+ * of our services asks. Everybody else is anonymous until a guard of the service finds their key.
  */
 export function createIdentify({
   operator,
+  accounts,
   serviceToken,
 }: AccessOptions): (request: HeaderReader) => Principal {
   const services = createKeyring([{ key: serviceToken, caller: true }]);
   return (request) => {
     const keys = [request.header(operatorHeader), bearerToken(request), request.header('x-api-key')?.trim()];
     const presented = keys.filter((key) => key !== undefined && key !== '') as string[];
-    if (presented.some((key) => operator.isKey(key)) || hasSession(request, operator))
-      return operatorInPerson;
-    if (presented.some((key) => services.find(key) === true)) return handedOnPrincipal(request);
+    if (presented.some((key) => operator.isKey(key))) return operatorInPerson;
+    const sessions = sessionsOf(request);
+    const isHandedOn = presented.some((key) => services.find(key) === true);
+    // Whoever shows the key of an account is that person, also in a browser that signed in as somebody else.
+    for (const key of isHandedOn ? [] : presented) {
+      const person = accounts?.principalFor({ key });
+      if (person !== undefined) return person;
+    }
+    if (sessions.some((cookie) => operator.isSession(cookie))) return operatorInPerson;
+    if (isHandedOn) return handedOnPrincipal(request);
+    for (const session of sessions) {
+      const person = accounts?.principalFor({ session });
+      if (person !== undefined) return person;
+    }
     return anonymous;
   };
 }
@@ -135,18 +159,16 @@ function handedOnPrincipal(request: HeaderReader): Principal {
 }
 
 /** A cookie counts for our own pages only: browsers send it along for pages of other ports too. */
-function hasSession(request: HeaderReader, operator: OperatorAccess): boolean {
+export function sessionsOf(request: HeaderReader): string[] {
   const cookies = request.header('cookie');
-  if (cookies === undefined) return false;
+  if (cookies === undefined) return [];
   const site = request.header('sec-fetch-site');
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return [];
   return cookies
     .split(';')
     .map((cookie) => cookie.trim())
-    .some(
-      (cookie) =>
-        cookie.startsWith(`${sessionCookie}=`) && operator.isSession(cookie.slice(sessionCookie.length + 1)),
-    );
+    .filter((cookie) => cookie.startsWith(`${sessionCookie}=`))
+    .map((cookie) => cookie.slice(sessionCookie.length + 1));
 }
 
 interface KeyEntry<Caller> {

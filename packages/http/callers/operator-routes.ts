@@ -1,11 +1,11 @@
-import { isDirectOperator, type OperatorAccess } from '@trunkline/identity';
+import { accountIdOf, isDirectOperator, type OperatorAccess } from '@trunkline/identity';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { AppEnv } from '../app/context.ts';
 import { httpErrors } from '../errors/http-error.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
 import { validate } from '../validation/validate.ts';
-import { sessionCookie } from './caller-guard.ts';
+import { type AccessOptions, sessionCookie, sessionsOf } from './caller-guard.ts';
 import type { CallerLimits } from './limits.ts';
 
 const COOKIE_SECONDS = 90 * 24 * 3600;
@@ -19,19 +19,27 @@ export function requireOperator(access: OperatorAccess): MiddlewareHandler {
   };
 }
 
-/** Signs browsers in as the operator. */
+/** Signs browsers in, as the operator or with an account. */
 export function mountOperator(
   app: Hono<AppEnv>,
-  access: OperatorAccess,
+  { operator: access, accounts }: AccessOptions,
   { service, homePath, limits }: { service: string; homePath: string; limits: CallerLimits },
 ): void {
   app.get(
     '/operator',
     describeRoute({ summary: 'Whether this browser or key is the operator' }),
     (context) => {
-      const isOperator = access.isOpen || context.get('principal').kind === 'operator';
+      const principal = context.get('principal');
       const { isOpen: open, keyFile } = access;
-      return context.json({ operator: isOperator, open, key_file: keyFile, service, home: homePath });
+      return context.json({
+        operator: open || principal.kind === 'operator',
+        open,
+        key_file: keyFile,
+        service,
+        home: homePath,
+        account: accountIdOf(principal),
+        role: principal.role,
+      });
     },
   );
   app.get(
@@ -46,32 +54,41 @@ export function mountOperator(
         limits.refuseWrong(context, code);
         throw httpErrors.operator_code();
       }
-      setSession(context, access.createSession(), COOKIE_SECONDS);
+      setSessionCookie(context, access.createSession());
       return context.redirect(homePath, 303);
     },
   );
   app.post(
     '/operator',
-    describeRoute({ summary: "Sign in with the operator's key" }),
+    describeRoute({ summary: "Sign in with the operator's key, or that of an account" }),
     validate('json', z.object({ key: z.string().max(200) })),
     (context) => {
-      // The right key always counts, so that strangers who guess cannot lock the operator out.
       const { key } = context.req.valid('json');
+      const person = accounts?.principalFor({ key });
+      const account = person && accountIdOf(person);
+      if (person !== undefined && account !== undefined) {
+        context.set('principal', person);
+        setSessionCookie(context, accounts?.createSession(account) ?? '');
+        return context.json({ operator: person.kind === 'operator', account, role: person.role });
+      }
+      // The right key always counts, so that strangers who guess cannot lock the operator out.
       if (!access.isKey(key)) {
         limits.refuseWrong(context, key);
         throw httpErrors.operator_key({ keyFile: access.keyFile });
       }
-      setSession(context, access.createSession(), COOKIE_SECONDS);
+      setSessionCookie(context, access.createSession());
       return context.json({ operator: true });
     },
   );
   app.delete('/operator', describeRoute({ summary: 'Sign this browser out' }), (context) => {
-    setSession(context, '', 0);
+    for (const session of sessionsOf(context.req)) accounts?.endSession(session);
+    setSessionCookie(context, '', 0);
     return context.json({ operator: access.isOpen });
   });
 }
 
-function setSession(context: Context, value: string, seconds: number): void {
+/** Signs a browser in with the session of the operator or of an account. */
+export function setSessionCookie(context: Context, value: string, seconds = COOKIE_SECONDS): void {
   const isSecure = /^https\b/.test(
     context.req.header('origin') ?? context.req.header('x-forwarded-proto') ?? '',
   );

@@ -107,6 +107,10 @@ export const httpErrors = defineErrors({
   ],
   unauthenticated: [401, 'A key is missing or unknown.'],
   forbidden: [403, 'This key does not allow that.'],
+  guest: [
+    403,
+    'Guests may talk to agents here, and nothing else. Ask the operator to make you a member ("npx trunkline users role").',
+  ],
   origin_not_allowed: [
     403,
     (request: { origin: string }) =>
