@@ -31,7 +31,7 @@ describeWithBrowser('journey 1', () => {
   afterAll(() => stage.close());
 
   it.skipIf(!installed)(
-    'a new user starts it, speaks, hears an answer, asks for research by voice and later hears the result',
+    'a new user starts it, speaks, hears an answer that took a tool, asks for research and later hears the result [V001][V009]',
     { timeout: 420_000 },
     async () => {
       const { fleet, model } = stage;
@@ -45,6 +45,7 @@ describeWithBrowser('journey 1', () => {
       // Words that fill a pause may come before the answer.
       const heard = first.slice(first.toLowerCase().indexOf('the museum'));
       expect(wordError([answer], [heard]), first).toBeLessThanOrEqual(0.1);
+      expect((await toolCalls()).current_time).toBeGreaterThan(0);
 
       await call.say(words.wish);
       expect(await call.hears(/when the report is ready/)).toMatch(/report is ready/i);
@@ -64,6 +65,11 @@ describeWithBrowser('journey 1', () => {
     const response = await fetch(`${stage.fleet.urls.research}/api/research`);
     return ((await response.json()) as { jobs: unknown[] }).jobs;
   }
+
+  async function toolCalls(): Promise<Record<string, number>> {
+    const response = await fetch(`${stage.fleet.urls.voice}/api/metrics`);
+    return ((await response.json()) as { tool_calls_by_name: Record<string, number> }).tool_calls_by_name;
+  }
 });
 
 /** The model of all four services: it answers the caller, and does the thinking of the research app. */
@@ -75,8 +81,14 @@ function reply(request: ChatRequestBody): ScriptedReply {
 }
 
 function spokenReply({ messages }: ChatRequestBody, asked: string): ScriptedReply {
-  if (messages.at(-1)?.role === 'tool') return asked.includes('still at it') ? promise : `It said ${asked}`;
-  if (!/research/i.test(asked)) return answer;
+  const isMuseum = !messages.some(
+    ({ role, content }) => role === 'user' && /research/i.test(String(content)),
+  );
+  if (messages.at(-1)?.role === 'tool') {
+    if (isMuseum) return answer;
+    return asked.includes('still at it') ? promise : `It said ${asked}`;
+  }
+  if (isMuseum) return { toolCalls: [{ name: 'current_time', arguments: {} }] };
   const order = { target: 'research', query: 'Who built the old bridge?' };
   return { toolCalls: [{ name: 'delegate_to', arguments: order }] };
 }

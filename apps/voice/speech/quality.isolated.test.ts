@@ -53,24 +53,24 @@ describe('the voices of this machine', () => {
     expect(wordError(sentences, quick)).toBeLessThanOrEqual(0.2);
   }, 120_000);
 
-  it('Kokoro is understood, with voices of both Englishes [V040]', async () => {
-    const voices = ['af_heart', 'am_michael', 'bf_emma', 'bm_george'];
-    const said = sentences.slice(0, voices.length);
+  it('Kokoro is understood, with voices of both Englishes, and says what half precision cannot [V040]', async () => {
+    // The second of them needs more than half precision.
+    const said = {
+      af_heart: 'The kitchen light is still on.',
+      am_michael: 'It will rain tomorrow morning,',
+      bf_emma: 'The weather will be warm and sunny.',
+      bm_george: 'Thank you, I will call you back.',
+    };
     const heard: string[] = [];
-    for (const [index, text] of said.entries()) {
-      const sound = await spoken(speech.synthesizer, { text, voice: voices[index] });
+    for (const [voice, text] of Object.entries(said)) {
+      const sound = await spoken(speech.synthesizer, { text, voice });
       expect(sound.sampleRate).toBe(24_000);
       heard.push(await hear(await toMono(sound, rate)));
     }
-    expect(wordError(said, heard)).toBeLessThanOrEqual(0.1);
+    expect(wordError(Object.values(said), heard)).toBeLessThanOrEqual(0.1);
+    expect(heard[1]).toMatch(/rain tomorrow morning/);
     expect(speech.describe().warnings).toEqual([]);
   }, 240_000);
-
-  it('speak what half precision cannot', async () => {
-    expect(await hear(await say('It will rain tomorrow morning,', 'am_michael'))).toMatch(
-      /rain tomorrow morning/,
-    );
-  }, 60_000);
 
   it('say numbers, sums and dates as people do', async () => {
     const heard = await hear(await say('The ticket was $24.50 on March 3rd.', 'piper'));
