@@ -323,6 +323,7 @@ function createTasks({ context, address, active, executor, recorder, state }: Ta
     directory: places.state,
     executor,
     access: taskAccess(context, state),
+    quotaBytes: options.quotaMb * 2 ** 20,
     observer: recorder,
     card,
     credentials: credentialsOf(keys),

@@ -11,7 +11,7 @@ import {
   ServiceAddress,
   type ServiceContext,
 } from '@trunkline/service';
-import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
+import { type Database, openDatabase, Quota, serviceHome } from '@trunkline/storage';
 import { SOURCE_KINDS } from './api-types.ts';
 import { ConversationStore } from './chat/conversations.ts';
 import { createResearchExecutor, type DeepResearchDeps, researchSkill } from './interfaces/deep-research.ts';
@@ -59,7 +59,7 @@ export function researchComponents(
     () => openDatabase(join(home, 'research.db'), { migrations }),
     (database) => database.close(),
   );
-  const stores = component('stores', { database }, ({ database }) => openStores(database));
+  const stores = component('stores', { database }, ({ database }) => openStores(database, options));
   const gateway = component('model gateway', {}, () =>
     createModelGateway({
       url: options.llmGatewayUrl,
@@ -119,6 +119,7 @@ export function researchComponents(
       createA2aServer({
         directory: join(home, 'a2a'),
         executor: createResearchExecutor(deepResearch),
+        quotaBytes: options.quotaMb * 2 ** 20,
         card: () => ({
           name: 'research',
           description: manifest.description,
@@ -158,11 +159,13 @@ export function researchComponents(
   };
 }
 
-function openStores(database: Database) {
+function openStores(database: Database, { quotaMb }: ResearchOptions) {
   const documents = new DocumentStore(database);
   documents.removeUnfinished();
+  const usedBy = (owner: string) => documents.fileBytesOf(owner);
   return {
     documents,
+    fileQuota: new Quota({ limitBytes: quotaMb * 2 ** 20, usedBy }),
     jobs: new JobStore(database),
     findings: new FindingStore(database),
     answers: new AnswerStore(database),

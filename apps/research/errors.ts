@@ -27,5 +27,6 @@ export const researchErrors = defineErrors({
     (given: { name: string }) =>
       `"${given.name}" is no file that can be read here. Upload .md, .txt, .html, .pdf or .docx.`,
   ],
+  quota_exceeded: [507, (given: { refusal: string }) => `${given.refusal}.`],
   file_unreadable: [422, (given: { name: string; problem: string }) => `"${given.name}" ${given.problem}.`],
 });

@@ -21,7 +21,7 @@ let who: ReturnType<typeof callersOf>;
 
 beforeAll(async () => {
   await storeBeforeOwners();
-  service = await startResearch(home.path, { TRUNKLINE_OPEN: '0' }, [], peers);
+  service = await startResearch(home.path, { TRUNKLINE_OPEN: '0', QUOTA_MB: '1' }, [], peers);
   who = callersOf({ url: service.url, home: home.path, serviceToken: peers.serviceToken });
 });
 afterAll(async () => {
@@ -163,6 +163,17 @@ it('searches the files of the person who asks, and those of nobody', async () =>
   const nobody = await found(who.nobody);
   expect([nobody.includes('ava.txt'), nobody.includes('all.txt')]).toEqual([false, true]);
   expect(await found(who.operator)).not.toContain('ava.txt');
+});
+
+it('lets each person keep so many megabytes of files, and the operator all', async () => {
+  const upload = (ask: TestCaller, name: string) =>
+    ask('POST /api/files', fileOf(name, `${name} ${'words '.repeat(100_000)}`));
+  expect([(await upload(who.bob, 'one.txt')).status, (await upload(who.ava, 'one.txt')).status]).toEqual([
+    201, 201,
+  ]);
+  const refused = await upload(who.bob, 'two.txt');
+  expect([refused.status, refused.text]).toEqual([507, expect.stringMatching(/keeps 0.6 MB.*QUOTA_MB/)]);
+  for (const name of ['one.txt', 'two.txt']) expect((await upload(who.operator, name)).status).toBe(201);
 });
 
 it('looks owners up by an index', () => {

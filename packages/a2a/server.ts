@@ -46,6 +46,8 @@ export interface A2aServerOptions {
   push?: PushGuardOptions | false;
   /** What a restart does to tasks that wait for an answer; default `keep`. */
   parkedTasks?: 'keep' | 'fail';
+  /** Bytes that the tasks of one owner may take; default 0: no limit. QUOTA_MB. */
+  quotaBytes?: number;
   /** More turns than this at once are refused; default 1000. */
   maximumRunning?: number;
   /** Why callers that nobody knows are refused although no credentials are set, if so. */
@@ -177,6 +179,7 @@ function createEngine(options: A2aServerOptions): TaskEngine {
     admit: options.admit,
     access: options.access,
     parkedTasks: options.parkedTasks ?? 'keep',
+    quotaBytes: options.quotaBytes ?? 0,
     maximumRunning: options.maximumRunning ?? 1000,
     clock: options.clock ?? systemClock,
     logger: options.logger,

@@ -1,5 +1,6 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import { maySee, ownerKey } from '@trunkline/identity';
+import type { Quota } from '@trunkline/storage';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { StoredFile } from '../api-types.ts';
@@ -21,6 +22,7 @@ const TYPES = new Map([
 
 export interface FileRouteDeps {
   documents: DocumentStore;
+  fileQuota: Quota;
   pool: ExtractionPool;
 }
 
@@ -29,7 +31,8 @@ const formSchema = z.object({
 });
 
 /** The user's own files, as sources of chat and research. */
-export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteDeps): void {
+export function mountFiles(app: Hono<AppEnv>, deps: FileRouteDeps): void {
+  const { documents } = deps;
   const find = (context: Context<AppEnv>): DescribedDocument => {
     const id = context.req.param('id') ?? '';
     const found = /^\d{1,15}$/.test(id) ? documents.describe(Number(id)) : undefined;
@@ -37,14 +40,14 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteDeps
       throw researchErrors.file_not_found();
     return found;
   };
-  const { file_missing, file_type_unknown, file_unreadable, file_not_found } = researchErrors;
+  const { file_missing, file_type_unknown, file_unreadable, file_not_found, quota_exceeded } = researchErrors;
 
   app.post(
     '/api/files',
     describeRoute({
       summary: 'Upload files (.md, .txt, .html, .pdf, .docx) in the form field "file"',
       status: 201,
-      errors: [file_missing, file_type_unknown, file_unreadable],
+      errors: [file_missing, file_type_unknown, file_unreadable, quota_exceeded],
     }),
     validate('form', formSchema),
     async (c) => {
@@ -52,8 +55,7 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteDeps
       const files = file === undefined ? [] : [file].flat();
       if (files.length === 0) throw file_missing();
       const stored: DescribedDocument[] = [];
-      for (const one of files)
-        stored.push(await addFile(one, ownerKey(c.get('principal')), { pool, documents }));
+      for (const one of files) stored.push(await addFile(one, ownerKey(c.get('principal')), deps));
       return c.json({ files: stored.map(toEntry) }, 201);
     },
   );
@@ -97,11 +99,13 @@ function toEntry({ id, url, title, type, bytes, addedAt }: DescribedDocument): S
 async function addFile(
   file: File,
   owner: string,
-  { pool, documents }: FileRouteDeps,
+  { pool, documents, fileQuota }: FileRouteDeps,
 ): Promise<StoredDocument> {
   const name = plainName(file.name);
   const type = TYPES.get(/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '');
   if (type === undefined) throw researchErrors.file_type_unknown({ name });
+  const refusal = fileQuota.refusal(owner, file.size);
+  if (refusal !== undefined) throw researchErrors.quota_exceeded({ refusal });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { title, text } = await pool.extract({ bytes, type, name }).catch((error: unknown) => {
     if (error instanceof ExtractionError)

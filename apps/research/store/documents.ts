@@ -117,6 +117,16 @@ export class DocumentStore {
     return this.#parts.excerpt(id ?? 0, questions, most);
   }
 
+  /** Bytes of the files of an owner. */
+  fileBytesOf(owner: string): number {
+    const row = this.#database
+      .prepare<{ bytes: number }>(
+        `SELECT total(bytes) AS bytes FROM documents WHERE kind = 'file' AND owner = ?`,
+      )
+      .get(owner);
+    return row?.bytes ?? 0;
+  }
+
   /** The files that somebody may see. */
   files(principal: Principal): DescribedDocument[] {
     const seen = ownerFilter(principal);

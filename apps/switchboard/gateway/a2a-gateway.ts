@@ -164,6 +164,7 @@ export function openA2aServer({ options, home, bus, exchange, logger, url }: A2a
   const server = createA2aServer({
     directory: join(home, 'a2a'),
     executor: createGatewayExecutor(parts, parked),
+    quotaBytes: options.quotaMb * 2 ** 20,
     admit: (request) => admitTask(request, parts, parked),
     card: () => ({
       name: 'switchboard',

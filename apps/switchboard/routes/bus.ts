@@ -98,15 +98,18 @@ function eventOf(message: Message) {
 }
 
 interface PublishParts {
+  quotaMb: number;
   owners: ScheduleOwners;
   journalDraft: JournalDraft;
 }
 
 /** Publishes one message. */
-export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft }: PublishParts): void {
+export function mountPublish(app: App<Caller>, bus: Bus, parts: PublishParts): void {
+  const { owners, journalDraft } = parts;
+  const quota = dailyQuota(parts.quotaMb);
   const { publish_forbidden, schedule_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
   const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
-  const { operator_topic, operator_schedule, guest_schedule, guest_topic } = switchboardErrors;
+  const { operator_topic, operator_schedule, guest_schedule, guest_topic, quota_exceeded } = switchboardErrors;
   const refusals = [
     operator_topic,
     operator_schedule,
@@ -121,7 +124,7 @@ export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft 
   ];
   const description = describeRoute({
     summary: 'Publishes a message onto the bus',
-    errors: [...refusals, message_refused, bus_unavailable],
+    errors: [...refusals, quota_exceeded, message_refused, bus_unavailable],
   });
   app.post('/publish', description, validate('json', publishBody), async (context) => {
     const caller = context.get('caller');
@@ -130,8 +133,23 @@ export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft 
       { ...draftOf(context.req.valid('json'), caller), principal: context.get('principal') },
       owners,
     );
+    const bytes = Number(context.req.header('content-length') ?? Buffer.byteLength(JSON.stringify(draft)));
+    const refusal = quota.refusal(ownerKey(context.get('principal')), bytes);
+    if (refusal !== undefined) throw quota_exceeded({ refusal });
     const published = await bus.publish(journalDraft(draft)).catch(throwBusFailure);
     return answerText(context, JSON.stringify({ success: true, ...published }), asJson);
+  });
+}
+
+/** What the journal takes of each publisher in a day, counted since the start. */
+function dailyQuota(quotaMb: number): Quota {
+  const dayMs = 24 * 3_600_000;
+  return new Quota({
+    limitBytes: quotaMb * 2 ** 20,
+    usedBy: () => 0,
+    recountMs: dayMs,
+    recountFullMs: dayMs,
+    advice: 'publish less, wait a day, or ask the operator for more',
   });
 }
 

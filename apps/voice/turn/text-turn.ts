@@ -46,6 +46,7 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
   };
   return createA2aServer({
     directory: directories.store,
+    quotaBytes: context.options.quotaMb * 2 ** 20,
     executor: createTextTurn(answering, new ConversationHistories(database)),
     card: () => describeVoice(agentName, address.publicUrl),
     cardForm: '0.3',

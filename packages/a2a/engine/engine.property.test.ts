@@ -57,6 +57,7 @@ class World {
     path: `${this.directory.path}/tasks.db`,
     executor: { execute: (_request, signal) => this.#turn(signal) },
     parkedTasks: 'keep',
+    quotaBytes: 0,
     maximumRunning: 1000,
     clock: systemClock,
     logger: new RecordingLogger(),

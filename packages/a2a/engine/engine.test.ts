@@ -159,6 +159,17 @@ describe('states', () => {
     send(engine, 'first');
     expect(() => send(engine, 'second')).toThrow('Too many tasks are running');
   });
+
+  it('refuses a task to whoever keeps too much already, until something is gone', async () => {
+    const { engine, clock } = start(new SteppedAgent().script, { quotaBytes: 5000 });
+    const { live, stored } = send(engine, 'x'.repeat(3000));
+    await Promise.all([live.settled(), stored]);
+    expect(() => send(engine, 'y'.repeat(3000))).toThrow(
+      /^anonymous keeps .* MB here and may keep .*QUOTA_MB/,
+    );
+    await clock.advanceBy(25 * 3_600_000);
+    expect(() => send(engine, 'y'.repeat(3000))).not.toThrow();
+  });
 });
 
 describe('cancelling', () => {

@@ -1,5 +1,6 @@
-import type { Principal } from '@trunkline/identity';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
+import { Quota } from '@trunkline/storage';
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
 import {
   agentMessage,
@@ -38,6 +39,8 @@ export interface EngineOptions {
   access?: TaskAccess | undefined;
   /** What a restart does to tasks that wait for an answer. */
   parkedTasks: 'keep' | 'fail';
+  /** Bytes that the tasks of one owner may take; 0: no limit. */
+  quotaBytes: number;
   /** More turns than this at once are refused. */
   maximumRunning: number;
   clock: Clock;
@@ -53,6 +56,7 @@ const unwritableReason = 'The task could not be written to disk and was not star
 export class TaskEngine {
   readonly #options: EngineOptions;
   readonly #store: TaskStore;
+  readonly #quota: Quota;
   readonly #writer: TaskWriter;
   readonly #memory = new TaskMemory();
   readonly #observers: TaskObservers;
@@ -63,6 +67,8 @@ export class TaskEngine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#store = new TaskStore(options.path);
+    const usedBy = (owner: string) => this.#store.bytesOf(owner);
+    this.#quota = new Quota({ limitBytes: options.quotaBytes, usedBy, now: () => options.clock.now() });
     this.#writer = new TaskWriter(this.#store, options.clock, options.logger);
     this.#observers = new TaskObservers(options.logger);
     this.#repeated = new RepeatedRequests(this.#store, (id) => this.#known(id));
@@ -179,6 +185,9 @@ export class TaskEngine {
   }
 
   #begin(command: SendCommand): StartedTurn {
+    const bytes = Buffer.byteLength(JSON.stringify(command.message));
+    const refusal = this.#quota.refusal(ownerKey(command.principal), bytes);
+    if (refusal !== undefined) throw new A2aError('QUOTA_EXCEEDED', refusal);
     const now = this.#options.clock.now();
     const requestKey = requestKeyOf(command);
     const origin = { sequence: 0, stored: false, requestKey };

@@ -93,6 +93,17 @@ export class TaskStore {
     return row === undefined ? undefined : readTask(row).id;
   }
 
+  /** Bytes of all tasks of an owner with their events. */
+  bytesOf(owner: string): number {
+    const row = this.#database
+      .prepare<{ bytes: number }>(
+        `SELECT (SELECT total(octet_length(body) + octet_length(first_events)) FROM tasks WHERE owner = ?1)
+          + (SELECT total(octet_length(events)) FROM task_events WHERE task_key IN (SELECT key FROM tasks WHERE owner = ?1)) AS bytes`,
+      )
+      .get(owner);
+    return row?.bytes ?? 0;
+  }
+
   delete(taskId: string): void {
     const key = rowKey(taskId);
     this.transaction(() => {

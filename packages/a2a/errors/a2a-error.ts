@@ -20,6 +20,7 @@ const catalogue = {
   INVALID_PARAMS: { code: -32602, ...badRequest },
   INTERNAL_ERROR: { code: -32603, status: 500, statusName: 'INTERNAL' },
   OVERLOADED: { code: -32603, status: 503, statusName: 'UNAVAILABLE' },
+  QUOTA_EXCEEDED: { code: -32603, status: 429, statusName: 'RESOURCE_EXHAUSTED' },
   TASK_NOT_FOUND: { code: -32001, status: 404, statusName: 'NOT_FOUND' },
   TASK_NOT_CANCELABLE: { code: -32002, ...notSupported },
   PUSH_NOTIFICATION_NOT_SUPPORTED: { code: -32003, ...notSupported },

@@ -40,6 +40,12 @@ export const homeOptions = group('Data', {
     min: 1,
     default: 365,
   }),
+  quotaMb: integer({
+    env: 'QUOTA_MB',
+    doc: 'Megabytes that each person, or all who are nobody known together, may keep in each store of a service: tasks, files, conversations, messages of a day. The operator has no limit. 0: nobody has.',
+    min: 0,
+    default: 1024,
+  }),
   secretsKey: text({
     env: keyVariables.key,
     secret: true,

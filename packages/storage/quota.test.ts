@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { Quota } from './index.ts';
+
+const megabyte = 2 ** 20;
+
+describe('a quota', () => {
+  function quota(kept: Record<string, number> = {}) {
+    const counted: string[] = [];
+    let time = 0;
+    const usedBy = (owner: string) => {
+      counted.push(owner);
+      return kept[owner] ?? 0;
+    };
+    const subject = new Quota({ limitBytes: 2 * megabyte, usedBy, now: () => time });
+    return { subject, counted, kept, pass: (ms: number) => (time += ms) };
+  }
+
+  it('counts what is kept, and says who keeps how much', () => {
+    const { subject } = quota({ 'person:user:ava': 1.5 * megabyte });
+    expect(subject.refusal('person:user:ava', megabyte / 2)).toBeUndefined();
+    expect(subject.refusal('person:user:bob', 2 * megabyte)).toBeUndefined();
+    expect(quota({ anonymous: 2 * megabyte }).subject.refusal('anonymous', 1)).toBe(
+      'anonymous keeps 2.0 MB here and may keep 2.0 MB (QUOTA_MB): delete something, or ask the operator for more',
+    );
+  });
+
+  it('adds what comes in between two counts, and counts a full one again every second', () => {
+    const { subject, counted, kept, pass } = quota();
+    for (let piece = 0; piece < 4; piece += 1)
+      expect(subject.refusal('anonymous', megabyte / 2)).toBeUndefined();
+    kept.anonymous = 2 * megabyte;
+    expect(subject.refusal('anonymous', 1)).toBeDefined();
+    expect(counted).toHaveLength(1);
+    pass(1000);
+    expect(subject.refusal('anonymous', 1)).toBeDefined();
+    kept.anonymous = 0;
+    expect(subject.refusal('anonymous', 1)).toBeDefined();
+    pass(1000);
+    expect(subject.refusal('anonymous', 1)).toBeUndefined();
+    pass(59_999);
+    expect(subject.refusal('anonymous', 1)).toBeUndefined();
+    expect(counted).toHaveLength(3);
+    pass(1);
+    expect(subject.refusal('anonymous', 1)).toBeUndefined();
+    expect(counted).toHaveLength(4);
+  });
+
+  it('does not bind the operator, nor anybody at 0', () => {
+    expect(quota().subject.refusal('operator:operator', 9 * megabyte)).toBeUndefined();
+    const unlimited = new Quota({ limitBytes: 0, usedBy: () => 9 * megabyte });
+    expect(unlimited.refusal('anonymous', megabyte)).toBeUndefined();
+  });
+});
