@@ -57,6 +57,7 @@ export const switchboardErrors = defineErrors({
       `This key may not send answers to the channel ${channel}: add ${pattern} to its patterns under publish in keys.yaml.`,
   ],
   message_refused: [400, ({ words }: { words: string }) => words],
+  quota_exceeded: [429, ({ refusal }: { refusal: string }) => refusal],
   bus_unavailable: [503, ({ words }: { words: string }) => words],
 });
 

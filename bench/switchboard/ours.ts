@@ -59,9 +59,14 @@ export async function startOurs(): Promise<Contestant> {
   });
   app.use('*', async (context, next) => {
     context.set('caller', operator);
+    context.set('principal', { kind: 'operator', id: 'operator', via: [] });
     await next();
   });
-  mountPublish(app, bus, { owners: { ownerOf: () => undefined }, journalDraft: (draft) => draft });
+  mountPublish(app, bus, {
+    quotaMb: 1024,
+    owners: { ownerOf: () => undefined },
+    journalDraft: (draft) => draft,
+  });
   const server = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'none', logger });
   contestant.url = server.url;
   return contestant;

@@ -45,6 +45,24 @@ describe('a quota', () => {
     expect(counted).toHaveLength(4);
   });
 
+  it('can be for a time, with advice of its own', () => {
+    let time = 0;
+    const [limitBytes, day] = [megabyte, 86_400_000];
+    const subject = new Quota({
+      limitBytes,
+      usedBy: () => 0,
+      recountMs: day,
+      recountFullMs: day,
+      advice: 'wait',
+      now: () => time,
+    });
+    expect(subject.refusal('agent:ci', megabyte)).toBeUndefined();
+    time = day - 1;
+    expect(subject.refusal('agent:ci', 1)).toMatch(/\(QUOTA_MB\): wait$/);
+    time = day;
+    expect(subject.refusal('agent:ci', 1)).toBeUndefined();
+  });
+
   it('does not bind the operator, nor anybody at 0', () => {
     expect(quota().subject.refusal('operator:operator', 9 * megabyte)).toBeUndefined();
     const unlimited = new Quota({ limitBytes: 0, usedBy: () => 9 * megabyte });

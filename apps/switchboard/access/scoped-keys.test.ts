@@ -13,6 +13,7 @@ const env = {
   KEY_OF_AVA: 'ava-key',
   KEY_OF_AVA_B: 'ava-b-key',
   KEY_OF_MAX: 'max-key',
+  QUOTA_MB: '1',
 };
 const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
 const cron = (id: string, topic: string, more = '') =>
@@ -53,6 +54,24 @@ const command = async (name: string, payload: Json) =>
   (await publish(name, { topic: 'command.schedule', payload })).status;
 const listed = async (name: string) =>
   (await request('GET', '', name)).body.data.schedules.map(({ id }: Json) => id);
+
+it('publishes so many megabytes a day, each key for itself, the operator all', async () => {
+  const publish = (name: string, topic: string) =>
+    board.fetch('/publish', {
+      method: 'POST',
+      headers: key(name),
+      body: JSON.stringify({ topic, payload: { content: 'x'.repeat(600_000) } }),
+    });
+  expect([(await publish('max', 'cron.max.a')).status, (await publish('ava', 'cron.ava.a')).status]).toEqual([
+    200, 200,
+  ]);
+  const refused = await publish('max', 'cron.max.b');
+  expect([refused.status, await refused.text()]).toEqual([
+    429,
+    expect.stringMatching(/QUOTA_MB.*wait a day/),
+  ]);
+  for (const topic of ['note.a', 'note.b']) expect((await publish('operator', topic)).status).toBe(200);
+});
 
 describe('schedules of scoped keys', () => {
   it('belong to exactly one key, however much the names resemble each other', async () => {

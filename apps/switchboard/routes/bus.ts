@@ -1,5 +1,7 @@
 import { type Bus, checkPattern, type Draft, type Message } from '@trunkline/bus';
 import { type App, answerText, describeRoute, type SseSubscriber, sse, validate } from '@trunkline/http';
+import { ownerKey } from '@trunkline/identity';
+import { Quota } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';

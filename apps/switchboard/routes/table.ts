@@ -24,8 +24,8 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
   (app, { keys, context: { operator, peers } }) =>
     mountGuards(app, { keys, access: operator, agentName: peers?.agentName }),
   (app, { bus }) => mountReady(app, () => bus.status().connected),
-  (app, { bus, parts, commands: { journalDraft } }) =>
-    mountPublish(app, bus, { owners: parts.schedules, journalDraft }),
+  (app, { bus, parts, commands: { journalDraft }, context: { options } }) =>
+    mountPublish(app, bus, { owners: parts.schedules, journalDraft, quotaMb: options.quotaMb }),
   (app, { bus }) => mountBus(app, bus),
   (app, { workspace }) => mountWorkspace(app, workspace),
   (app, { exchange: { routing, broker, limiter } }) =>

@@ -161,8 +161,10 @@ describe('states', () => {
   });
 
   it('refuses a task to whoever keeps too much already, until something is gone', async () => {
-    const { engine, clock } = start(new SteppedAgent().script, { quotaBytes: 5000 });
+    const agent = new SteppedAgent();
+    const { engine, clock } = start(agent.script, { quotaBytes: 5000 });
     const { live, stored } = send(engine, 'x'.repeat(3000));
+    agent.step({ type: 'completed', text: 'done' });
     await Promise.all([live.settled(), stored]);
     expect(() => send(engine, 'y'.repeat(3000))).toThrow(
       /^anonymous keeps .* MB here and may keep .*QUOTA_MB/,
