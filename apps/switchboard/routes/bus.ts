@@ -111,7 +111,8 @@ export function mountPublish(app: App<Caller>, bus: Bus, parts: PublishParts): v
   const quota = dailyQuota(parts.quotaMb);
   const { publish_forbidden, schedule_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
   const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
-  const { operator_topic, operator_schedule, guest_schedule, guest_topic, quota_exceeded } = switchboardErrors;
+  const { operator_topic, operator_schedule, guest_schedule, guest_topic, quota_exceeded } =
+    switchboardErrors;
   const refusals = [
     operator_topic,
     operator_schedule,
