@@ -97,6 +97,16 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     policy: agent.context.policy,
     agents: () => [options.agentName],
     tools: () => agent.active.graph?.tools ?? [],
+    home: options.trunklineHome,
+    exposure: {
+      host: options.host,
+      key: agent.context.keys.token,
+      variable: 'A2A_AUTH_TOKEN',
+      otherKeys: { CORE_OPERATOR_TOKEN: options.operatorToken },
+    },
+    sandbox: agent.context.sandbox,
+    approvers: () =>
+      agent.context.live.config.approvals.approvers.map((identity) => ({ identity, file: 'agent.yaml' })),
     hasPage: ui !== 'none',
   });
   const close = mountRoutes(app, agent, () => facts(agent));

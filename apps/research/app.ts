@@ -10,6 +10,7 @@ import {
   servePages,
 } from '@trunkline/http';
 import { openAiErrorBody } from '@trunkline/openai-api';
+import { createSandbox } from '@trunkline/sandbox';
 import {
   accountsOf,
   auditOf,
@@ -104,6 +105,8 @@ function createResearchApp(
   const guard = tokenGuard(options.authToken);
   const [operator, audit] = [operatorOf(options, service), auditOf(options, service)];
   const accounts = accountsOf(options, service);
+  // Research starts no program that others chose; its peers do, under the same setting.
+  const sandbox = createSandbox({ mode: options.sandbox });
   const app = createApp({
     service: 'research',
     access: { operator, accounts, serviceToken: peers?.serviceToken, audit },
@@ -118,7 +121,7 @@ function createResearchApp(
     limits: options,
     guard,
     bodyLimits: { '/api/files': options.uploadLimit * MEGABYTE },
-    health: () => ({
+    health: async () => ({
       status: 200,
       body: {
         ok: true,
@@ -126,6 +129,7 @@ function createResearchApp(
         sources: aggregator.health(),
         missing: missing(),
         services: services(),
+        sandbox: (await sandbox.status()).kind,
       },
     }),
   });
@@ -137,6 +141,9 @@ function createResearchApp(
     audit,
     secrets: secretsOf(options, service),
     policy: research.policyFile,
+    home: options.trunklineHome,
+    exposure: { host: options.host, key: options.authToken, variable: 'RESEARCH_AUTH_TOKEN' },
+    sandbox,
     agents: () => ['research'],
     tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false, owner: '' }),
   });

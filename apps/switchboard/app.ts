@@ -109,6 +109,10 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     policy: context.policy,
     agents: () => workspace.agents().map(({ name }) => name),
     tools: () => switchboard.exchange.agentTools(),
+    home: options.trunklineHome,
+    exposure: { host: options.host, key: options.apiKey, variable: 'SWITCHBOARD_API_KEY' },
+    sandbox: context.sandbox,
+    approvers: () => workspace.approvers().map((identity) => ({ identity, file: 'approvers.yaml' })),
   });
   mountRoutes(app, switchboard);
   const pages = join(import.meta.dirname, 'dist');

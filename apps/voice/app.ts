@@ -76,7 +76,10 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     publicUrl: options.publicUrl,
     limits: options,
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
-    health: () => ({ status: 200, body: healthBody(voice) }),
+    health: async () => {
+      const { kind } = await voice.sandbox.status();
+      return { status: 200, body: { ...healthBody(voice), sandbox: kind } };
+    },
   });
   mountTrust(app, {
     service: 'voice',
@@ -85,6 +88,9 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     audit,
     secrets: secretsOf(options, service),
     policy: voice.context.policy,
+    home: options.trunklineHome,
+    exposure: { host: options.host, key: options.a2aAuthToken, variable: 'A2A_AUTH_TOKEN' },
+    sandbox: voice.sandbox,
     agents: () => ['voice'],
     tools: () => voice.toolsFor({ ...voice.library.base, tools: undefined }, defaultUser),
   });

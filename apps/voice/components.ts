@@ -214,13 +214,14 @@ export function voiceComponents(
       }),
     (research) => research.stop(),
   );
+  const sandbox = component('sandbox', { directories }, ({ directories }) =>
+    openSandbox(options, { service: 'voice', hidden: Object.values(directories), logger }),
+  );
   const mcp = component(
     'MCP servers',
-    { context, directories },
-    ({ context: { env }, directories }) => {
-      const sandbox = openSandbox(options, { service: 'voice', hidden: Object.values(directories), logger });
-      return new McpServers({ path: directories.mcp, env, logger, sandbox });
-    },
+    { context, directories, sandbox },
+    ({ context: { env }, directories, sandbox }) =>
+      new McpServers({ path: directories.mcp, env, logger, sandbox }),
     (mcp) => mcp.stop(),
   );
   const toolsFor = component('tools', { context, counters, delegates, research, mcp }, collectTools);
@@ -292,7 +293,19 @@ export function voiceComponents(
 
   return {
     ...{ context, address, metrics, counters, latency, gateway, directories, database, users, admission },
-    ...{ library, preferences, selection, sessions, delivery, tokens, questions, delegates, research, mcp },
+    ...{
+      library,
+      preferences,
+      selection,
+      sessions,
+      delivery,
+      tokens,
+      questions,
+      delegates,
+      research,
+      sandbox,
+      mcp,
+    },
     ...{ toolsFor, sidecar, speech, cloner, persona, conversations, calls, a2a },
   };
 }

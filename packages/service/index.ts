@@ -6,6 +6,13 @@ export {
   ServiceAddress,
   startComponents,
 } from './components.ts';
+export {
+  checkAccess,
+  checkAuditLog,
+  checkPosture,
+  type Exposure,
+  type SecurityFinding,
+} from './posture.ts';
 export { type RunOptions, runService, strayFailure } from './run.ts';
 export type { Diagnosis } from './service.ts';
 export {

@@ -2,8 +2,11 @@ import { join } from 'node:path';
 import { type Accounts, mountAccounts } from '@trunkline/accounts';
 import { type AuditLog, mountAuditLog } from '@trunkline/audit';
 import type { SecretStore } from '@trunkline/config';
-import { type App, servePages } from '@trunkline/http';
+import { type App, describeRoute, requireOperator, servePages } from '@trunkline/http';
 import { mountPolicy, type PolicyRoutes } from '@trunkline/policy';
+import type { Sandbox } from '@trunkline/sandbox';
+import type { PostureView } from '@trunkline/std';
+import { checkPosture, type Exposure, type PostureInput } from './posture.ts';
 import { mountSecrets } from './secrets-routes.ts';
 
 /** Built by ensurePages of packages/ui. */
@@ -13,6 +16,13 @@ export interface TrustDeps extends PolicyRoutes {
   audit: AuditLog;
   secrets: SecretStore;
   accounts: Accounts;
+  /** TRUNKLINE_HOME. */
+  home: string;
+  /** How others reach this service. */
+  exposure: Omit<Exposure, 'name'>;
+  sandbox: Pick<Sandbox, 'status'>;
+  /** Identities that may approve here beside the operator, and the file that lists them. */
+  approvers?(): NonNullable<PostureInput['approvers']>;
   /** Whether the page is served too; its data always are. */
   hasPage?: boolean;
 }
@@ -23,10 +33,41 @@ export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountAccounts(app, deps.accounts, deps.operator);
   mountPolicy(app, deps);
   mountSecrets(app, deps);
+  mountPosture(app, deps);
   if (deps.hasPage === false) return;
   // The page names its assets relative to its address.
   app.use('/trust', (context, next) =>
     context.req.path === '/trust' ? Promise.resolve(context.redirect('/trust/people')) : next(),
   );
   servePages(app, { directory: PAGES, base: '/trust', fallback: 'index.html' });
+}
+
+/** Looking at files takes a moment, and several pages ask. */
+const FRESH_MS = 30_000;
+
+function mountPosture<Caller>(app: App<Caller>, deps: TrustDeps): void {
+  let last: { at: number; view: Promise<PostureView> } | undefined;
+  app.get(
+    '/operator/posture',
+    describeRoute({ summary: 'Weak spots of the installation, as this service sees them' }),
+    requireOperator(deps.operator),
+    async (context) => {
+      if (last === undefined || Date.now() - last.at > FRESH_MS) last = { at: Date.now(), view: look(deps) };
+      return context.json(await last.view);
+    },
+  );
+}
+
+async function look(deps: TrustDeps): Promise<PostureView> {
+  const { service: name, home, operator, policy, approvers } = deps;
+  const findings = await checkPosture({
+    home,
+    isOpen: operator.isOpen,
+    services: [{ name, ...deps.exposure }],
+    sandbox: await deps.sandbox.status(),
+    policy: policy.config,
+    ...(approvers && { approvers: approvers() }),
+  });
+  const shown = findings.map(({ subject, state, words, advice }) => ({ subject, state, words, advice }));
+  return { service: name, checkedAt: Date.now(), findings: shown };
 }

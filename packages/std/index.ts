@@ -34,5 +34,6 @@ export type {
   PolicyView,
   SecretInfo,
   SecretsView,
+  PostureView,
   TriedCall,
 } from './trust-api.ts';

@@ -181,3 +181,16 @@ export interface AccountsView {
 }
 
 export type AccountRole = 'owner' | 'operator' | 'member' | 'guest';
+
+/** `GET /operator/posture`. */
+export interface PostureView {
+  service: string;
+  /** Milliseconds since 1970. */
+  checkedAt: number;
+  findings: {
+    subject: string;
+    state: 'ok' | 'warning' | 'failed';
+    words: string;
+    advice?: string | undefined;
+  }[];
+}

@@ -67,6 +67,17 @@ describeWithBrowser('the trust page', () => {
     expect(readFileSync(join(pages.agent().home, 'policy.yaml'), 'utf8')).toContain('Notes are closed.');
   });
 
+  it('names weak spots and what to do, also in the settings', async () => {
+    const opened = await openTab('posture');
+    const { page } = opened;
+    await page.getByText('Weak spots', { exact: true }).waitFor();
+    await page.getByText('readable for you only').waitFor();
+    await checkLooks(opened);
+    await page.goto(`${pages.agent().url}/app#/settings`);
+    await page.getByRole('link', { name: /What to do|What was looked at/ }).click();
+    await page.getByText('Weak spots', { exact: true }).waitFor();
+  });
+
   it('tells in plain words what was done and refused', async () => {
     await pages.agent().fetch('/operator/audit');
     const opened = await openTab('audit');

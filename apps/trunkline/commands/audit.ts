@@ -1,16 +1,11 @@
-import { join } from 'node:path';
 import { AuditLog } from '@trunkline/audit';
 import { type Environment, helpText, readOptions, secretStoreOf } from '@trunkline/config';
+import { Policy } from '@trunkline/policy';
+import { createSandbox } from '@trunkline/sandbox';
+import { checkAuditLog, checkPosture, type SecurityFinding } from '@trunkline/service';
 import type { AuditEntry } from '@trunkline/std';
-import {
-  checkAccess,
-  checkAuditLog,
-  checkFiles,
-  checkKeys,
-  checkPackages,
-  checkPlainSecrets,
-  type SecurityFinding,
-} from '../audit/posture.ts';
+import { checkPlainSecrets } from '../audit/plain-secrets.ts';
+import { exposures } from '../fleet/exposures.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
 import { importOptions } from '../secrets/import-secrets.ts';
@@ -40,14 +35,15 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const options = readOptions(upOptions, { argv: flags, env });
   if (action === undefined) {
     const services = readServiceOptions(options, env);
-    const findings: SecurityFinding[] = [
-      ...checkAccess(options, services),
-      ...checkKeys(services),
-      ...checkFiles(options.trunklineHome, join(process.cwd(), '.env')),
-      checkPlainSecrets(importOptions(options.trunklineHome, env, secretStoreOf(env))),
-      ...checkPackages(join(import.meta.dirname, '../../..')),
-      ...(await checkAuditLog(options.trunklineHome)),
-    ];
+    const { trunklineHome: home, trunklineOpen: isOpen } = options;
+    const findings = await checkPosture({
+      home,
+      isOpen,
+      services: exposures(services),
+      sandbox: await createSandbox({ mode: services.agent.sandbox }).status(),
+      policy: new Policy({ home, logger: { info: () => undefined, error: () => undefined } }).config,
+    });
+    findings.push(checkPlainSecrets(importOptions(home, env, secretStoreOf(env))));
     return await report(findings, argv.includes('--fix'));
   }
   if (action === 'log') return await showLog(options.trunklineHome);

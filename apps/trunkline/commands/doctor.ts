@@ -2,12 +2,12 @@ import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
 import { createModelGateway } from '@trunkline/llm';
 import { createSandbox } from '@trunkline/sandbox';
-import type { Diagnosis } from '@trunkline/service';
+import { checkAccess, type Diagnosis } from '@trunkline/service';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
-import { checkAccess } from '../audit/posture.ts';
 import { checkPorts } from '../doctor/ports.ts';
+import { exposures } from '../fleet/exposures.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
 import { defineCommand } from './command.ts';
@@ -41,7 +41,13 @@ export const main = defineCommand({
       diagnoseSurfaces(services.switchboard),
       checkPorts(services),
       checkDirectories(options.trunklineHome),
-      Promise.resolve(checkAccess(options, services)),
+      Promise.resolve(
+        checkAccess({
+          home: options.trunklineHome,
+          isOpen: options.trunklineOpen,
+          services: exposures(services),
+        }),
+      ),
       checkSandbox(services.agent),
     ];
     const findings: Diagnosis[] = [];

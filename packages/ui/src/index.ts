@@ -37,5 +37,6 @@ export * from './shell/mountPage.tsx';
 export * from './shell/PageFrame.tsx';
 export * from './shell/services.tsx';
 export { type Health, type HealthResource, useHealth } from './status/health.ts';
+export { PostureLine } from './status/PostureLine.tsx';
 export * from './status/StatusPage.tsx';
 export * from './status/StatusPanel.tsx';

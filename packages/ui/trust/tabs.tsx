@@ -1,4 +1,4 @@
-import { KeyRound, type LucideIcon, Scale, ScrollText } from 'lucide-react';
+import { KeyRound, type LucideIcon, Scale, ScrollText, ShieldAlert } from 'lucide-react';
 import { type ComponentType, lazy } from 'react';
 
 interface TrustTab {
@@ -14,6 +14,7 @@ export const trustTabs: readonly [TrustTab, ...TrustTab[]] = [
   tab('policy', 'Policy', Scale, () => import('./PolicyTab.tsx')),
   tab('audit', 'Audit', ScrollText, () => import('./AuditTab.tsx')),
   tab('secrets', 'Secrets', KeyRound, () => import('./SecretsTab.tsx')),
+  tab('posture', 'Posture', ShieldAlert, () => import('./PostureTab.tsx')),
 ];
 
 function tab(

@@ -5,6 +5,7 @@ import {
   Line,
   ModelBadge,
   Panel,
+  PostureLine,
   RelativeTime,
   Skeleton,
   useHealth,
@@ -81,6 +82,7 @@ function ModelPanel() {
           />
         ))}
       </ul>
+      <PostureLine />
     </Panel>
   );
 }

@@ -4,6 +4,7 @@ import {
   Button,
   Inspector,
   Panel,
+  PostureLine,
   type Resource,
   SelectField,
   SwitchField,
@@ -236,6 +237,7 @@ function AdminTab({ skills }: Pick<VoiceTabProps, 'skills'>) {
     <div className="flex flex-col gap-4">
       <ReloadPanel onReloaded={skills.reload} />
       <AssignPanel skills={skills.body} />
+      <PostureLine />
     </div>
   );
 }

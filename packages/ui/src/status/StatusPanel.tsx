@@ -14,6 +14,7 @@ import {
   type MissingPart,
   splitFacts,
 } from './health.ts';
+import { PostureLine } from './PostureLine.tsx';
 
 interface StatusPanelProps {
   resource: HealthResource;
@@ -56,6 +57,9 @@ export function StatusPanel({ resource, labels }: StatusPanelProps) {
         />
       )}
       {health && <Facts health={health} labels={labels} />}
+      <div className="border-line border-t empty:hidden">
+        <PostureLine />
+      </div>
       {!health && !error && <Skeleton rows={4} />}
     </Panel>
   );

@@ -7,6 +7,7 @@ import {
   Loaded,
   ModelBadge,
   Panel,
+  PostureLine,
   SelectField,
   Tabs,
   TextField,
@@ -41,6 +42,7 @@ export default function SettingsPage() {
           { id: 'configuration', label: 'Configuration', content: <ConfigEditor /> },
         ]}
       />
+      <PostureLine />
     </PageFrame>
   );
 }

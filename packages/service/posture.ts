@@ -1,12 +1,14 @@
-import { chmodSync, type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, type Dirent, lstatSync, readFileSync, type Stats } from 'node:fs';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
 import { AuditLog, auditFile } from '@trunkline/audit';
 import { isLoopbackHost } from '@trunkline/http';
 import { operatorKeyFile } from '@trunkline/identity';
-import type { Diagnosis } from '@trunkline/service';
+import type { PolicyConfig } from '@trunkline/policy';
+import type { SandboxStatus } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
-import type { ServiceOptions, UpOptions } from '../fleet/service-options.ts';
-import { findPlainSecrets, type ImportOptions, importSecrets } from '../secrets/import-secrets.ts';
+import type { Diagnosis } from './service.ts';
 
 /** A finding that may know how to mend itself. */
 export interface SecurityFinding extends Diagnosis {
@@ -14,18 +16,58 @@ export interface SecurityFinding extends Diagnosis {
   fix?: () => string | Promise<string>;
 }
 
-/** Who may configure the services and approve what agents do, and who may come in without a key. */
-export function checkAccess(options: UpOptions, services: ServiceOptions): SecurityFinding[] {
-  return [checkKey(options), ...openServices(services)];
+/** A service as others reach it. */
+export interface Exposure {
+  name: string;
+  host: string;
+  /** What callers must show; undefined when nothing. */
+  key: string | undefined;
+  /** The variable that sets the key. */
+  variable: string;
+  /** Other keys of our own that people chose, by their variable. */
+  otherKeys?: Record<string, string | undefined>;
 }
 
-function checkKey({ trunklineHome, trunklineOpen }: UpOptions): SecurityFinding {
+export interface PostureInput {
+  home: string;
+  /** TRUNKLINE_OPEN. */
+  isOpen: boolean;
+  services: readonly Exposure[];
+  sandbox: SandboxStatus;
+  policy: PolicyConfig;
+  /** Identities that may approve beside the operator, and the file that lists them; undefined where that is not known. */
+  approvers?: readonly { identity: string; file: string }[];
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Everything that `trunkline audit` and the trust page look at. Reads files, and changes nothing. */
+export async function checkPosture(input: PostureInput): Promise<SecurityFinding[]> {
+  const { home } = input;
+  return [
+    ...checkAccess(input),
+    ...checkKeys(input.services),
+    sandboxFinding(input.sandbox),
+    ...policyFindings(input.policy),
+    ...(input.approvers === undefined ? [] : [approverFinding(home, input.approvers)]),
+    ...(await checkFiles(home, join(process.cwd(), '.env'))),
+    ...checkPackages(ROOT),
+    ...(await checkAuditLog(home)),
+  ];
+}
+
+/** Who may configure the services and approve what agents do, and who may come in without a key. */
+export function checkAccess(input: Pick<PostureInput, 'home' | 'isOpen' | 'services'>): SecurityFinding[] {
+  return [checkKey(input), ...openServices(input.services)];
+}
+
+function checkKey({ home, isOpen }: Pick<PostureInput, 'home' | 'isOpen'>): SecurityFinding {
   const subject = "operator's key";
-  if (trunklineOpen) {
+  if (isOpen) {
     const words = 'TRUNKLINE_OPEN=1: whoever reaches a service may configure it and approve commands.';
     return { subject, state: 'warning', words, advice: 'Unset it unless this machine is thrown away later.' };
   }
-  const path = operatorKeyFile(trunklineHome);
+  const path = operatorKeyFile(home);
   const mode = modeOf(path);
   if (mode === undefined)
     return { subject, state: 'ok', words: `is created in ${path} when a service starts.` };
@@ -36,13 +78,8 @@ function checkKey({ trunklineHome, trunklineOpen }: UpOptions): SecurityFinding 
 }
 
 /** Services that take work without a key: right on a machine of one's own, wrong where others reach it. */
-function openServices({ agent, research, voice, switchboard }: ServiceOptions): SecurityFinding[] {
-  const open = [
-    { name: 'agent', host: agent.host, key: agent.authToken, variable: 'A2A_AUTH_TOKEN' },
-    { name: 'research', host: research.host, key: research.authToken, variable: 'RESEARCH_AUTH_TOKEN' },
-    { name: 'switchboard', host: switchboard.host, key: switchboard.apiKey, variable: 'SWITCHBOARD_API_KEY' },
-    { name: 'voice', host: voice.host, key: voice.a2aAuthToken, variable: 'A2A_AUTH_TOKEN' },
-  ].filter(({ key }) => key === undefined);
+function openServices(services: readonly Exposure[]): SecurityFinding[] {
+  const open = services.filter(({ key }) => key === undefined);
   const exposed = open.filter(({ host }) => !isLoopbackHost(host));
   const found: SecurityFinding[] = exposed.map(({ name, host, variable }) => ({
     subject: `${name} is open`,
@@ -56,17 +93,76 @@ function openServices({ agent, research, voice, switchboard }: ServiceOptions): 
   return [...found, { subject: 'open services', state: 'ok', words }];
 }
 
+/** Where programs run that models, plugins and configurations choose. */
+function sandboxFinding({ isolated, refuses, words, advice }: SandboxStatus): SecurityFinding {
+  const state = isolated || refuses ? 'ok' : 'warning';
+  return { subject: 'sandbox', state, words, ...(state !== 'ok' && advice && { advice }) };
+}
+
+const WIDE_EFFECTS = new Set(['sends', 'spends', 'executes', 'configures']);
+
+/** What the operator's own rules let agents do without asking. */
+function policyFindings({ rules, agents }: PolicyConfig): SecurityFinding[] {
+  const subject = 'policy';
+  const relaxed = Object.keys(agents).filter((name) => agents[name]?.taint === 'relaxed');
+  const wide = rules.flatMap((rule, index) => {
+    const isWide =
+      rule.decision === 'allow' &&
+      rule.arguments === undefined &&
+      rule.taint !== 'clean' &&
+      (rule.tool === undefined || rule.tool.some((name) => name.includes('*'))) &&
+      (rule.effects === undefined || rule.effects.some((effect) => WIDE_EFFECTS.has(effect)));
+    return isWide ? [index + 1] : [];
+  });
+  const findings: SecurityFinding[] = [];
+  if (relaxed.length > 0)
+    findings.push({
+      subject,
+      state: 'warning',
+      words: `${relaxed.join(', ')} is relaxed: whoever writes a text that it reads can use all its tools.`,
+      advice: 'Remove "taint: relaxed" from policy.yaml, or allow single tools by rules.',
+    });
+  if (wide.length > 0)
+    findings.push({
+      subject,
+      state: 'warning',
+      words: `rule ${wide.join(', ')} of policy.yaml allows many tools without asking, also after text from outside.`,
+      advice: 'Name the tool, and the path, host, command or recipient.',
+    });
+  if (findings.length > 0) return findings;
+  return [{ subject, state: 'ok', words: 'no rule allows many tools at once, and no agent is relaxed.' }];
+}
+
+/** Whoever may approve should be somebody whom the operator has paired. */
+function approverFinding(home: string, approvers: NonNullable<PostureInput['approvers']>): SecurityFinding {
+  const subject = 'approvers';
+  if (approvers.length === 0) return { subject, state: 'ok', words: 'only the operator may approve.' };
+  const accounts = openAccounts({ home, logger: console });
+  try {
+    const unpaired = approvers.filter(({ identity }) => accounts.byIdentity(identity) === undefined);
+    if (unpaired.length === 0)
+      return {
+        subject,
+        state: 'ok',
+        words: `${approvers.length} listed, each of them a person with an account.`,
+      };
+    const named = unpaired.map(({ identity, file }) => `${identity} (${file})`).join(', ');
+    const words = `may approve and belongs to no account: ${named}.`;
+    const advice = 'Link the identity to its person under People, or take it off the list.';
+    return { subject, state: 'warning', words, advice };
+  } finally {
+    accounts.close();
+  }
+}
+
 const MIN_KEY_LENGTH = 20;
 const MIN_DIFFERENT = 8;
 
 /** Keys that people chose for our own services; those of other products are theirs to judge. */
-export function checkKeys({ agent, research, switchboard, voice }: ServiceOptions): SecurityFinding[] {
-  const keys: Record<string, string | undefined> = {
-    A2A_AUTH_TOKEN: agent.authToken ?? voice.a2aAuthToken,
-    CORE_OPERATOR_TOKEN: agent.operatorToken,
-    RESEARCH_AUTH_TOKEN: research.authToken,
-    SWITCHBOARD_API_KEY: switchboard.apiKey,
-  };
+export function checkKeys(services: readonly Exposure[]): SecurityFinding[] {
+  const keys: Record<string, string | undefined> = {};
+  for (const { variable, key, otherKeys } of services)
+    Object.assign(keys, { [variable]: keys[variable] ?? key, ...otherKeys });
   const set = Object.entries(keys).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const weak = set.filter(([, key]) => key.length < MIN_KEY_LENGTH || new Set(key).size < MIN_DIFFERENT);
   const repeated = set.filter(([, key]) => set.filter(([, other]) => other === key).length > 1);
@@ -105,12 +201,12 @@ const KEY_FORMS = [
 ];
 
 /** Which data other accounts of this machine can read, and where keys stand in plain text. */
-export function checkFiles(home: string, environmentFile: string): SecurityFinding[] {
-  const { files, isWhole } = listFiles(home);
+async function checkFiles(home: string, environmentFile: string): Promise<SecurityFinding[]> {
+  const { files, isWhole } = await listFiles(home);
   const findings = [
-    readableFinding('data directory', [home, ...files], home),
-    readableFinding('.env', [environmentFile], environmentFile),
-    secretsFinding(files),
+    readableFinding('data directory', [{ path: home, stats: statsOf(home) }, ...files], home),
+    readableFinding('.env', [{ path: environmentFile, stats: statsOf(environmentFile) }], environmentFile),
+    await secretsFinding(files),
   ];
   if (!isWhole) {
     const words = `only the first ${MAX_FILES} files of ${home} were looked at.`;
@@ -119,9 +215,14 @@ export function checkFiles(home: string, environmentFile: string): SecurityFindi
   return findings;
 }
 
+interface Entry {
+  path: string;
+  stats: Stats | undefined;
+}
+
 /** A closed directory protects everything in it, whatever the modes below say. */
-function readableFinding(subject: string, paths: string[], root: string): SecurityFinding {
-  const readable = paths.filter((path) => ((modeOf(path) ?? 0) & 0o077) !== 0);
+function readableFinding(subject: string, entries: readonly Entry[], root: string): SecurityFinding {
+  const readable = entries.filter(({ stats }) => ((stats?.mode ?? 0) & 0o077) !== 0).map(({ path }) => path);
   if (readable.length === 0 || !readable.includes(root))
     return { subject, state: 'ok', words: `${root} is closed to other accounts, or does not exist.` };
   return {
@@ -136,9 +237,12 @@ function readableFinding(subject: string, paths: string[], root: string): Securi
   };
 }
 
-function secretsFinding(files: readonly string[]): SecurityFinding {
+async function secretsFinding(files: readonly Entry[]): Promise<SecurityFinding> {
   const subject = 'secrets in files';
-  const found = files.filter((path) => TEXT_FILES.has(extname(path)) && holdsKey(path));
+  const found: string[] = [];
+  for (const { path, stats } of files)
+    if (stats?.isFile() && TEXT_FILES.has(extname(path)) && (await holdsKey(path, stats.size)))
+      found.push(path);
   if (found.length === 0) return { subject, state: 'ok', words: 'none found in text files of the home.' };
   const named = found.slice(0, MAX_NAMED).join(', ');
   const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : '';
@@ -150,60 +254,43 @@ function secretsFinding(files: readonly string[]): SecurityFinding {
   };
 }
 
-/** Secrets of settings that could stand in the encrypted store. */
-export function checkPlainSecrets(options: ImportOptions): SecurityFinding {
-  const subject = 'plain secrets';
-  try {
-    const found = findPlainSecrets(options);
-    if (found.length === 0)
-      return { subject, state: 'ok', words: 'none in .env and the files of the services.' };
-    const files = [...new Set(found.map(({ file }) => file))].slice(0, MAX_NAMED).join(', ');
-    return {
-      subject,
-      state: 'warning',
-      words: `${found.length} stand in plain text in ${files}.`,
-      advice: 'Run "trunkline secret import" (--dry-run shows what it does), or "trunkline audit --fix".',
-      fix: async () =>
-        `moved them into the store; the files as they were: ${await importSecrets(found, options)}.`,
-    };
-  } catch (error) {
-    return { subject, state: 'failed', words: errorMessage(error), advice: 'Mend that, then look again.' };
-  }
-}
-
-function holdsKey(path: string): boolean {
-  const { size } = lstatSync(path);
+async function holdsKey(path: string, size: number): Promise<boolean> {
   if (size > MAX_SCANNED_BYTES) return false;
-  const text = readFileSync(path, 'utf8');
+  // A running service may have removed the file meanwhile.
+  const text = await readFile(path, 'utf8').catch(whenMissing(''));
   return KEY_FORMS.some((form) => form.test(text));
 }
 
-/** Files and folders below, links and special files left out. */
-function listFiles(root: string): { files: string[]; isWhole: boolean } {
-  const files: string[] = [];
+/** Files and folders below, links and special files left out. Reads one by one, so that a running service goes on. */
+async function listFiles(root: string): Promise<{ files: Entry[]; isWhole: boolean }> {
+  const files: Entry[] = [];
   const open = [root];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    for (const entry of entriesOf(folder)) {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(whenMissing<Dirent[]>([]));
+    for (const entry of entries) {
       if (files.length >= MAX_FILES) return { files, isWhole: false };
       const path = join(folder, entry.name);
       if (entry.isDirectory()) open.push(path);
-      if (entry.isDirectory() || entry.isFile()) files.push(path);
+      if (entry.isDirectory() || entry.isFile())
+        files.push({ path, stats: await lstat(path).catch(whenMissing<Stats | undefined>(undefined)) });
     }
   }
   return { files, isWhole: true };
 }
 
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+function whenMissing<Value>(value: Value): (error: NodeJS.ErrnoException) => Value {
+  return (error) => {
+    if (error.code === 'ENOENT') return value;
     throw error;
-  }
+  };
+}
+
+function statsOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
 }
 
 function modeOf(path: string): number | undefined {
-  const mode = lstatSync(path, { throwIfNoEntry: false })?.mode;
+  const mode = statsOf(path)?.mode;
   return mode === undefined ? undefined : mode & 0o777;
 }
 
@@ -234,8 +321,26 @@ interface Lock {
   packages: Record<string, { version?: string; optional?: boolean; dev?: boolean }>;
 }
 
-/** Whether the installed packages are those of the lock file, which is where updates and their fixes arrive. */
-export function checkPackages(root: string): SecurityFinding[] {
+const MONTH_MS = 30 * 24 * 3_600_000;
+const MAX_LOCK_MONTHS = 6;
+
+/** Whether the installed packages are those of the lock file, which is where updates and their fixes arrive, and how old that is. */
+function checkPackages(root: string): SecurityFinding[] {
+  const months = Math.floor(
+    (Date.now() - (statsOf(join(root, 'package-lock.json'))?.mtimeMs ?? Date.now())) / MONTH_MS,
+  );
+  if (months < MAX_LOCK_MONTHS) return installedPackages(root);
+  const words = `the lock file is ${months} months old, so that later fixes of dependencies are missing.`;
+  const old: SecurityFinding = {
+    subject: 'packages',
+    state: 'warning',
+    words,
+    advice: 'Update Trunkline, then run "npm ci".',
+  };
+  return [...installedPackages(root), old];
+}
+
+function installedPackages(root: string): SecurityFinding[] {
   const subject = 'packages';
   const wanted = readLock(join(root, 'package-lock.json'));
   const installed = readLock(join(root, 'node_modules/.package-lock.json'));

@@ -1,0 +1,85 @@
+import { openAccounts } from '@trunkline/accounts';
+import { temporaryDirectory } from '@trunkline/testing';
+import { expect, it, onTestFinished } from 'vitest';
+import { checkPosture, type SecurityFinding } from './index.ts';
+
+const sandbox = { kind: 'bubblewrap', isolated: true, words: 'bubblewrap' } as const;
+const policy = { rules: [], hosts: [], agents: {}, budgets: [] };
+const exposure = { name: 'agent', host: '127.0.0.1', key: undefined, variable: 'A2A_AUTH_TOKEN' };
+
+function start() {
+  const home = temporaryDirectory();
+  onTestFinished(home.remove);
+  return async (input: Partial<Parameters<typeof checkPosture>[0]> = {}) => {
+    const findings = await checkPosture({
+      home: home.path,
+      isOpen: false,
+      services: [exposure],
+      sandbox,
+      policy,
+      ...input,
+    });
+    const of = (subject: string) => findings.filter((finding) => finding.subject === subject);
+    return { home: home.path, of };
+  };
+}
+
+const states = (findings: readonly SecurityFinding[]) => findings.map(({ state }) => state);
+
+it('names approvers who belong to no account', async () => {
+  const look = start();
+  const listed = { identity: 'discord:1', file: 'approvers.yaml' };
+  const { home, of } = await look({ approvers: [listed] });
+  expect(of('approvers')).toMatchObject([
+    { state: 'warning', words: 'may approve and belongs to no account: discord:1 (approvers.yaml).' },
+  ]);
+  const accounts = openAccounts({ home, logger: console });
+  accounts.create({ name: 'Ada', role: 'member', identities: ['discord:1'] });
+  accounts.close();
+  expect(states((await look({ approvers: [listed] })).of('approvers'))).toEqual(['ok']);
+  expect(states((await look({ approvers: [] })).of('approvers'))).toEqual(['ok']);
+  // Where the list is not known, nothing is claimed.
+  expect((await look()).of('approvers')).toEqual([]);
+});
+
+it('names what the rules let agents do without asking', async () => {
+  const look = start();
+  const rule = (fields: object) => ({ decision: 'allow' as const, ...fields });
+  expect(states((await look()).of('policy'))).toEqual(['ok']);
+  const narrow = [
+    rule({ tool: ['write_file'] }),
+    rule({ effects: ['sends'], taint: 'clean' }),
+    rule({ tool: ['*'], arguments: { host: ['a.example'] } }),
+    rule({ effects: ['reads'] }),
+  ];
+  expect(states((await look({ policy: { ...policy, rules: narrow } })).of('policy'))).toEqual(['ok']);
+  const { of } = await look({
+    policy: {
+      ...policy,
+      rules: [
+        rule({ tool: ['write_file'] }),
+        rule({ principal: ['operator'] }),
+        rule({ effects: ['executes'] }),
+      ],
+      agents: { scribe: { taint: 'relaxed' } },
+    },
+  });
+  expect(of('policy').map(({ words }) => words)).toEqual([
+    expect.stringContaining('scribe is relaxed'),
+    expect.stringContaining('rule 2, 3 of policy.yaml'),
+  ]);
+});
+
+it('names a missing sandbox, an open service and an open installation', async () => {
+  const look = start();
+  const none = { kind: 'none', isolated: false, words: 'none', advice: 'Install bubblewrap.' } as const;
+  const { of } = await look({
+    sandbox: none,
+    isOpen: true,
+    services: [{ ...exposure, host: '0.0.0.0' }],
+  });
+  expect(of('sandbox')).toMatchObject([{ state: 'warning', advice: 'Install bubblewrap.' }]);
+  expect(states(of("operator's key"))).toEqual(['warning']);
+  expect(states(of('agent is open'))).toEqual(['warning']);
+  expect(states((await look({ sandbox: { ...none, refuses: true } })).of('sandbox'))).toEqual(['ok']);
+});
