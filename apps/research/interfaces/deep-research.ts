@@ -42,12 +42,21 @@ export function topicOf(text: string): string {
 
 /** Researches for a caller who waits: when the caller leaves, the job is cancelled. */
 export async function* researchFor(
-  { engine, jobs, jobOptions }: DeepResearchDeps,
-  asked: Pick<StartRequest, 'query' | 'principal'>,
+  deps: DeepResearchDeps,
+  asked: Pick<StartRequest, 'query' | 'principal' | 'id'>,
   signal: AbortSignal,
 ): AsyncGenerator<DeepEvent> {
-  if (engine.isFull) throw researchErrors.too_many_jobs();
-  const id = engine.start({ ...asked, sessionId: undefined, options: jobOptions });
+  if (deps.engine.isFull) throw researchErrors.too_many_jobs();
+  const id = deps.engine.start({ ...asked, sessionId: undefined, options: deps.jobOptions });
+  yield* followFor(deps, id, signal);
+}
+
+/** Follows a job for a caller who waits. */
+async function* followFor(
+  { engine, jobs }: DeepResearchDeps,
+  id: string,
+  signal: AbortSignal,
+): AsyncGenerator<DeepEvent> {
   let isOver = false;
   try {
     yield { type: 'start', researchId: id };
@@ -78,13 +87,20 @@ export function failureMessage({ status, error, report }: Job): string | undefin
   return error ?? 'The research was cancelled.';
 }
 
-/** A task is a topic; it tells of its progress and ends with the report as an artifact. */
+/**
+ * A task is a topic; it tells of its progress and ends with the report as an artifact. Its job has the same id, so that
+ * the task goes on with it after a restart.
+ */
 export function createResearchExecutor(deps: DeepResearchDeps): Executor {
+  const executions = async function* (events: AsyncIterable<DeepEvent>): AsyncGenerator<ExecutionEvent> {
+    for await (const event of events) yield* toExecution(event);
+  };
   return {
-    async *execute({ text, principal }, signal): AsyncGenerator<ExecutionEvent> {
+    recover: ({ id }, signal) =>
+      deps.jobs.get(id) === undefined ? undefined : executions(followFor(deps, id, signal)),
+    async *execute({ task: { id }, text, principal }, signal): AsyncGenerator<ExecutionEvent> {
       try {
-        const asked = { query: topicOf(text), principal };
-        for await (const event of researchFor(deps, asked, signal)) yield* toExecution(event);
+        yield* executions(researchFor(deps, { query: topicOf(text), principal, id }, signal));
       } catch (error) {
         if (!(error instanceof HttpError)) throw error;
         yield { type: 'rejected', message: error.message };

@@ -243,6 +243,25 @@ describe('an A2A agent', () => {
     expect(JSON.stringify(result)).toContain('SearXNG');
   });
 
+  it('goes on with its task after a restart, as the research does', async () => {
+    lab.script.replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
+    const leaving = new AbortController();
+    const response = await send('message/stream', message('tidal power over a restart'), leaving.signal);
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let seen = '';
+    while (!seen.includes('Found: ')) seen += (await reader.read()).value ?? '';
+    const id = /"id":"([^"]+)"/.exec(seen.slice(seen.indexOf('"result"')))?.[1];
+    leaving.abort();
+    await lab.stopService();
+    model.release();
+    lab.script.replace = () => undefined;
+    await lab.startService();
+    const task = async () => ((await (await send('tasks/get', { id })).json()) as { result: object }).result;
+    await expect.poll(task, { timeout: 20_000 }).toMatchObject({ status: { state: 'completed' } });
+    expect(JSON.stringify(await task())).toContain('## Sources');
+    expect(await newestJob()).toMatchObject({ researchId: id, status: 'complete' });
+  });
+
   it('cancels a task, and with it the research', async () => {
     lab.script.replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
     const leaving = new AbortController();

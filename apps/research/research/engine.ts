@@ -26,6 +26,8 @@ export interface StartRequest {
   sessionId: string | undefined;
   options: JobOptions;
   principal: Principal;
+  /** A new one when left out. */
+  id?: string;
 }
 
 /** Jobs under way at once; beyond that a new one is refused. */
@@ -55,8 +57,7 @@ export class ResearchEngine {
     return this.#stop.signal.aborted;
   }
 
-  start(request: StartRequest): string {
-    const id = randomUUID();
+  start({ id = randomUUID(), ...request }: StartRequest): string {
     this.#deps.jobs.create({ ...request, id, model: this.#deps.model.describe() });
     this.#launch(id);
     return id;

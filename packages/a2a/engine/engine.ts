@@ -89,7 +89,7 @@ export class TaskEngine {
     this.#observers.add(observer);
   }
 
-  /** Ends what the last process left unfinished. Call it once, before the first message. */
+  /** Goes on with what the last process left unfinished, or ends it. Call it once, before the first message. */
   recover(): void {
     const lost = this.#store
       .unfinished()
@@ -97,9 +97,20 @@ export class TaskEngine {
     for (const task of lost) {
       const live = this.#adopt(task);
       this.#follow(live);
+      if (this.#goOn(live)) continue;
       const message = agentMessage(task, [textPart(restartReason)]);
       live.enter('failed', this.#options.clock.now(), { message });
     }
+  }
+
+  #goOn(live: LiveTask): boolean {
+    const { executor, logger, clock } = this.#options;
+    const controller = new AbortController();
+    const events = live.state === 'working' && executor.recover?.(live.snapshot(), controller.signal);
+    if (!events) return false;
+    live.controller = controller;
+    void runTurn(live, new Turn(live, clock), () => events, logger);
+    return true;
   }
 
   /** The tasks as somebody sees them: whatever a caller asks for goes through here. */
@@ -245,7 +256,8 @@ export class TaskEngine {
     const { executor, logger } = this.#options;
     live.controller = new AbortController();
     this.#observers.tell((observer) => observer.turnStarted?.(live.snapshot(), question === undefined));
-    return runTurn(live, turn, requestOf(live.snapshot(), command, question), { executor, logger });
+    const request = requestOf(live.snapshot(), command, question);
+    return runTurn(live, turn, (signal) => executor.execute(request, signal), logger);
   }
 
   /** Keeps disk, memory and observers in step with the task. */

@@ -45,6 +45,8 @@ export type ExecutionEvent =
 /** What does the work. The signal is aborted when the task is cancelled or the server stops. */
 export interface Executor {
   execute(request: ExecutionRequest, signal: AbortSignal): AsyncIterable<ExecutionEvent>;
+  /** Goes on with a turn that the last process left unfinished, from its beginning; undefined: the task fails. */
+  recover?(task: Task, signal: AbortSignal): AsyncIterable<ExecutionEvent> | undefined;
 }
 
 /** Receives everything that happens to tasks. */

@@ -8,7 +8,7 @@ import {
   textPart,
   type Usage,
 } from '../protocol/model.ts';
-import type { ExecutionEvent, ExecutionRequest, Executor } from './executor.ts';
+import type { ExecutionEvent } from './executor.ts';
 import type { LiveTask, StatusChange } from './live-task.ts';
 
 /** How the frame of a tool call is marked on the wire. */
@@ -160,18 +160,18 @@ function addUsage(before: Usage | undefined, more: Usage): Usage {
   };
 }
 
-/** Lets the executor work on the task until the turn ends or its controller is taken away. */
+/** Applies what the executor reports to the task until the turn ends or its controller is taken away. */
 export async function runTurn(
   live: LiveTask,
   turn: Turn,
-  request: ExecutionRequest,
-  { executor, logger }: { executor: Executor; logger: Logger },
+  events: (signal: AbortSignal) => AsyncIterable<ExecutionEvent>,
+  logger: Logger,
 ): Promise<void> {
   const { controller } = live;
   if (controller === undefined) return;
   const isCurrent = () => live.controller === controller;
   try {
-    for await (const event of executor.execute(request, controller.signal)) {
+    for await (const event of events(controller.signal)) {
       if (!isCurrent() || turn.apply(event)) return;
     }
     if (isCurrent()) turn.complete();
