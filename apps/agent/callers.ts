@@ -1,8 +1,10 @@
 import type { ExecutionEvent, ExecutionRequest, TaskAccess } from '@trunkline/a2a';
-import { maySee, type OperatorAccess, type Principal } from '@trunkline/identity';
+import type { Senders } from '@trunkline/accounts';
+import { maySee, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
 import { readScope, readVerdict } from '@trunkline/tools';
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
 import { notYours, type Owners, operatorScope } from './owners.ts';
+import type { ChatDoor, InboundMessage } from './plugins/open-plugins.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { ParkedTurn } from './turns/checkpoint-store.ts';
 import type { MayAnswer } from './turns/converse.ts';
@@ -14,11 +16,40 @@ interface CallerRules {
   operator: OperatorAccess;
 }
 
-/** Somebody who writes on the chat platform; the operator may have paired them to approve. */
-export function chatPerson({ live }: { live: LiveConfig }, author: string): Principal {
+interface ChatRules {
+  live: LiveConfig;
+  senders: Senders;
+}
+
+/** Somebody who writes on the chat platform: a person with an account, an approver, one of a list, or a guest. */
+export function chatPerson(
+  { live, senders }: ChatRules,
+  { author, isListed = false }: Pick<InboundMessage, 'author' | 'isListed'>,
+): Principal {
   const id = `chat:${author}`;
   const isApprover = live.config.approvals.approvers.includes(id);
-  return { kind: isApprover ? 'approver' : 'person', id, via: [] };
+  const as: Principal = { kind: 'person', id, via: [] };
+  const person = senders.identify({
+    identity: discordIdentity(author),
+    as,
+    isListed: isListed || isApprover,
+  });
+  return isApprover && person.kind === 'person' ? { ...person, kind: 'approver' } : person;
+}
+
+/** Which strangers the chat plugin lets in, and what it tells the others. */
+export function chatDoor(rules: ChatRules): ChatDoor {
+  return {
+    admits: (author) => rules.live.config.chat.public || roleOf(chatPerson(rules, { author })) !== 'guest',
+    notice: ({ author, name, isDirect }) =>
+      isDirect
+        ? rules.senders.notice(discordIdentity(author), name)
+        : rules.senders.pointer(discordIdentity(author)),
+  };
+}
+
+function discordIdentity(author: string): string {
+  return `discord:${author}`;
 }
 
 /** Whether somebody may continue and delete a conversation: their own, and the operator all. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type A2aServer, createA2aServer } from '@trunkline/a2a';
+import { createSenders } from '@trunkline/accounts';
 import { type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import { isDirectOperator, type Principal } from '@trunkline/identity';
@@ -11,11 +12,11 @@ import {
   ServiceAddress,
   type ServiceContext,
 } from '@trunkline/service';
-import { ActivityFeed, observeActivity, openActivity } from './activity/activity-feed.ts';
+import { ActivityFeed, observeActivity, openActivity, pairingNotice } from './activity/activity-feed.ts';
 import { LiveChanges } from './activity/live-changes.ts';
 import { createAgentMetrics, Telemetry } from './activity/telemetry.ts';
 import { ActiveAgent, AgentFactory, describeAgent, LiveModel } from './agent-factory.ts';
-import { canAnswer, chatPerson, createAnswerGate, taskAccess } from './callers.ts';
+import { canAnswer, chatDoor, chatPerson, createAnswerGate, taskAccess } from './callers.ts';
 import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
 import { type AgentContext, createContext, credentialsOf, headersFor } from './context.ts';
 import { createGoalKeeper, createGoalVerifiers } from './goals/goal-keeper.ts';
@@ -165,17 +166,37 @@ export function agentComponents(
   /** What reacts to events of two components. */
   const wiring = component(
     'wiring',
-    { context, a2a, toolset, state, stores, feed, agentMetrics, changes, live, model, factory },
-    ({ context, a2a, toolset, state, stores, feed, agentMetrics, changes, live, model, factory }) => {
+    { context, address, a2a, toolset, state, stores, feed, agentMetrics, changes, live, model, factory },
+    ({
+      context,
+      address,
+      a2a,
+      toolset,
+      state,
+      stores,
+      feed,
+      agentMetrics,
+      changes,
+      live,
+      model,
+      factory,
+    }) => {
       context.owners.onLinked((from, to) => {
         stores.knowledge?.adopt(from, to);
         state.memory.adopt(from, to);
       });
-      toolset.onInbound(async ({ contextId, text, author }) => {
-        const principal = chatPerson(context, author);
+      const senders = createSenders({
+        accounts: context.accounts,
+        pairing: context.options.pairing,
+        trustPage: () => `${address.publicUrl}/trust`,
+        onRequest: (identity) => feed.publish(pairingNotice(identity)),
+      });
+      const rules = { live: context.live, senders };
+      toolset.onInbound(async ({ contextId, text, author, isListed }) => {
+        const principal = chatPerson(rules, { author, isListed });
         const message = { contextId, text, principal, metadata: platformMetadata };
         return taskText(await converse(a2a.engine, message, canAnswer(context, state)));
-      });
+      }, chatDoor(rules));
       for (const observer of [
         agentMetrics.tasks,
         observeActivity(feed),

@@ -10,6 +10,7 @@ import {
   integer,
   list,
   logOptions,
+  pairingOptions,
   modelOptions,
   type OptionSet,
   type OptionsOf,
@@ -197,6 +198,7 @@ const sharedOptions = {
   ...hostOptions,
   ...homeOptions,
   ...logOptions,
+  ...pairingOptions,
 };
 
 type AgentTable = OptionTable<typeof ownOptions & typeof sharedOptions>;

@@ -9,6 +9,7 @@ import { type Approvals, approvalsOf } from './approvals/approvals.ts';
 import type { AgentOptions } from './options.ts';
 import type { Owners } from './owners.ts';
 import {
+  type ChatDoor,
   type Inbound,
   type OpenPlugins,
   openPlugins,
@@ -50,6 +51,7 @@ export class Toolset {
   #delegates: Delegate[] = [];
   #onToolsChange: () => void = () => undefined;
   #onInbound: Inbound | undefined;
+  #door: ChatDoor | undefined;
   #isOpening = false;
 
   constructor(options: ToolsetOptions) {
@@ -66,8 +68,9 @@ export class Toolset {
   }
 
   /** Sets what runs a turn for a message that comes in through a plugin. */
-  onInbound(run: Inbound): void {
+  onInbound(run: Inbound, door: ChatDoor): void {
     this.#onInbound = run;
+    this.#door = door;
   }
 
   get mcpStates(): readonly McpServerState[] {
@@ -127,13 +130,13 @@ export class Toolset {
   /** Replaces plugins and MCP servers by those of the new configuration; servers that stay keep their connection. */
   async #openOutside(config: AgentConfig): Promise<Tool[]> {
     const { plugins, logger } = this.#options;
-    const inbound = this.#onInbound;
+    const [inbound, door] = [this.#onInbound, this.#door];
     this.#isOpening = true;
     try {
       await this.#plugins?.close();
       const servers = config.mcp.servers.filter(({ enabled }) => enabled);
       const [opened] = await Promise.all([
-        openPlugins(await plugins(), config.plugins, { logger, inbound }),
+        openPlugins(await plugins(), config.plugins, { logger, inbound, door }),
         this.#mcp.configure(servers.map(serverOf)),
       ]);
       this.#plugins = opened;

@@ -27,6 +27,7 @@ import { createPlugins } from './plugins.ts';
 import { createCommandBus } from './routes/control.ts';
 import { openStores } from './stores.ts';
 import { surfaces } from './surfaces/list.ts';
+import { createSurfaceSenders, namesOnSurfaces, pairingRequest } from './surfaces/senders.ts';
 import type { Surface } from './surfaces/surface.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
 import { announce, Problems, reportProblem } from './workspace/problems.ts';
@@ -125,6 +126,18 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     },
     (opened) => opened.close(),
   );
+  const senders = component(
+    'senders',
+    { context, bus, workspace },
+    ({ context: { accounts, address }, bus, workspace }) =>
+      createSurfaceSenders({
+        accounts,
+        pairing: options.pairing,
+        workspace,
+        url: () => address.publicUrl,
+        onRequest: (identity, display) => void announce(bus, logger, pairingRequest(identity, display)),
+      }),
+  );
   const stores = component(
     'stores',
     {},
@@ -141,8 +154,15 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   );
   const exchange = component(
     'exchange',
-    { context, bus, workspace, stores, models, sealExchange, vectors, parts },
-    ({ context: { operator, address, policy, sandbox }, parts, models, vectors, workspace, ...running }) =>
+    { context, bus, workspace, senders, stores, models, sealExchange, vectors, parts },
+    ({
+      context: { operator, accounts, address, policy, sandbox },
+      parts,
+      models,
+      vectors,
+      workspace,
+      ...running
+    }) =>
       createExchange({
         ...running,
         options,
@@ -156,6 +176,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         approvals: createApprovalRules({
           access: operator,
           approvers: workspace.approvers,
+          namesOf: (principal) => namesOnSurfaces(principal, accounts),
           url: () => address.publicUrl,
         }),
         sandbox,
@@ -169,7 +190,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   });
   const plugins = component(
     'plugins',
-    { bus, workspace, exchange, parts, vectors },
+    { bus, workspace, exchange, parts, vectors, senders },
     ({ parts, vectors, exchange: { controlPlane }, ...running }) =>
       new PluginHost([...parts.list, vectors], { ...running, controlPlane, logger, options, env, home }),
   );

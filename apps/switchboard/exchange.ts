@@ -27,6 +27,7 @@ import { Conversations, type RoutingDeps } from './router/decide.ts';
 import { createRouteRunner } from './router/route-runner.ts';
 import { startRouter } from './router/router.ts';
 import type { Stores } from './stores.ts';
+import type { SurfaceSenders } from './surfaces/senders.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 export interface ExchangeSettings {
@@ -41,6 +42,7 @@ export interface ExchangeSettings {
   agentTools: () => Tool[];
   gateway: ModelGateway;
   approvals: ApprovalRules;
+  senders: Pick<SurfaceSenders, 'refusalOf'>;
   policy: Policy;
   sandbox: Sandbox;
   /** Opens sealed commands. */
@@ -122,6 +124,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     queueConcurrency: concurrency * (1 + waitingForEach),
     executorWaitMs: options.executorWaitMs,
     timeoutMs: options.skillTimeoutMs,
+    senderRefusal: settings.senders.refusalOf,
     callbackUrl: (id) => publicUrl && `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}`,
     logger,
   });

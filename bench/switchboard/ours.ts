@@ -43,6 +43,7 @@ export async function startOurs(): Promise<Contestant> {
     limiter: new AgentLimiter({ running: 64, waiting: 100_000, delegationWaitMs: 60_000 }),
     arms: { choose: (_, executor) => executor, note: async () => undefined },
     skills: new SkillStore(':memory:'),
+    senderRefusal: () => undefined,
     queueConcurrency: 512,
     executorWaitMs: 60_000,
     timeoutMs: 60_000,

@@ -3,3 +3,4 @@ export { Accounts, type AccountsOptions, accountsFile, openAccounts } from './ac
 export { accountErrors } from './errors.ts';
 export type { Pairing } from './pairings.ts';
 export { mountAccounts } from './routes.ts';
+export { createSenders, type Sender, type Senders } from './senders.ts';

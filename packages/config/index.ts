@@ -50,6 +50,7 @@ export {
   logOptions,
   modelOptions,
   natsOptions,
+  pairingOptions,
   pushOptions,
   sandboxOptions,
   tracingOptions,

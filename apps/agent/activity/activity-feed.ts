@@ -127,6 +127,13 @@ export class ActivityFeed {
   }
 }
 
+/** Says that somebody asks to be paired. Anybody may read the feed: who it is stands on the page "Trust" alone. */
+export function pairingNotice(identity: string): Published {
+  const [source = ''] = identity.split(':');
+  const text = `Somebody unknown on ${source} asks to be paired. Look at the page "Trust", or run "npx trunkline users".`;
+  return { event: 'inbox.item', data: { id: `pairing-${source}`, priority: 'next', source: 'pairing', text } };
+}
+
 /** The activity of one instance: calls of the model, and the events of its feed. */
 export function openActivity(directory: string): Database {
   return openDatabase(join(directory, 'activity.db'), { migrations });

@@ -1,6 +1,7 @@
 // Who may approve what the agent runs, asked through its own doors.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSenders, openAccounts } from '@trunkline/accounts';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -311,8 +312,26 @@ describe('who is handed on by another service', () => {
   });
 });
 
-it('pairs chat identities that the configuration lists, and no others', () => {
-  const live = { config: configSchema.parse({ approvals: { approvers: ['chat:7'] } }) };
-  const kinds = ['7', '77', 'chat:7'].map((author) => chatPerson({ live: live as LiveConfig }, author).kind);
-  expect(kinds).toEqual(['approver', 'person', 'person']);
+it('knows people on chat by the configuration, a list or their account; others are guests', () => {
+  const { path: home, remove } = temporaryDirectory();
+  onTestFinished(remove);
+  const accounts = openAccounts({ home, logger: { warn: () => undefined } });
+  const config = configSchema.parse({ approvals: { approvers: ['chat:7', 'chat:8'] } });
+  const live = { config } as LiveConfig;
+  const { id } = accounts.create({ name: 'Ava', role: 'member', identities: ['discord:8', 'discord:9'] });
+  const chief = accounts.create({ name: 'Bo', role: 'owner', identities: ['discord:10'] });
+  const who = (author: string, isListed = false, pairing: 'required' | 'off' = 'required') => {
+    const senders = createSenders({ accounts, pairing, trustPage: () => '' });
+    const { kind, id: name, role } = chatPerson({ live, senders }, { author, isListed });
+    return [kind, name, role];
+  };
+  expect(who('7')).toEqual(['approver', 'chat:7', undefined]);
+  expect(who('8')).toEqual(['approver', `user:${id}`, 'member']);
+  expect(who('9')).toEqual(['person', `user:${id}`, 'member']);
+  expect(who('10')).toEqual(['operator', `user:${chief.id}`, 'owner']);
+  for (const stranger of ['77', 'chat:7'])
+    expect(who(stranger)).toEqual(['person', `discord:${stranger}`, 'guest']);
+  expect(who('77', true)).toEqual(['person', 'chat:77', undefined]);
+  expect(who('77', false, 'off')).toEqual(['person', 'chat:77', undefined]);
+  accounts.close();
 });

@@ -1,4 +1,4 @@
-import { handedOn, isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
+import { handedOn, isDirectOperator, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
 import type { ToolContext } from '@trunkline/llm';
 import { type AskReason, parseCheckpoint } from '@trunkline/loop';
 import {
@@ -58,9 +58,10 @@ export function approvalsOf(tools: readonly ApprovedTool[]): Approvals {
  * Whether an answer of theirs approves: the operator in person, or a chat identity that the operator paired. What
  * another service hands on counts only when it is such a person's own word, straight from the chat surface.
  */
-export function mayApprove({ kind, via }: Principal, { isOpen }: Pick<OperatorAccess, 'isOpen'>): boolean {
+export function mayApprove(principal: Principal, { isOpen }: Pick<OperatorAccess, 'isOpen'>): boolean {
+  const { kind, via } = principal;
   if (kind === 'approver') return via.length <= 1;
-  if (isOpen) return via.length === 0 && kind !== 'service';
+  if (isOpen) return via.length === 0 && kind !== 'service' && roleOf(principal) !== 'guest';
   return isDirectOperator({ kind, id: '', via });
 }
 

@@ -74,20 +74,34 @@ async function openOne(plugin: Plugin, wanted: boolean, context: PluginContext):
 
 type LogMethod = (fields: object, message: string) => void;
 
-/** A message that came to the agent through a plugin; the answer goes back the same way. */
-export type Inbound = (message: {
+export interface InboundMessage {
   text: string;
   source: string;
   contextId: string;
   /** Who wrote it, by the platform's own id. */
   author: string;
-}) => Promise<string>;
+  /** The operator lists them in the settings of the plugin. */
+  isListed?: boolean | undefined;
+}
+
+/** A message that came to the agent through a plugin; the answer goes back the same way. */
+export type Inbound = (message: InboundMessage) => Promise<string>;
+
+/** Who may write to the agent through a plugin. */
+export interface ChatDoor {
+  /** A person with an account, an approver, or anybody where the agent is public. */
+  admits(author: string): boolean;
+  /** What somebody else is told; undefined when they were told lately. */
+  notice(stranger: { author: string; name: string; isDirect: boolean }): string | undefined;
+}
 
 /** What a plugin may use of the service. */
 export interface PluginContext {
   logger: { info: LogMethod; warn: LogMethod; error: LogMethod };
   /** Runs a turn for a message from outside; plugins that only offer tools do not need it. */
   inbound?: Inbound | undefined;
+  /** Without it, everybody whom the plugin itself lets in may write. */
+  door?: ChatDoor | undefined;
 }
 
 interface OpenPlugin {

@@ -198,7 +198,13 @@ export const configSchema = section(
       z.strictObject({ enabled: z.boolean().default(true), run_command: z.boolean().default(false) }),
     ),
     egress: section(z.strictObject({ allowed_hosts: z.array(z.string()).default([]) })),
-    chat: section(z.strictObject({ bot_token: z.string().default('') })),
+    chat: section(
+      z.strictObject({
+        bot_token: z.string().default(''),
+        /** Senders who are not paired may talk to the agent; tools with effects are refused to them. */
+        public: z.boolean().default(false),
+      }),
+    ),
     delegates: z.array(delegateSection).default([]),
     coding_agents: z.array(codingAgentSection).default([]),
   }),

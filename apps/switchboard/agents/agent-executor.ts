@@ -61,6 +61,7 @@ export function createAgentExecutor(agent: AgentDefinition, parts: AgentParts): 
   return {
     agent: agent.name,
     type: 'in-process',
+    isPublic: agent.public,
     skills: agent.skills.map(({ name, description = '', keywords }) => ({ name, description, keywords })),
     execute: (request, context) => runAgent(agent, request, context, parts),
   };

@@ -37,6 +37,7 @@ export interface RemoteParts {
   client: A2aClient;
   agent: RemoteAgent;
   skills: readonly OfferedSkill[];
+  isPublic: boolean;
   streaming: boolean;
   /** It sends push notifications. */
   pushes: boolean;
@@ -54,6 +55,7 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
     agent: parts.agent.name,
     type: 'a2a',
     isPeer: parts.agent.peer !== undefined,
+    isPublic: parts.isPublic,
     skills: parts.skills,
     async execute(request, context) {
       try {

@@ -122,7 +122,8 @@ export function createSkillBroker(settings: BrokerSettings) {
     return [{ agent: name, type: 'a2a', skills, execute }];
   }
 
-  function executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
+  function executorOf(entry: ExternalAgent): SkillExecutor {
+    const { name, agent, streaming, skills, chain } = entry;
     const card = cards.get(name);
     const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
@@ -130,6 +131,7 @@ export function createSkillBroker(settings: BrokerSettings) {
       // Without a card, the contract's protocol version applies.
       agent: card === undefined ? { ...agent, protocol: '0.3' } : agent,
       skills: skillsOf(skills, offered, card === undefined),
+      isPublic: entry.public ?? false,
       streaming: card !== undefined && (streaming ?? card.streaming),
       chain,
       findAgent: (other) => {

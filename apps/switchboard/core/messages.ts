@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Draft } from '@trunkline/bus';
-import { anonymous, handedOn, ownerKey, type Principal } from '@trunkline/identity';
+import { anonymous, handedOn, ownerKey, type Principal, withOrigins } from '@trunkline/identity';
 import { guest } from '../access/caller.ts';
 
 interface Asked {
@@ -28,10 +28,16 @@ export function onBehalf(asked: Asked, by: string): Principal {
   return handedOn(principalOf(asked), by);
 }
 
-/** Stamps the sender that the surface names as principal. */
-export function fromSurface(draft: Draft): Draft {
-  const { interface: surface = 'surface', userId = 'unknown' } = draft.source ?? {};
-  return { ...draft, principal: { kind: 'person', id: `${surface}:${userId}`, via: [] } };
+/** Whom the surface names as the sender. */
+export function namedSender({ source }: Draft): Principal {
+  const { interface: surface = 'surface', userId = 'unknown' } = source ?? {};
+  return { kind: 'person', id: `${surface}:${userId}`, via: [] };
+}
+
+/** Stamps what a webhook or a calendar brings: anybody may have written the text, whoever signed the delivery. */
+export function fromOutside(draft: Draft): Draft {
+  const sender = namedSender(draft);
+  return { ...draft, principal: withOrigins(sender, [{ kind: 'message', source: sender.id }]) };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Hono } from 'hono';
 import type { PluginStatus } from '../api-types.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
+import type { SurfaceSenders } from '../surfaces/senders.ts';
 import { reportError } from '../workspace/problems.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { CoreOptions } from './options.ts';
@@ -101,6 +102,8 @@ export interface PluginContext {
   /** The only writer of workspace files. */
   controlPlane: ControlPlane;
   logger: Logger;
+  /** Stamps who writes on a chat or mail surface. */
+  senders: Pick<SurfaceSenders, 'stamp'>;
   options: CoreOptions;
   /** For variables whose names come from data. */
   env: Environment;

@@ -30,12 +30,12 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
     await bus.publish(about(dispatch, `dispatch.dropped.${reason}`, { skill, agent, correlationId, why }));
   }
 
-  /** Publishes the answer for the correlation and for the reply topic. */
+  /** Publishes the answer for the correlation and, in other words where they are given, for the reply topic. */
   async function answer(
     dispatch: Dispatch,
     result: SkillResult,
     durationMs: number,
-    purpose: 'reply' | 'gave-up' = 'reply',
+    { purpose = 'reply', words }: { purpose?: 'reply' | 'gave-up'; words?: string | undefined } = {},
   ): Promise<void> {
     const { correlationId, message } = dispatch;
     const { unavailable: _, usage, ...told } = result;
@@ -45,7 +45,7 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
       about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload, origins),
     );
     if (message.reply === undefined) return;
-    const said = result.error === undefined ? result.content : `Error: ${result.error}`;
+    const said = words ?? (result.error === undefined ? result.content : `Error: ${result.error}`);
     const draft = about(dispatch, message.reply.topic, { ...payload, content: said }, origins);
     // A stable id, so that the answer is delivered once.
     await bus.publish({ ...draft, id: derivedId(message.id, purpose) });

@@ -4,6 +4,7 @@ import { Deadline, errorMessage, type Slot, untilAborted } from '@trunkline/std'
 import type { Flow } from '../api-types.ts';
 import { ownerOfMessage } from '../core/messages.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
+import type { SenderRefusal } from '../surfaces/senders.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
 import {
   type AgentQueueSettings,
@@ -58,6 +59,8 @@ export interface DispatcherSettings {
   /** Limit of the wait for an executor that has not answered since the start. */
   executorWaitMs: number;
   timeoutMs: number;
+  /** Why whoever asks does not reach the agent. */
+  senderRefusal(dispatch: Dispatch, executor: SkillExecutor): SenderRefusal | undefined;
   /** Undefined when other services cannot reach this one. */
   callbackUrl: (id: string) => string | undefined;
   logger: Logger;
@@ -123,10 +126,11 @@ export class Dispatcher {
     if (delivery.attempt === 1) await this.#announcer.flow('created', flow, dispatch);
     const found = registry.resolve(dispatch.skill, dispatch.agent);
     if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
+    const executor = arms.choose(dispatch, found.executor);
+    if (await this.#turnsAway(flow.id, dispatch, executor)) return;
     // A redelivery took its cooldown before the restart.
     const cooling = delivery.attempt === 1 ? cooldowns.take(dispatch) : undefined;
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
-    const executor = arms.choose(dispatch, found.executor);
     const situation = { limiter, taken: this.#taken, startedAt: this.#startedAt };
     const why = reasonToQueue(executor, dispatch, situation);
     if (why === undefined) return await this.#begin(flow.id, dispatch, executor, delivery);
@@ -148,6 +152,7 @@ export class Dispatcher {
     );
     if (found === undefined) return await this.#giveUp(flow.id, dispatch, queue);
     if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
+    if (await this.#turnsAway(flow.id, dispatch, found.executor)) return;
     await this.#begin(flow.id, dispatch, found.executor, delivery);
   }
 
@@ -157,7 +162,8 @@ export class Dispatcher {
     const error = `${agent} has not answered for ${executorWaitMs / 1000} s (SWITCHBOARD_EXECUTOR_WAIT_MS), so ${dispatch.skill} was not done. The request is among the dead letters: replay it when ${agent} is back.`;
     flows.trace(flowId, 'dead-letter', { why: error });
     flows.block(flowId, true);
-    await this.#announcer.answer(dispatch, { content: '', error, taskState: 'failed' }, 0, 'gave-up');
+    const result = { content: '', error, taskState: 'failed' as const };
+    await this.#announcer.answer(dispatch, result, 0, { purpose: 'gave-up' });
     throw new NonRetryableError(error);
   }
 
@@ -195,6 +201,21 @@ export class Dispatcher {
     this.#settings.flows.trace(flowId, 'dropped', { reason, why });
     await this.#announcer.dropped(reason, why, dispatch);
     await this.#end(flowId, dispatch, { content: '', error: why, taskState: 'rejected' }, 0);
+  }
+
+  /** The request stays among the flows with its reason; a stranger is told what to do, but not each time. */
+  async #turnsAway(flowId: string, dispatch: Dispatch, executor: SkillExecutor): Promise<boolean> {
+    const refusal = this.#settings.senderRefusal(dispatch, executor);
+    if (refusal === undefined) return false;
+    const { why, notice } = refusal;
+    this.#settings.flows.trace(flowId, 'dropped', { reason: 'unpaired', why });
+    await this.#announcer.dropped('unpaired', why, dispatch);
+    const { message, ...asked } = dispatch;
+    const { reply: _, ...unanswered } = message;
+    const answered = notice === undefined ? unanswered : message;
+    const result = { content: '', error: why, taskState: 'rejected' as const };
+    await this.#end(flowId, { ...asked, message: answered }, result, 0, notice);
+    return true;
   }
 
   async #run(run: Run): Promise<void> {
@@ -288,9 +309,15 @@ export class Dispatcher {
     await this.#settings.arms.note(dispatch, agent, result.error === undefined, durationMs);
   }
 
-  async #end(flowId: string, dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
+  async #end(
+    flowId: string,
+    dispatch: Dispatch,
+    result: SkillResult,
+    durationMs: number,
+    words?: string,
+  ): Promise<void> {
     const { flows } = this.#settings;
-    await this.#announcer.answer(dispatch, result, durationMs);
+    await this.#announcer.answer(dispatch, result, durationMs, { words });
     const { error, taskState, usage, origins } = result;
     const flow = await flows.together(() => {
       flows.trace(flowId, 'end', { taskState, error, usage, replyTopic: dispatch.message.reply?.topic });

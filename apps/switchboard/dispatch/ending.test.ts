@@ -31,6 +31,7 @@ beforeEach(async () => {
     limiter: new AgentLimiter({ running: 4, waiting: 100, delegationWaitMs: 60_000 }),
     arms: { choose: (_, executor) => executor, note: async () => undefined },
     skills: new SkillStore(':memory:'),
+    senderRefusal: () => undefined,
     queueConcurrency: 32,
     executorWaitMs: 60_000,
     timeoutMs: 50,

@@ -94,6 +94,8 @@ export interface SkillExecutor {
   readonly type: 'in-process' | 'a2a' | 'mcp';
   /** One of our own services: it gets the principal with its origins, and asks before effects itself. */
   readonly isPeer?: boolean;
+  /** Guests may talk to it. */
+  readonly isPublic?: boolean;
   readonly skills: readonly OfferedSkill[];
   /** A `working` result with a task id continues elsewhere; poll it with `resume`. */
   execute(request: SkillRequest, context: SkillContext): Promise<SkillResult>;

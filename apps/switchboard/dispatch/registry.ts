@@ -15,7 +15,7 @@ const keptMs = 30 * day;
 /** The longest delay of a timer. */
 const longestTimerMs = 2 ** 31 - 1;
 
-export type DropReason = 'no_skill' | 'target_unresolved' | 'cooldown';
+export type DropReason = 'no_skill' | 'target_unresolved' | 'cooldown' | 'unpaired';
 
 export type Resolution = { executor: SkillExecutor } | { reason: DropReason; why: string };
 

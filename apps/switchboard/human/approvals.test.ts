@@ -35,6 +35,7 @@ beforeAll(async () => {
   model = await startModelServer({ script: obey as never });
   board = await startSwitchboard({
     home: directory.path,
+    paired: [stranger, approver, '500000000000000004'].map((id) => `discord:${id}`),
     env: {
       TRUNKLINE_OPEN: '0',
       PATH: '/usr/bin:/bin',

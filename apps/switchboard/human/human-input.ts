@@ -1,6 +1,6 @@
 import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import { isDirectOperator, maySee, type OperatorAccess, type Principal } from '@trunkline/identity';
+import { isDirectOperator, maySee, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { readScope, readVerdict } from '@trunkline/tools';
 import type { Hono } from 'hono';
@@ -211,6 +211,8 @@ export interface ApprovalRules {
 interface ApprovalSettings {
   access: Pick<OperatorAccess, 'isOpen'>;
   approvers: () => readonly string[];
+  /** A person's names on the surfaces, as `approvers.yaml` has them. */
+  namesOf: (principal: Principal) => readonly string[];
   url: () => string;
 }
 
@@ -218,14 +220,17 @@ interface ApprovalSettings {
  * Only the operator and paired persons on surfaces approve what an agent wants to run: no peer, model or schedule, nor
  * what these hand on for somebody who may.
  */
-export function createApprovalRules({ access, approvers, url }: ApprovalSettings): ApprovalRules {
-  const isApprover = ({ kind, id, via }: Principal) =>
-    kind === 'person' && via.length === 0 && approvers().includes(id);
+export function createApprovalRules({ access, approvers, namesOf, url }: ApprovalSettings): ApprovalRules {
+  const isApprover = (principal: Principal) =>
+    principal.kind === 'person' &&
+    principal.via.length === 0 &&
+    namesOf(principal).some((name) => approvers().includes(name));
   return {
     isApprover,
     mayApprove(principal) {
       if (isDirectOperator(principal) || isApprover(principal)) return true;
-      return access.isOpen && principal.via.length === 0 && principal.kind !== 'service';
+      const isSomebody = principal.kind !== 'service' && roleOf(principal) !== 'guest';
+      return access.isOpen && principal.via.length === 0 && isSomebody;
     },
     where: () =>
       `Only the operator can approve it, at ${url()}/app/questions, or an approver of approvers.yaml where it was asked.`,

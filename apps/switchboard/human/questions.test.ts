@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createEmbeddedBus } from '@trunkline/bus';
+import type { Principal } from '@trunkline/identity';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createApprovalRules, HumanInput } from './human-input.ts';
@@ -41,7 +42,8 @@ it('forgets what was answered after a week, and what nobody answered after a mon
   expect(kept()).toEqual([]);
 });
 
-const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => [], url: () => '' });
+const namesOf = ({ id }: Principal) => [id];
+const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => [], namesOf, url: () => '' });
 
 it('does not wait for a person when whoever asked has gone already', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
@@ -59,7 +61,7 @@ it.each([
   ['the operator', { kind: 'operator', id: 'operator' }, 'always', 'always'],
 ] as const)('takes what %s says as far as it may count', async (_who, by, said, counted) => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
-  const approvals = { access: { isOpen: false }, approvers: () => ['chat:1'], url: () => '' };
+  const approvals = { access: { isOpen: false }, approvers: () => ['chat:1'], namesOf, url: () => '' };
   const humanInput = new HumanInput(store, bus, createApprovalRules(approvals));
   const answer = humanInput.askApproval({ correlationId: 'c1' }, 'May I?', 60_000);
   const [question] = humanInput.pending();

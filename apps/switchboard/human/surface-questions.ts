@@ -1,5 +1,6 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { roleOf } from '@trunkline/identity';
 import { BoundedMap } from '@trunkline/std';
 import { readVerdict } from '@trunkline/tools';
 import type { Question } from '../api-types.ts';
@@ -52,7 +53,11 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     const { source, payload } = message;
     const content = text(fieldsOf(payload).content);
     if (source === undefined || content === undefined) return false;
-    const found = [...waiting].findLast(([, place]) => isFrom(place, source));
+    // Guests answer what they were asked themselves, not what a whole channel was.
+    const isGuest = roleOf(principalOf(message)) === 'guest';
+    const found = [...waiting].findLast(
+      ([, place]) => isFrom(place, source) && !(isGuest && place.userId === undefined),
+    );
     if (found === undefined || found[1].approval) return await takeApproval(message, content);
     const [requestId] = found;
     waiting.delete(requestId);

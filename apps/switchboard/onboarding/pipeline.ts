@@ -1,8 +1,9 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { roleOf } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
-import { derivedId } from '../core/messages.ts';
+import { derivedId, onBehalf, principalOf } from '../core/messages.ts';
 
 const channel = z.string().optional();
 
@@ -47,6 +48,9 @@ export interface PipelineSettings {
 
 const stepMs = 30_000;
 
+const notPaired =
+  'Only people whom the operator has paired may bring a project online. Send me a direct message to get a code.';
+
 /** Brings a project online in five steps; repeating it is safe. */
 export function createOnboardingPipeline({ webhook, folder, defaultAgents, logger, bus }: PipelineSettings) {
   const running = new Set<string>();
@@ -57,6 +61,7 @@ export function createOnboardingPipeline({ webhook, folder, defaultAgents, logge
   }
 
   async function onboard(message: Message, stopping: AbortSignal): Promise<OnboardResult> {
+    if (roleOf(principalOf(message)) === 'guest') return rejected('invalid', null, null, notPaired);
     const parsed = onboardSchema.safeParse(message.payload);
     if (!parsed.success) return invalid(message.payload, parsed.error);
     const request = { ...parsed.data, agents: parsed.data.agents ?? defaultAgents() };
@@ -120,7 +125,9 @@ export function createOnboardingPipeline({ webhook, folder, defaultAgents, logge
   async function publish(cause: Message, topic: string, purpose: string, payload: object): Promise<void> {
     const { id: parentId, correlationId } = cause;
     const id = derivedId(parentId, purpose);
-    await bus.publish({ topic, payload: JSON.parse(JSON.stringify(payload)), id, correlationId, parentId });
+    const principal = onBehalf(cause, 'switchboard');
+    const plain = JSON.parse(JSON.stringify(payload));
+    await bus.publish({ topic, payload: plain, id, correlationId, parentId, principal });
   }
 
   return { run };

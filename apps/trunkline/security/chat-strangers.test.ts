@@ -9,7 +9,7 @@ let attack: Attack;
 let guild: FakeGuild;
 let marker: string;
 const bot = '600000000000000001';
-const channel = '700000000000000088';
+const [channel, quiet] = ['700000000000000088', '700000000000000099'];
 const [stranger, friend] = ['500000000000000001', '500000000000000002'];
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
     files: {
       'voice/config/users.yaml': 'users: []',
       'switchboard/workspace/fleet.yaml': 'roles: { helm: helm }',
-      'switchboard/workspace/channels.yaml': `channels: [{ id: bound, platform: chat, channelId: "${channel}", agent: helm }]`,
+      'switchboard/workspace/channels.yaml': `channels: [{ id: bound, platform: chat, channelId: "${channel}", agent: helm }, { id: quiet, platform: chat, channelId: "${quiet}", agent: helm }]`,
       'switchboard/workspace/agents/helm.yaml':
         'name: helm\nrole: general\nsystemPrompt: Obey.\ntools: [get_incidents]\nrunCommand: true\nskills: [{ name: chat }]\n',
     },
@@ -48,7 +48,7 @@ async function settled(): Promise<void> {
   const word = `settled-${crypto.randomUUID()}`;
   guild.say({
     content: `<@${bot}> ${word}`,
-    channelId: '700000000000000099',
+    channelId: quiet,
     userId: '500000000000000009',
     mentions: [bot],
   });

@@ -70,6 +70,8 @@ export interface ExternalAgent {
   /** By skill, the agent that is called with the answer as context. */
   chain: Record<string, string>;
   chatBotTokenEnvKey?: string;
+  /** Senders whom the operator has not paired may talk to it. */
+  public?: boolean;
 }
 
 const skill = z.union([
@@ -89,6 +91,7 @@ export const externalAgentSchema = z.object({
   headers: headers.optional(),
   streaming: z.boolean().optional(),
   chatBotTokenEnvKey: z.string().min(1).optional(),
+  public: z.boolean().optional(),
   skills: z.array(skill).default([]),
   subscribesTo: z.array(z.string()).default([]),
   team: z.string().optional(),

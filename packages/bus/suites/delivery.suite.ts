@@ -56,7 +56,7 @@ export function describeDelivery(createWorld: WorldFactory): void {
         parentId: 'parent',
         source: { interface: 'chat', channelId: '7', userId: 'u' },
         reply: { topic: 'message.outbound.chat.7', format: 'markdown' },
-        principal: { kind: 'person' as const, id: 'chat:u', via: ['switchboard'] },
+        principal: { kind: 'person' as const, id: 'chat:u', via: ['switchboard'], role: 'guest' as const },
       };
       const { id } = await bus.publish(draft);
       await seen.count(1);

@@ -80,6 +80,15 @@ export const logOptions = group('Logging', {
   }),
 });
 
+export const pairingOptions = group('Chat and mail', {
+  pairing: choice({
+    env: 'PAIRING',
+    doc: 'Whether senders on chat and mail surfaces whom nobody has listed must be paired by the operator: required, or off (everybody who can write to a surface may use its agents).',
+    values: ['required', 'off'],
+    default: 'required',
+  }),
+});
+
 /** Where webhooks of A2A tasks may go although the address is private. */
 export const pushOptions = group('Webhooks', {
   pushAllowedHosts: list({

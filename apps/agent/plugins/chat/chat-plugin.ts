@@ -6,7 +6,13 @@ import { clamp, connectDiscord, oneLine, splitMessage } from '@trunkline/tools';
 import type { Client, Message } from 'discord.js';
 import { z } from 'zod';
 import { type ApiClient, createApiClient, readJson } from '../api-client.ts';
-import { definePlugin, type Inbound, type Plugin, type PluginContext } from '../open-plugins.ts';
+import {
+  type ChatDoor,
+  definePlugin,
+  type Inbound,
+  type Plugin,
+  type PluginContext,
+} from '../open-plugins.ts';
 
 export const chatPlugin = definePlugin({
   options: group('Plugins', {
@@ -66,9 +72,9 @@ export function createChatPlugin(options: ChatPluginOptions): Plugin {
         headers: async () => ({ authorization: `Bot ${token}` }),
       });
       const tools = [createChatSend(api), createChatRead(api), createChatReact(api)];
-      const { inbound } = context;
+      const { inbound, door, logger } = context;
       if (inbound === undefined) return { tools, close: async () => undefined };
-      const stop = startBot({ ...options, token, apiUrl, api, inbound, logger: context.logger });
+      const stop = startBot({ ...options, token, apiUrl, api, inbound, door, logger });
       return { tools, close: stop };
     },
   };
@@ -79,6 +85,7 @@ interface BotDeps extends ChatPluginOptions {
   apiUrl: string;
   api: ApiClient;
   inbound: Inbound;
+  door: ChatDoor | undefined;
   logger: PluginContext['logger'];
 }
 
@@ -141,6 +148,7 @@ function attachBot(client: Client, deps: BotDeps): Client {
 interface ChatMessage {
   channelId: string;
   authorId: string;
+  name: string;
   content: string;
   isDirect: boolean;
   mentionsBot: boolean;
@@ -151,6 +159,7 @@ function readMessage({ channelId, author, content, guildId, mentions }: Message,
   return {
     channelId,
     authorId: author.id,
+    name: author.username,
     content: content.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim(),
     isDirect: guildId === null,
     mentionsBot: mentions.users.has(botId),
@@ -159,13 +168,33 @@ function readMessage({ channelId, author, content, guildId, mentions }: Message,
 }
 
 /** Answers the messages of a channel one after the other; drops a message when too many wait. */
-function createAnswering({ api, inbound, adminIds, logger }: BotDeps): (message: ChatMessage) => void {
+function createAnswering({ api, inbound, door, adminIds, logger }: BotDeps): (message: ChatMessage) => void {
   const queue = new KeyedQueue({ maxWaiting: maxWaitingPerChannel });
-  const isForBot = ({ fromBot, isDirect, mentionsBot, authorId, content }: ChatMessage) =>
-    !fromBot && content !== '' && (isDirect ? adminIds.includes(authorId) : mentionsBot);
-  const answer = async ({ channelId, authorId: author, content: text }: ChatMessage) => {
-    const answerText = await inbound({ text, source: 'chat', contextId: `chat:${channelId}`, author });
-    for (const content of splitMessage(answerText)) {
+  const isForBot = ({ fromBot, isDirect, mentionsBot, content }: ChatMessage) =>
+    !fromBot && content !== '' && (isDirect || mentionsBot);
+  const isListed = ({ authorId }: ChatMessage) => adminIds.includes(authorId);
+  const isAdmitted = (message: ChatMessage) =>
+    isListed(message) || (door === undefined ? !message.isDirect : door.admits(message.authorId));
+
+  /** What a message is answered with; undefined for nothing. */
+  const answerTo = async (message: ChatMessage): Promise<string | undefined> => {
+    const { channelId, authorId: author, content: text, name, isDirect } = message;
+    if (!isAdmitted(message)) {
+      logger.warn({ author, channel: channelId }, 'chat message not delivered: its sender is not paired');
+      return door?.notice({ author, name, isDirect });
+    }
+    const contextId = `chat:${channelId}`;
+    return await inbound({
+      text,
+      source: 'chat',
+      contextId,
+      author,
+      ...(isListed(message) && { isListed: true }),
+    });
+  };
+  const answer = async (message: ChatMessage) => {
+    const { channelId } = message;
+    for (const content of splitMessage((await answerTo(message)) ?? '')) {
       const signal = AbortSignal.timeout(answerTimeoutMs);
       await api(`/channels/${channelId}/messages`, { method: 'POST', body: { content }, signal });
     }

@@ -3,7 +3,7 @@ import { splitMessage } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callTool } from '../../tools/call-tool.suite.ts';
-import { type Inbound, type OpenPlugins, openPlugins } from '../open-plugins.ts';
+import { type ChatDoor, type Inbound, type OpenPlugins, openPlugins } from '../open-plugins.ts';
 import { createChatPlugin } from './chat-plugin.ts';
 
 const [botId, admin, stranger] = ['600000000000000001', '500000000000000001', '500000000000000002'];
@@ -16,9 +16,9 @@ let logged: string[] = [];
 const log = (_fields: object, message: string) => void logged.push(message);
 const logger = { info: log, warn: log, error: log };
 
-async function open(inbound?: Inbound, token = 'tok') {
+async function open(inbound?: Inbound, token = 'tok', door?: ChatDoor) {
   const plugin = createChatPlugin({ token, adminIds: [admin], apiUrl: guild.url, retryMs: 5 });
-  plugins = await openPlugins([plugin], { enabled: ['chat'], disabled: [] }, { logger, inbound });
+  plugins = await openPlugins([plugin], { enabled: ['chat'], disabled: [] }, { logger, inbound, door });
   return plugins;
 }
 const call = (name: string, input: object) =>
@@ -141,7 +141,35 @@ describe('the bot', () => {
     guild.say({ content: `<@${botId}> in public`, channelId: general, userId: stranger, mentions: [botId] });
     await waitFor(() => guild.posts.length === 2);
     expect(sent()).toEqual(['you said direct', 'you said in public']);
-    expect(heard[0]).toEqual({ text: 'direct', source: 'chat', contextId: `chat:${direct}`, author: admin });
+    expect(heard[0]).toEqual({
+      text: 'direct',
+      source: 'chat',
+      contextId: `chat:${direct}`,
+      author: admin,
+      isListed: true,
+    });
+  });
+
+  it('hands on what people with an account say, and tells strangers how to get one', async () => {
+    const told: boolean[] = [];
+    await open(async ({ text, author }) => `${author} said ${text}`, 'tok', {
+      admits: (author) => author === '500000000000000003',
+      notice: ({ isDirect }) => {
+        const isFirst = isDirect && !told.includes(true);
+        told.push(isDirect);
+        return isFirst ? 'Your code is X.' : undefined;
+      },
+    });
+    await connected();
+    sayDirectly('let me in', stranger);
+    sayDirectly('let me in!', stranger);
+    guild.say({ content: `<@${botId}> hey`, channelId: general, userId: stranger, mentions: [botId] });
+    sayDirectly('hello', '500000000000000003');
+    await waitFor(() => guild.posts.length === 2);
+    expect(sent()).toEqual(['Your code is X.', '500000000000000003 said hello']);
+    await waitFor(() => told.length === 3);
+    expect(told.toSorted()).toEqual([false, true, true]);
+    expect(logged.filter((line) => line.includes('not delivered'))).toHaveLength(3);
   });
 
   it('resumes where it was when the connection is lost', async () => {

@@ -9,6 +9,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { agent } from '../../fixtures/crew.ts';
 import { type Observer, observe } from '../../fixtures/observe.ts';
+import { pair } from '../../fixtures/pair.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../../fixtures/start-switchboard.ts';
 
 const botId = '600000000000000001';
@@ -92,6 +93,7 @@ beforeEach(() => {
   guild.posts.length = 0;
   seen.messages.length = 0;
   speaker += 1;
+  pair(board.home, [`discord:${somebody()}`]);
 });
 
 /** Somebody new each time, so that nobody is too fast. */

@@ -4,7 +4,8 @@ import type {
   ChatInputCommandInteraction,
   RESTPostAPIChatInputApplicationCommandsJSONBody,
 } from 'discord.js';
-import { derivedId, fromSurface } from '../../core/messages.ts';
+import { derivedId } from '../../core/messages.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import type { ChatFile } from '../../workspace/schema/chat.ts';
 import type { ChatState } from './state.ts';
 
@@ -13,6 +14,7 @@ const kinds = { subcommand: 1, string: 3, integer: 4, boolean: 5 } as const;
 
 export interface InteractionSettings {
   bus: Bus;
+  senders: PluginContext['senders'];
   state: ChatState;
   commands: () => ChatFile['commands'];
   suggestions(option: string): readonly string[];
@@ -24,7 +26,7 @@ const mostSuggestions = 25;
 /** Publishes a slash command; the platform is told at once that an answer follows. */
 export async function takeCommand(
   interaction: ChatInputCommandInteraction,
-  { bus, state, commands }: InteractionSettings,
+  { bus, senders, state, commands }: InteractionSettings,
 ): Promise<void> {
   const subcommand = interaction.options.getSubcommand(false) ?? undefined;
   const found = findSubcommand(commands(), interaction.commandName, subcommand);
@@ -35,7 +37,13 @@ export async function takeCommand(
   const { id, applicationId, token, channelId } = interaction;
   await state.openInteraction(id, { applicationId, token, channelId: channelId ?? undefined });
   await interaction.deferReply();
-  await bus.publish(fromSurface(draftOf(interaction, found)));
+  const identity = discordIdentity(interaction.user.id);
+  await bus.publish(senders.stamp(draftOf(interaction, found), { identity }));
+}
+
+/** A user of the platform, as accounts name them. */
+export function discordIdentity(userId: string): string {
+  return `discord:${userId}`;
 }
 
 function draftOf(
@@ -62,6 +70,7 @@ function draftOf(
     options: given,
     author: user.username,
     mentioned: true,
+    awaitsReply: true,
     arrivedAt: Date.now(),
   };
   return { ...shared, topic: `message.inbound.chat.slash.${escapeSegment(id)}`, payload };

@@ -1,11 +1,10 @@
 import { BoundedMap } from '@trunkline/std';
 import type { GuildMember, Interaction, REST } from 'discord.js';
-import { fromSurface } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
 import type { ProjectDirectory } from '../../projects/registry.ts';
 import type { ChatFile } from '../../workspace/schema/chat.ts';
 import { ChatBot, type HeardMessage, readMessage } from './bot.ts';
-import { commandBodies, suggest, takeCommand } from './interactions.ts';
+import { commandBodies, discordIdentity, suggest, takeCommand } from './interactions.ts';
 import { createMissedChannels, type MissedChannels } from './missed-channels.ts';
 import type { ChatOptions } from './options.ts';
 import type { ChatState, ProgressNotes } from './state.ts';
@@ -177,7 +176,8 @@ export class ChatListener {
       channels: context.workspace.channels(),
     });
     if (draft !== undefined) {
-      const { correlationId } = await context.bus.publish(fromSurface(draft));
+      const stamped = context.senders.stamp(draft, { identity: discordIdentity(heard.author.id) });
+      const { correlationId } = await context.bus.publish(stamped);
       progress.watch(correlationId, heard.channelId, bot.agent);
     }
   }
@@ -214,7 +214,7 @@ export class ChatListener {
     const { context, state } = this.#settings;
     const commands = () => context.workspace.chat().commands;
     if (interaction.isChatInputCommand())
-      return takeCommand(interaction, { bus: context.bus, state, commands, suggestions: this.#suggestions });
+      return takeCommand(interaction, { ...context, state, commands, suggestions: this.#suggestions });
     if (interaction.isAutocomplete()) await suggest(interaction, { suggestions: this.#suggestions });
   }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import type { Bus, Draft, Memory } from '@trunkline/bus';
-import { derivedId, fromSurface } from '../../core/messages.ts';
+import { derivedId, fromOutside } from '../../core/messages.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import { type CloudAccount, CloudError } from './account.ts';
 
 const gone = 410;
@@ -79,11 +80,12 @@ export interface CloudPoll {
   account: CloudAccount;
   bus: Bus;
   state: PollState;
+  senders: PluginContext['senders'];
 }
 
 /** Publishes changes since the last poll; the first poll only stores the sync token. */
 export async function pollCalendar(
-  { account, bus, state }: CloudPoll,
+  { account, bus, state }: Omit<CloudPoll, 'senders'>,
   calendarId: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -91,7 +93,7 @@ export async function pollCalendar(
   const syncToken = await state.mark(name);
   try {
     const { events, next } = await readChanges(account, calendarId, syncToken, signal);
-    for (const event of events) await bus.publish(fromSurface(draftOf(event, calendarId)));
+    for (const event of events) await bus.publish(fromOutside(draftOf(event, calendarId)));
     if (next !== undefined) await state.setMark(name, next);
   } catch (error) {
     // The sync token expired: changes since then cannot be told apart.

@@ -1,6 +1,6 @@
 import type { gmail_v1 } from '@googleapis/gmail';
 import { type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
-import { derivedId, fromSurface } from '../../core/messages.ts';
+import { derivedId } from '../../core/messages.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import type { CloudFile } from '../../workspace/schema/chat.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
@@ -41,7 +41,7 @@ async function pollLabel(
   watched: WatchedLabel,
   signal: AbortSignal,
 ): Promise<void> {
-  const { account, bus, state } = poll;
+  const { account, bus, state, senders } = poll;
   const isFirst = (await state.mark(`label ${watched.label}`)) === undefined;
   const fresh = await unseenMails(poll, gmail, watched.id, signal);
   for (const id of fresh.reverse()) {
@@ -49,7 +49,11 @@ async function pollLabel(
       const mail = await account.call(signal, (options) =>
         gmail.users.messages.get({ userId: 'me', id, format: 'full' }, options),
       );
-      if (!isOurs(mail.data)) await bus.publish(fromSurface(draftOf(mail.data, id, watched)));
+      if (!isOurs(mail.data)) {
+        const { identity, isProven } = senderOf(mail.data);
+        const draft = draftOf(mail.data, id, watched);
+        await bus.publish(senders.stamp(draft, { identity, isProven, isForgeable: true }));
+      }
     }
     await state.see(id);
   }
@@ -103,6 +107,7 @@ function draftOf(mail: gmail_v1.Schema$Message, id: string, { label, skillHint }
   const payload = {
     content: `Mail from ${from}: ${subject}\n\n${textOf(mail)}`.trim(),
     ...(skillHint !== undefined && { skillHint }),
+    proven: senderOf(mail).isProven,
     mail: { id, threadId: mail.threadId, from, subject, label },
     arrivedAt: Date.now(),
   };
@@ -113,6 +118,23 @@ function draftOf(mail: gmail_v1.Schema$Message, id: string, { label, skillHint }
     source: { interface: 'cloud', channelId: label, userId: from },
     ...(!isAutomatic(mail) && { reply: { topic: `cloud.mail.reply.${escapeSegment(id)}`, format: 'text' } }),
   };
+}
+
+/**
+ * Who wrote a mail, and whether the mailbox's own check (DMARC) says that it came from there. Only its first header of
+ * this name is the mailbox's: whoever sends can write others below.
+ */
+export function senderOf(mail: gmail_v1.Schema$Message): { identity: string; isProven: boolean } {
+  const from = headerOf(mail, 'from');
+  const [, address] =
+    /^[^<>]*<([^\s@<>,]+@[^\s@<>,]+)>\s*$|^([^\s@<>,]+@[^\s@<>,]+)$/
+      .exec(from.trim())
+      ?.filter((part) => part !== undefined) ?? [];
+  if (address === undefined || address.length > 254) return { identity: 'mail:unknown', isProven: false };
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+  const verdict = headerOf(mail, 'authentication-results').toLowerCase();
+  const passed = /\bdmarc=pass\b[^;]*\bheader\.from=([\w.-]+)/.exec(verdict)?.[1];
+  return { identity: `mail:${address.toLowerCase()}`, isProven: passed === domain };
 }
 
 /** A label on a thread is on our own mails of it too. */

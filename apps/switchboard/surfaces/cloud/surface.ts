@@ -117,12 +117,12 @@ async function openOutlets(
 
 async function startPolls(
   account: CloudAccount,
-  { bus, workspace, logger }: PluginContext,
+  { bus, workspace, logger, senders }: PluginContext,
   leader: Leader,
 ): Promise<(() => Promise<void>)[]> {
   const state = await PollState.open(bus);
   const config = () => workspace.cloud();
-  const poll = { account, bus, state };
+  const poll = { account, bus, state, senders };
   const calendarId = () => config()?.calendar.orgCalendarId ?? '';
   const mail = () => config()?.gmail;
   const failed = (poll: string) => (error: unknown) =>

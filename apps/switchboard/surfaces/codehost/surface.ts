@@ -1,5 +1,5 @@
 import { parseJson } from '@trunkline/http';
-import { fromSurface } from '../../core/messages.ts';
+import { fromOutside } from '../../core/messages.ts';
 import { defineSurface } from '../surface.ts';
 import { AcceptedWebhooks, deliveryIdOf, type Webhook, WebhookReceiver } from '../webhooks.ts';
 import { CodehostClients, clientSettings, createWebhookRegistry } from './clients.ts';
@@ -56,7 +56,7 @@ export const codehostSurface = defineSurface({
             const own = [...ownLogins, ...workspace.fleet().codehost.reviewerBotLogins];
             const logins = new Set(own.map((login) => login.toLowerCase()));
             const { drafts, seen } = readEvent(event, { config: workspace.codehost(), ownLogins: logins });
-            for (const draft of drafts) await bus.publish(fromSurface(draft));
+            for (const draft of drafts) await bus.publish(fromOutside(draft));
             // A failure costs only the reaction.
             if (seen !== undefined)
               acknowledge(clients, seen, soon()).catch((error: unknown) =>

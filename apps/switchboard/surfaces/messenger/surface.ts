@@ -1,7 +1,7 @@
 import { type Draft, escapeSegment } from '@trunkline/bus';
 import { group, type Logger, text, url } from '@trunkline/config';
 import { z } from 'zod';
-import { derivedId, fromSurface } from '../../core/messages.ts';
+import { derivedId } from '../../core/messages.ts';
 import { defineSurface } from '../surface.ts';
 import { createMessengerSender } from './outbound.ts';
 
@@ -53,7 +53,7 @@ export const messengerSurface = defineSurface({
     let close: (() => Promise<void>) | undefined;
     return {
       off: messengerUrl && number ? undefined : `Set ${variables} to switch it on.`,
-      async start({ bus, logger }) {
+      async start({ bus, logger, senders }) {
         if (!messengerUrl || !number) return;
         const send = createMessengerSender({ url: messengerUrl, number, defaultRecipient });
         close = await deliveries.open({
@@ -63,7 +63,10 @@ export const messengerSurface = defineSurface({
         });
         const take = async (received: unknown) => {
           const draft = readEnvelope(received);
-          if (draft !== undefined) await bus.publish(fromSurface(draft));
+          if (draft === undefined) return;
+          const { channelId, userId } = draft.source ?? {};
+          const isListed = defaultRecipient !== undefined && [channelId, userId].includes(defaultRecipient);
+          await bus.publish(senders.stamp(draft, { identity: `signal:${userId}`, isListed }));
         };
         const retryMs = settings.deliveryRetryMs;
         // Only the leader listens, so that a message comes in once.

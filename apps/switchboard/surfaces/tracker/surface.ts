@@ -1,5 +1,5 @@
 import { group, integer, text, url } from '@trunkline/config';
-import { fromSurface } from '../../core/messages.ts';
+import { fromOutside } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
 import { reportRefreshFailure } from '../access-tokens.ts';
 import { defineSurface, type SurfaceOptions } from '../surface.ts';
@@ -131,7 +131,7 @@ function createPublisher({ bus, logger }: PluginContext, api: TrackerApi, stoppi
   return async (hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<void> => {
     const draft = readTrackerHook(hook, deliveryId, arrivedAt);
     if (draft === undefined) return;
-    await bus.publish(fromSurface(draft));
+    await bus.publish(fromOutside(draft));
     if (hook.agentSession === undefined || hook.action !== 'created') return;
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(acknowledgeMs)]);
     const content = { type: 'thought', body: 'Looking into it.' };

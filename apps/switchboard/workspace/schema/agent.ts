@@ -101,6 +101,8 @@ export const agentSchema = z
     /** Model calls in one turn; -1: no limit. */
     maxTurns: z.union([z.literal(-1), z.int().min(1)]).default(20),
     chatBotTokenEnvKey: z.string().min(1).optional(),
+    /** Senders who are not paired may talk to it. */
+    public: z.boolean().default(false),
     skills: z.array(skillSchema).default([]),
   })
   .superRefine(({ role, canDelegate }, context) => {

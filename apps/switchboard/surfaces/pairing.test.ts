@@ -1,0 +1,270 @@
+// Strangers on chat, messenger and mail: what they reach, what they are told, and how they come in.
+import { openAccounts } from '@trunkline/accounts';
+import {
+  dmChannel,
+  FakeGoogle,
+  FakeGuild,
+  FakeSignal,
+  type ModelServer,
+  startModelServer,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agent } from '../fixtures/crew.ts';
+import { type Observer, observe } from '../fixtures/observe.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { senderOf } from './cloud/mail.ts';
+
+const [botId, lobbyId] = ['600000000000000001', '600000000000000002'];
+const [general, bound] = ['700000000000000077', '700000000000000088'];
+const number = '+4930123';
+const credentials = { clientId: 'client', clientSecret: 'secret-of-client', refreshToken: 'refresh-token' };
+const files = {
+  'agents/helm.yaml': agent(
+    'helm',
+    'role: general\ntools: [publish_event]\npublishes: [note.#]\nskills: [{ name: chat }]',
+  ),
+  'agents/lobby.yaml': agent(
+    'lobby',
+    'role: general\npublic: true\ntools: [publish_event]\npublishes: [note.#]\nchatBotTokenEnvKey: LOBBY_TOKEN\nskills: [{ name: greet }]',
+  ),
+  'channels.yaml': `channels: [{ id: bound, platform: chat, channelId: "${bound}", agent: helm }]`,
+  'chat.yaml': `commands:
+  - { name: status, description: Tells, subcommands: [{ name: of, description: Of, content: Status, options: [] }] }
+  - { name: onboard, description: Onboards, subcommands: [{ name: project, description: P, content: "", options: [{ name: slug, description: S, required: true }] }] }`,
+  'cloud.yaml':
+    'gmail: { watchLabels: [inbox, support], pollIntervalMinutes: 0.001, routingRules: [{ label: support, skillHint: chat }] }',
+};
+
+let [guild, signal, google] = [] as unknown as [FakeGuild, FakeSignal, FakeGoogle];
+let [model, board, seen] = [] as unknown as [ModelServer, TestSwitchboard, Observer];
+
+beforeAll(async () => {
+  guild = await FakeGuild.start({
+    'main-token': { id: botId, name: 'trunk' },
+    'lobby-token': { id: lobbyId, name: 'lobby' },
+  });
+  signal = await FakeSignal.start(number);
+  google = await FakeGoogle.start(credentials);
+  model = await startModelServer({
+    script: ({ model: name, messages }) => {
+      const said = String(messages.at(-1)?.content);
+      if (messages.at(-1)?.role === 'tool') return `${name} got: ${said}`;
+      if (!said.includes('publish it')) return `${name} answers`;
+      return {
+        toolCalls: [{ name: 'publish_event', arguments: { topic: 'note.x', payload: { content: 'n' } } }],
+      };
+    },
+  });
+  board = await startSwitchboard({
+    files,
+    paired: [],
+    env: {
+      LLM_GATEWAY_URL: model.url,
+      LLM_API_KEY: 'k',
+      LLM_MODEL: 'm',
+      CHAT_BOT_TOKEN: 'main-token',
+      LOBBY_TOKEN: 'lobby-token',
+      CHAT_GUILD_ID: guild.guildId,
+      CHAT_API_URL: guild.url,
+      MESSENGER_URL: signal.url,
+      MESSENGER_NUMBER: number,
+      MESSENGER_RECIPIENT: '+499',
+      CLOUD_CLIENT_ID: credentials.clientId,
+      CLOUD_CLIENT_SECRET: credentials.clientSecret,
+      CLOUD_REFRESH_TOKEN: credentials.refreshToken,
+      CLOUD_TOKEN_URL: `${google.url}/token`,
+      CLOUD_API_URL: google.url,
+      SWITCHBOARD_DELIVERY_RETRY_MS: '10',
+    },
+  });
+  seen = await observe(board);
+  await waitFor(() => guild.connected === 2 && guild.commands.length === 2 && signal.connections > 0);
+  await waitFor(() => google.server.requests.filter(({ path }) => path.endsWith('/messages')).length >= 4);
+});
+afterAll(async () => {
+  seen.close();
+  await board.stop();
+  await Promise.all([model.stop(), guild.stop(), signal.stop(), google.stop()]);
+});
+
+let people = 0;
+const stranger = () => `5000000000000${String(++people + 100).padStart(5, '0')}`;
+const write = (userId: string, content: string, to = botId) =>
+  guild.say({ content, channelId: dmChannel(userId), userId, to });
+const answersTo = (userId: string) =>
+  guild.posts.filter(({ channelId }) => channelId === dmChannel(userId)).map(({ content }) => content);
+const inbound = (content: string): Promise<Json> =>
+  waitFor(() =>
+    seen.messages.find(
+      ({ topic, payload }) => topic.startsWith('message.inbound') && payload.content?.includes(content),
+    ),
+  );
+/** The request that was made of a message, once it is among the flows as not delivered. */
+const turnedAway = (correlationId: string): Promise<Json> =>
+  waitFor(async () => {
+    const { body } = await board.call('/api/flows');
+    return body.data.flows.find(
+      (flow: Json) => flow.id === `skill-${correlationId}` && flow.errorPreview?.includes('is not paired'),
+    );
+  });
+const codeIn = (text: string) => /Your code is (\S+)\./.exec(text)?.[1] ?? '';
+
+function approve(code: string): string {
+  const accounts = openAccounts({ home: board.home, logger: { warn: () => undefined } });
+  const { id } = accounts.approvePairing({ code }, { name: 'Ava', role: 'member' });
+  accounts.close();
+  return id;
+}
+
+describe('a stranger', () => {
+  it('gets one code for the operator, and once paired is the person of the account', async () => {
+    const userId = stranger();
+    write(userId, 'first words');
+    const notice = await waitFor(() => answersTo(userId)[0]);
+    const code = codeIn(notice);
+    expect(notice).toContain(`npx trunkline users pair ${code}`);
+    expect(notice).toContain(`${board.url}/trust`);
+    write(userId, 'more words');
+    const { correlationId } = await inbound('more words');
+    expect(await turnedAway(correlationId)).toMatchObject({ status: 'complete', stage: 'error' });
+    expect(await seen.first('dispatch.dropped.unpaired', correlationId)).toMatchObject({
+      payload: { why: `discord:${userId} is not paired, and the agent helm is not public` },
+    });
+    const told = await seen.first('operator.message.request');
+    expect(told.payload.content).toContain(`discord:${userId}`);
+    expect(told.payload.content).not.toContain(code);
+
+    const id = approve(code);
+    write(userId, 'words again');
+    await waitFor(() => answersTo(userId).length > 1);
+    expect(answersTo(userId)).toEqual([notice, 'model-of-helm answers']);
+    expect((await inbound('words again')).principal).toEqual({
+      kind: 'person',
+      id: `user:${id}`,
+      via: [],
+      role: 'member',
+    });
+    expect(model.chats().some(({ messages }) => JSON.stringify(messages).includes('first words'))).toBe(
+      false,
+    );
+  });
+
+  it('is shown the way where others read along, but no code', async () => {
+    const userId = stranger();
+    for (const word of ['one', 'two'])
+      guild.say({ content: `<@${botId}> ${word}`, channelId: general, userId, mentions: [botId] });
+    await turnedAway((await inbound('two')).correlationId);
+    const status = { name: 'status', options: [{ type: 1, name: 'of', options: [] }] };
+    const options = [{ type: 3, name: 'slug', value: 'rail' }];
+    const commands = [status, status, { name: 'onboard', options: [{ type: 1, name: 'project', options }] }];
+    const tokens = commands.map((command) => guild.interact('command', command, general).token);
+    const answers = await waitFor(() => {
+      const found = tokens.map((token) => guild.followUps.find((each) => each.token === token)?.content);
+      return found.every((content) => content !== undefined) ? found : undefined;
+    });
+    expect(answers.slice(0, 2).every((text) => text?.includes('Send me a direct message'))).toBe(true);
+    expect(answers[2]).toContain('Only people whom the operator has paired');
+    const posts = guild.posts.filter(({ channelId }) => channelId === general);
+    expect(posts.map(({ content }) => codeIn(content))).toEqual(['']);
+  });
+
+  it('may talk to a public agent, which does nothing with effects for them', async () => {
+    const userId = stranger();
+    write(userId, 'publish it', lobbyId);
+    await waitFor(() =>
+      answersTo(userId).some((text) => text.includes('policy refuses it: guests may only use')),
+    );
+    expect(seen.messages.some(({ topic }) => topic === 'note.x')).toBe(false);
+    expect((await inbound('publish it')).principal).toMatchObject({
+      role: 'guest',
+      origins: [{ kind: 'message', source: `discord:${userId}` }],
+    });
+  });
+
+  it('is known in a channel that the operator bound', async () => {
+    const userId = stranger();
+    guild.say({ content: 'publish it here', channelId: bound, userId });
+    await waitFor(() => guild.posts.some(({ channelId }) => channelId === bound));
+    expect((await inbound('publish it here')).principal).toEqual({
+      kind: 'person',
+      id: `chat:${userId}`,
+      via: [],
+    });
+    await seen.first('note.x');
+  });
+});
+
+it('on the messenger gets a code too; the recipient of the settings is known', async () => {
+  const text = (sourceNumber: string, message: string, timestamp: number) => ({
+    sourceNumber,
+    sourceName: 'Eve',
+    timestamp,
+    dataMessage: { message },
+  });
+  const to = (recipient: string) =>
+    waitFor(() => signal.sent.find(({ recipients }) => recipients[0] === recipient));
+  signal.receive(text('+491', 'hello', 1));
+  signal.receive(text('+499', 'hello', 2));
+  expect(codeIn((await to('+491')).message)).not.toBe('');
+  expect((await to('+499')).message).toBe('model-of-helm answers');
+});
+
+describe('mail', () => {
+  const passed = 'mx.example; dkim=pass; dmarc=pass (p=NONE) header.from=x.example';
+  const mail = (id: string, label: string, headers: Record<string, string> = {}) => ({
+    id,
+    threadId: id,
+    labelIds: [label],
+    from: `Ada <${id}@x.example>`,
+    subject: id,
+    text: `words of ${id}`,
+    headers,
+  });
+  const reply = (id: string) =>
+    waitFor(() => google.sent.find(({ raw }) => raw.includes(`To: Ada <${id}@x.example>`)));
+  const bodyOf = ({ raw }: { raw: string }) =>
+    Buffer.from(raw.split('\r\n\r\n')[1] ?? '', 'base64').toString();
+
+  it('gets a code where the mailbox proves the sender, and no answer where it does not', async () => {
+    google.mails.push(mail('forged', 'INBOX'), mail('real', 'INBOX', { 'Authentication-Results': passed }));
+    const code = codeIn(bodyOf(await reply('real')));
+    await turnedAway((await inbound('words of forged')).correlationId);
+    expect(google.sent.some(({ raw }) => raw.includes('forged@'))).toBe(false);
+    const id = approve(code);
+    google.mails.push({ ...mail('real', 'INBOX', { 'Authentication-Results': passed }), id: 'again' });
+    await waitFor(() => google.sent.some((sent) => bodyOf(sent) === 'model-of-helm answers'));
+    const again = await waitFor(() =>
+      seen.messages.find(
+        ({ topic, payload }) => topic.startsWith('message.inbound') && payload.mail?.id === 'again',
+      ),
+    );
+    expect(again.principal).toMatchObject({ kind: 'person', id: `user:${id}` });
+  });
+
+  it('under a label with a skill reaches its agent, as the words of a guest', async () => {
+    google.mails.push(mail('asks', 'Label_1'));
+    expect(bodyOf(await reply('asks'))).toBe('model-of-helm answers');
+    expect((await inbound('words of asks')).principal).toMatchObject({
+      role: 'guest',
+      origins: [{ kind: 'message', source: 'mail:asks@x.example' }],
+    });
+  });
+
+  it.each([
+    ['Ada <Ada@X.example>', [passed], 'mail:ada@x.example', true],
+    ['ada@x.example', [passed], 'mail:ada@x.example', true],
+    ['ada@x.example', [], 'mail:ada@x.example', false],
+    ['ada@x.example', ['mx.example; dmarc=fail header.from=x.example', passed], 'mail:ada@x.example', false],
+    ['ada@x.example', ['mx.example; dmarc=pass header.from=evil.example'], 'mail:ada@x.example', false],
+    ['"ada@x.example" <eve@evil.example>', [passed], 'mail:eve@evil.example', false],
+    ['ada@x.example, eve@evil.example', [passed], 'mail:unknown', false],
+    ['Ada', [passed], 'mail:unknown', false],
+  ])('from %s with %j is by %s, proven: %s', (from, results, identity, isProven) => {
+    const headers = [
+      ...results.map((value) => ({ name: 'Authentication-Results', value })),
+      { name: 'From', value: from },
+    ];
+    expect(senderOf({ payload: { headers } })).toEqual({ identity, isProven });
+  });
+});

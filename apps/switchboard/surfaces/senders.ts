@@ -1,0 +1,100 @@
+import { type Accounts, createSenders, type Sender } from '@trunkline/accounts';
+import type { Draft } from '@trunkline/bus';
+import { type Principal, roleOf } from '@trunkline/identity';
+import { namedSender, principalOf } from '../core/messages.ts';
+import type { SkillExecutor } from '../dispatch/executor.ts';
+import { type Dispatch, fieldsOf, text } from '../dispatch/request.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+
+interface SurfaceSenderOptions extends Omit<Parameters<typeof createSenders>[0], 'trustPage'> {
+  workspace: Pick<Workspace, 'approvers' | 'channels' | 'routes' | 'cloud'>;
+  /** Address of this service. */
+  url(): string;
+}
+
+/** What a surface knows about a sender beside the draft. */
+export interface SurfaceSender extends Pick<Sender, 'identity' | 'isListed' | 'isProven'> {
+  /** Senders can be forged, as in mail: the place proves nothing about them, and operators are only members there. */
+  isForgeable?: boolean;
+}
+
+/** Why a request is not handed to its agent. */
+export interface SenderRefusal {
+  why: string;
+  /** What the sender is told; undefined when they were told lately. */
+  notice: string | undefined;
+}
+
+export type SurfaceSenders = ReturnType<typeof createSurfaceSenders>;
+
+/** Who writes on the chat and mail surfaces, and which agents they reach. */
+export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSenderOptions) {
+  const senders = createSenders({ ...options, trustPage: () => `${url().replace(/\/+$/, '')}/trust` });
+
+  /** Stamps the sender as principal. */
+  function stamp(draft: Draft, { identity, isListed, isProven = true, isForgeable }: SurfaceSender): Draft {
+    const as = namedSender(draft);
+    const isTrusted = isListed || workspace.approvers().includes(as.id) || isNamedPlace(draft);
+    const principal = senders.identify({
+      identity,
+      as,
+      isListed: isTrusted && !isForgeable,
+      isProven,
+    });
+    return { ...draft, principal: isForgeable ? lowered(principal) : principal };
+  }
+
+  /** The operator named it in `channels.yaml`, in a route for exactly this topic, or as a label of mail with a skill. */
+  function isNamedPlace({ topic, source }: Pick<Draft, 'topic' | 'source'>): boolean {
+    const { interface: surface, channelId } = source ?? {};
+    const isLabel = (label: string) =>
+      surface === 'cloud' && label.toLowerCase() === channelId?.toLowerCase();
+    return (
+      workspace.channels().some((each) => each.platform === surface && each.channelId === channelId) ||
+      workspace.routes().some(({ enabled, when }) => enabled && when.topic === topic) ||
+      (workspace.cloud()?.gmail.routingRules ?? []).some(({ label }) => isLabel(label))
+    );
+  }
+
+  /** Guests reach public agents, and those that the operator has put behind a label of mail; none has effects for them. */
+  function refusalOf(dispatch: Dispatch, { agent, isPublic }: SkillExecutor): SenderRefusal | undefined {
+    const principal = principalOf(dispatch.message);
+    if (roleOf(principal) !== 'guest' || isPublic) return undefined;
+    const topic = text(fieldsOf(dispatch.routing).topic) ?? '';
+    if (isNamedPlace({ topic, source: dispatch.message.source })) return undefined;
+    const why = `${principal.id} is not paired, and the agent ${agent} is not public`;
+    return { why, notice: noticeFor(dispatch, principal) };
+  }
+
+  function noticeFor({ message }: Dispatch, { id, via }: Principal): string | undefined {
+    const { author, name, direct, proven, awaitsReply } = fieldsOf(message.payload);
+    if (via.length > 0 || proven === false) return undefined;
+    if (direct !== true && proven !== true) return senders.pointer(id, awaitsReply === true);
+    return senders.notice(id, text(author) ?? text(name) ?? id);
+  }
+
+  return { stamp, refusalOf };
+}
+
+/** For the operator, on the surface that OPERATOR_TOPIC names. What a stranger calls themselves is a quotation. */
+export function pairingRequest(identity: string, display: string) {
+  const content = `Somebody unknown asks to be paired: ${identity}, who goes by ${JSON.stringify(display)}. Look at the page "Trust", or run "npx trunkline users". Approve only if they give you their code themselves.`;
+  return { topic: 'operator.message.request', payload: { content, urgency: 'normal' } };
+}
+
+/** The surfaces whose people accounts know under the name of the product. */
+const PRODUCTS: Readonly<Record<string, string>> = { discord: 'chat', signal: 'messenger' };
+
+/** All names of a person, as `approvers.yaml` writes them. */
+export function namesOnSurfaces({ id }: Principal, accounts: Pick<Accounts, 'get'>): readonly string[] {
+  const account = id.startsWith('user:') ? accounts.get(id.slice('user:'.length)) : undefined;
+  const names = (account?.identities ?? []).map((identity) => {
+    const [product = '', ...rest] = identity.split(':');
+    return `${PRODUCTS[product] ?? product}:${rest.join(':')}`;
+  });
+  return [id, ...names];
+}
+
+function lowered(principal: Principal): Principal {
+  return principal.kind === 'operator' ? { ...principal, kind: 'person', role: 'member' } : principal;
+}
