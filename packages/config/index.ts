@@ -55,6 +55,13 @@ export {
   sandboxOptions,
   tracingOptions,
 } from './options/shared.ts';
+export {
+  isPlainSecret,
+  plainSecretsIn,
+  secretNameOf,
+  storePlainSecrets,
+  withReferences,
+} from './secrets/plain-secrets.ts';
 export type { Secrets } from './secrets/redact.ts';
 export { hideSecrets, isSecretName, redact } from './secrets/redact.ts';
 export { secretReference, secretStoreOf } from './secrets/references.ts';

@@ -77,6 +77,38 @@ describe(`a program in the sandbox${missing && ` (skipped: ${missing})`}`, { tim
     expect(output).not.toContain('LLM_API_KEY');
   });
 
+  it('sees nothing of the home, whatever is created there later', async () => {
+    const data = dirname(keyFile);
+    const names = [
+      'secrets.db',
+      'secrets-key',
+      'secrets-key.new',
+      'audit.db',
+      'accounts.db',
+      'accounts.db-wal',
+    ];
+    const look = `ls -A ${data}; for name in operator-key ${names.join(' ')}; do cat ${data}/$name; done 2>&1`;
+    // It runs before the files exist, waits for them, and looks again.
+    const running = await sandbox.start(
+      shellScript(
+        `${look}; echo started; while [ ! -e go ]; do :; done; ${look}; env; cat /proc/*/environ`,
+        workspace,
+        {
+          readOnly: [home.path],
+        },
+      ),
+    );
+    const outcome = outcomeOf(running);
+    await new Promise((resolve) => running.child.stdout?.once('data', resolve));
+    for (const name of names) writeFileSync(join(data, name), SECRET, { mode: 0o644 });
+    writeFileSync(join(workspace, 'go'), '');
+    const { output } = await outcome;
+    expect(output).toContain('started');
+    expect(output).not.toContain(SECRET);
+    expect(output.match(/: No such file or directory/g)?.length).toBe(2 * (names.length + 1));
+    expect(output.split('\n').filter((line) => names.includes(line))).toEqual([]);
+  });
+
   it('reads no key where its workspace contains the folder of the keys, nor through links', async () => {
     symlinkSync(keyFile, join(workspace, 'link'));
     symlinkSync(dirname(keyFile), join(workspace, 'folder'));

@@ -4,6 +4,8 @@ import { createSandbox, type Sandbox, type SandboxMode } from './sandbox.ts';
 /** The settings of a service that the sandbox reads. */
 export interface SandboxServiceOptions {
   trunklineHome: string;
+  /** The key of the stored secrets, where it is kept in a file outside of the home. */
+  secretsKeyFile?: string | undefined;
   sandbox: SandboxMode;
   sandboxHosts: readonly string[];
   sandboxMemoryMb: number;
@@ -29,7 +31,14 @@ export function openSandbox(options: SandboxServiceOptions, context: SandboxServ
   const { service, hidden = [], workspaces = [], logger } = context;
   const sandbox = createSandbox({
     mode: options.sandbox,
-    hidden: [trunklineHome, join(process.cwd(), '.env'), ...hidden],
+    hidden: [
+      trunklineHome,
+      join(process.cwd(), '.env'),
+      ...(options.secretsKeyFile === undefined
+        ? []
+        : [options.secretsKeyFile, `${options.secretsKeyFile}.new`]),
+      ...hidden,
+    ],
     workspaces,
     homes: join(trunklineHome, service, 'sandbox'),
     commandHosts: options.sandboxHosts,

@@ -101,7 +101,7 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     servers: () => toolset.mcpStates,
     tryServer: (server: AgentConfig['mcp']['servers'][number]) => toolset.tryMcp(server),
     settings,
-    secretVariables: secretVariables(options),
+    secretVariables: () => secretVariables(options, live.store, context.env),
     replace: (text: string, key: GivenKey | undefined) => writeConfig(live, text, key),
     gateway: () => model.gateway,
     setUp: (given: Partial<ModelSettings>) => writeSetup(live, directory, settings(), given),

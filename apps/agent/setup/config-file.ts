@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigError, type Environment, type Logger, parseYaml, watchYaml } from '@trunkline/config';
+import {
+  ConfigError,
+  type Environment,
+  type Logger,
+  parseYaml,
+  type SecretStore,
+  secretStoreOf,
+  watchYaml,
+} from '@trunkline/config';
 import { Mutex } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import type { z } from 'zod';
@@ -22,6 +30,8 @@ export interface LiveConfig {
   readonly secretsFile: string;
   readonly config: AgentConfig;
   readonly secrets: AgentSecrets;
+  /** Where keys go that a page saves; the files refer to it. */
+  readonly store: SecretStore;
   /** Calls the listener after each good change of either file. */
   onChange(listener: () => void): void;
   /** The configuration that a text would make; fails with all that is wrong with it. With `show`, references to secrets stay. */
@@ -67,6 +77,7 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
     get secrets() {
       return contents.secrets;
     },
+    store: secretStoreOf(options.env),
     onChange,
     parse,
     check: (text) => problemsOf(() => parse(text)),

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { secretStoreOf } from '@trunkline/config';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent, writeConfig } from '../fixtures/start-agent.ts';
@@ -101,7 +102,7 @@ describe('a key that comes with the address', () => {
     expect(await answer()).toBe('Other.');
     expect(keysSeenBy(other)).toEqual(['Bearer its-own']);
     expect(keysSeenBy(own)).toEqual(['Bearer sesame']);
-    expect(readFileSync(secretsFile(), 'utf8')).toContain('its-own');
+    expect(readFileSync(secretsFile(), 'utf8')).toMatch(/api_key: "?\$\{secret:agent-model-key-\w+\}/);
   });
 
   it('goes to no other endpoint afterwards, that of the variables included', async () => {
@@ -140,6 +141,14 @@ describe('a variable that holds a secret of the service', () => {
       () => add(['mcp'], { servers: [{ name: 'x', url: other.url, headers: { key: reference } }] }),
     ],
     ['the whole text', () => edit('PUT', { text: `identity: { persona: "\${A2A_AUTH_TOKEN:-}" }` })],
+    [
+      'a header, by its stored name',
+      async () => {
+        expect((await setUp({ api_base: own.url, api_key: 'sesame' })).status).toBe(200);
+        const stored = /\$\{secret:[^}]*\}/.exec(readFileSync(secretsFile(), 'utf8'))?.[0];
+        return add(['mcp'], { servers: [{ name: 'x', url: other.url, headers: { key: stored } }] });
+      },
+    ],
   ])('is not put into %s from the console', async (_, attempt) => {
     await begin();
     const refused = await attempt();
@@ -155,6 +164,23 @@ describe('a variable that holds a secret of the service', () => {
     const moved = { op: 'set', path: ['delegates', 0, 'url'], value: other.url };
     expect((await edit('PATCH', { changes: [moved] })).status).toBe(400);
   });
+});
+
+it('tokens that the page saves go into the store; the file and the API show references', async () => {
+  await begin();
+  const delegate = { name: 'x', type: 'compat', model: 'm', url: own.url, token: 'token-of-the-delegate' };
+  const change = { changes: [{ op: 'set', path: ['delegates'], value: [delegate] }] };
+  expect((await edit('PATCH', change)).status).toBe(200);
+  const shown = await (await agent.fetch('/api/config')).text();
+  expect(shown).not.toContain('token-of-the-delegate');
+  const { config } = JSON.parse(shown) as { config: { delegates: { token: string }[] } };
+  const [, name = ''] =
+    /^\$\{secret:(agent-delegates-x-token-\w+)\}$/.exec(config.delegates[0]?.token ?? '') ?? [];
+  const store = secretStoreOf({ TRUNKLINE_HOME: agent.home });
+  expect(store.get(name)).toBe('token-of-the-delegate');
+  const refused = { changes: [{ op: 'set', path: ['delegates'], value: [{ ...delegate, nonsense: 1 }] }] };
+  expect((await edit('PATCH', refused)).status).toBe(400);
+  expect(store.list()).toHaveLength(1);
 });
 
 describe('the owner of the machine', () => {

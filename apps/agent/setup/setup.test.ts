@@ -163,7 +163,7 @@ describe('setup without a wizard [A006]', () => {
     expect(await health()).toMatchObject({ setup_complete: true });
   });
 
-  it('can be done through the console, the key in a file of its own', async () => {
+  it('can be done through the console, the key in the stored secrets', async () => {
     const model = await startModelServer({ apiKey: 'sesame', script: () => 'Real.' });
     const running = await begin();
     const given = { api_base: model.url, api_key: 'sesame', model: 'test-model' };
@@ -173,7 +173,8 @@ describe('setup without a wizard [A006]', () => {
     expect((await running.fetch('/api/config/setup', post({}))).status).toBe(400);
     expect(await (await running.fetch('/api/config/setup', post(given))).json()).toMatchObject({ ok: true });
     const secrets = join(home.path, 'agent/config/secrets.yaml');
-    expect(readFileSync(secrets, 'utf8')).toContain('sesame');
+    expect(readFileSync(secrets, 'utf8')).toContain(`\${secret:agent-model-key-`);
+    expect(readFileSync(secrets, 'utf8')).not.toContain('sesame');
     expect(statSync(secrets).mode & 0o077).toBe(0);
     expect(readFileSync(join(home.path, 'agent/config/agent.yaml'), 'utf8')).not.toContain('sesame');
     await expect.poll(async () => ((await health()).model as { demo: boolean }).demo).toBe(false);

@@ -1,7 +1,15 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError, type Environment, type Logger } from '@trunkline/config';
+import {
+  ConfigError,
+  type Environment,
+  type Logger,
+  type SecretStore,
+  SecretStoreError,
+  secretReference,
+} from '@trunkline/config';
 import { ifExists, writeFileAtomic } from '@trunkline/storage';
 import { parseDocument } from 'yaml';
 import type { AgentOptions } from '../options.ts';
@@ -81,13 +89,20 @@ function placeOf(url = ''): string {
   return (URL.canParse(url) ? new URL(url).href : url).replace(/\/+$/, '');
 }
 
+const MODEL_KEY = 'agent-model-key-';
+
+/** Whether a stored secret is the key of a model that was set up on the page. */
+export function isModelKey(name: string): boolean {
+  return name.startsWith(MODEL_KEY);
+}
+
 /** A key with the endpoint it is for. */
 export interface GivenKey {
   apiKey: string;
   url: string;
 }
 
-/** Puts what is given of the model into the files, the key into secrets.yaml alone, and completes the setup. */
+/** Puts what is given of the model into the files, the key into the store, referred to by secrets.yaml, and completes the setup. */
 export async function writeSetup(
   live: LiveConfig,
   directory: string,
@@ -107,16 +122,32 @@ export async function writeSetup(
 
 /** Replaces the configuration, with the key of the endpoint that it names. */
 export async function writeConfig(live: LiveConfig, text: string, key: GivenKey | undefined): Promise<void> {
-  await live.write(text, key && (await secretsWith(live.secretsFile, key)));
+  await live.write(text, key && (await secretsWith(live, key)));
 }
 
-/** The text of the secrets with another key, which goes to its endpoint alone. */
-async function secretsWith(file: string, { apiKey, url }: GivenKey): Promise<string> {
-  const before = (await ifExists(readFile(file, 'utf8'))) ?? '';
-  return withValues(before, [
-    [['model', 'api_key'], apiKey],
-    [['model', 'api_base'], url],
-  ]);
+/**
+ * The text of the secrets with a reference to another key, which goes to its endpoint alone: the key of each endpoint has
+ * its own name in the store, so that none is ever read in place of another.
+ */
+async function secretsWith({ secretsFile, store }: LiveConfig, { apiKey, url }: GivenKey): Promise<string> {
+  const before = (await ifExists(readFile(secretsFile, 'utf8'))) ?? '';
+  const digest = createHash('sha256')
+    .update(`${secretsFile}\0${placeOf(url)}`)
+    .digest('hex');
+  const name = `${MODEL_KEY}${digest.slice(0, 8)}`;
+  storeKey(store, name, apiKey);
+  const document = parseDocument(withValues(before, [[['model', 'api_base'], url]]));
+  document.setIn(['model', 'api_key'], secretReference(name));
+  return String(document);
+}
+
+function storeKey(store: SecretStore, name: string, value: string): void {
+  try {
+    store.set(name, value);
+  } catch (error) {
+    if (!(error instanceof SecretStoreError)) throw error;
+    throw new ConfigError('The key cannot be stored:', [error.message], { cause: error });
+  }
 }
 
 /** The text with some values set as they are, not as names of variables; comments stay where they are. */

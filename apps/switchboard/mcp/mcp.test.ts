@@ -101,7 +101,9 @@ it(
     expect(trial.body.data.tools.map(({ name }: Json) => name)).toContain('add');
     expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: false })).status).toBe(200);
     await waitFor(async () => (await skillsOf('keeps')) === undefined);
-    expect(readFileSync(join(board.workspace, 'mcp-servers.d/keeps.yaml'), 'utf8')).toContain('kept-value');
+    expect(readFileSync(join(board.workspace, 'mcp-servers.d/keeps.yaml'), 'utf8')).toMatch(
+      /TOKEN: "?\$\{secret:mcp-keeps-/,
+    );
     expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: true })).status).toBe(200);
     expect(await waitFor(() => skillsOf('keeps'), patience)).toEqual(['keeps.add', 'keeps.fail']);
     expect((await board.call('/api/mcp-servers/nobody/test', {})).status).toBe(404);

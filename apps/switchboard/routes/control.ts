@@ -1,13 +1,14 @@
 import { basename } from 'node:path';
 import type { Bus } from '@trunkline/bus';
-import { ConfigError, lineProblem } from '@trunkline/config';
+import { ConfigError, lineProblem, type SecretStore, storePlainSecrets } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { LineProblem } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import type { CommandKind, JournalDraft } from '../control/commands.ts';
 import { type ControlPlane, ControlPlaneError } from '../control/control-plane.ts';
+import { holdsSecrets } from '../control/redact.ts';
 import { throwBusFailure } from '../errors.ts';
 import { type KindName, kinds } from '../workspace/kinds.ts';
 import { entryName } from '../workspace/schema/names.ts';
@@ -51,6 +52,8 @@ export interface ControlParts {
   controlPlane: ControlPlane;
   /** External agents that commands do not write, with their place. */
   listedElsewhere: () => ReadonlyMap<string, string>;
+  /** Where the secrets of new entries go; undefined where other switchboards read the same files. */
+  secrets: SecretStore | undefined;
 }
 
 /** Each change is a command on the bus, which the control plane runs and answers. */
@@ -71,9 +74,16 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
   const isName = (name: string) => entryName.safeParse(name).success;
   const hasFile = async (name: string) => isName(name) && (await controlPlane.read(kind, name)) !== null;
   const fileOf = (name: string) => (isName(name) ? basename(controlPlane.fileOf(kind, name)) : '');
+  // An entry that is refused leaves nothing in the store.
+  const withStoredSecrets = (yaml: string, name: string) => {
+    const { secrets: store } = parts;
+    if (store === undefined || !holdsSecrets(kind) || controlPlane.refusalOf(kind, name, yaml)) return yaml;
+    return storePlainSecrets(yaml, { store, prefix: `${kind}-${name}` });
+  };
   const placeElsewhere = (name: string) => (kind === 'a2a' ? parts.listedElsewhere().get(name) : undefined);
-  const upsert = async (context: Context<SwitchboardEnv>, name: string, entry: object) => {
-    const payload = { name, file: fileOf(name), yaml: stringify(entry), entry };
+  const upsert = async (context: Context<SwitchboardEnv>, name: string, given: object) => {
+    const yaml = withStoredSecrets(stringify(given), name);
+    const payload = { name, file: fileOf(name), yaml, entry: parse(yaml) };
     await sendCommand(context, parts.bus, `command.${kind}.upsert`, payload);
   };
   const create = describeRoute({

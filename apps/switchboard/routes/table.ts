@@ -1,3 +1,4 @@
+import { secretStoreOf } from '@trunkline/config';
 import type { App } from '@trunkline/http';
 import { isDirectOperator } from '@trunkline/identity';
 import { mountOpenAiApi } from '@trunkline/openai-api';
@@ -47,11 +48,12 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
       bus: commands.bus,
       controlPlane,
     }),
-  (app, { commands, workspace, exchange: { controlPlane } }) =>
+  (app, { commands, workspace, exchange: { controlPlane }, context: { options, env } }) =>
     mountControl(app, {
       bus: commands.bus,
       controlPlane,
       listedElsewhere: () => workspace.listedElsewhere(),
+      secrets: options.natsUrl === undefined ? secretStoreOf(env) : undefined,
     }),
   (app, { commands, stores }) => mountChanges(app, commands.bus, stores.changes),
   (app, { bus, exchange: { routing, limiter } }) =>

@@ -3,15 +3,18 @@ import { basename, join } from 'node:path';
 import {
   changeEnvironmentFile,
   type Environment,
+  isPlainSecret,
   isSecretName,
   type OptionTable,
+  plainSecretsIn,
   readOptions,
   type SecretStore,
+  secretNameOf,
   secretReference,
+  withReferences,
 } from '@trunkline/config';
 import { systemCode } from '@trunkline/std';
 import { serviceHome, writeFileAtomic } from '@trunkline/storage';
-import { isPair, isScalar, parseDocument, type Scalar, visit } from 'yaml';
 import { readServiceOptions, type ServiceOptions } from '../fleet/service-options.ts';
 import { optionTables, upOptions } from '../options.ts';
 
@@ -27,8 +30,6 @@ export interface PlainSecret {
 
 /** The key of the store cannot be kept in the store. */
 const NEVER = new Set(['TRUNKLINE_SECRETS_KEY']);
-/** Shorter values are placeholders. */
-const MIN_LENGTH = 6;
 
 export interface ImportOptions {
   home: string;
@@ -47,12 +48,7 @@ export function importOptions(home: string, env: Environment, store: SecretStore
 export function findPlainSecrets(options: ImportOptions): PlainSecret[] {
   const taken = new Map<string, string>();
   const nameFor = (wanted: string, value: string) => {
-    const stem =
-      wanted
-        .toLowerCase()
-        .replace(/[^a-z0-9]+/g, '-')
-        .replace(/^-|-$/g, '')
-        .slice(0, 90) || 'secret';
+    const stem = secretNameOf(wanted);
     for (let count = 1; ; count++) {
       const name = count === 1 ? stem : `${stem}-${count}`;
       const known = taken.get(name) ?? options.store.get(name);
@@ -66,8 +62,9 @@ export function findPlainSecrets(options: ImportOptions): PlainSecret[] {
     name: nameFor(found.place, found.value),
   }));
   const values = configurationFiles(options).flatMap(({ service, file }) =>
-    plainValues(file).map((found) => ({
+    plainSecretsIn(readIfThere(file)).map((found) => ({
       ...found,
+      file,
       name: nameFor(`${service}-${basename(file, '.yaml')}-${found.place}`, found.value),
     })),
   );
@@ -85,7 +82,10 @@ export async function importSecrets(
   for (const [file, secrets] of Map.groupBy(found, (secret) => secret.file)) {
     copyFileSync(file, join(copies, file.replace(/[^\w.-]+/g, '_').replace(/^_+/, '')));
     const text = readFileSync(file, 'utf8');
-    const changed = file === environmentFile ? withVariables(text, file, secrets) : withValues(text, secrets);
+    const changed =
+      file === environmentFile
+        ? withVariables(text, file, secrets)
+        : withReferences(text, ({ place, value }) => nameIn(secrets, place, value));
     await writeFileAtomic(file, changed, { mode: 0o600, over: text });
   }
   return copies;
@@ -101,16 +101,20 @@ function secretVariables(tables: readonly OptionTable[]): (name: string) => bool
 function plainVariables(file: string, isSecret: (name: string) => boolean): Omit<PlainSecret, 'name'>[] {
   const found: Omit<PlainSecret, 'name'>[] = [];
   changeEnvironmentFile(readIfThere(file), file, (place, value) => {
-    if (isSecret(place) && isPlain(value)) found.unshift({ file, place, value });
+    if (isSecret(place) && isPlainSecret(value)) found.unshift({ file, place, value });
     return undefined;
   });
   return found;
 }
 
+function nameIn(secrets: readonly PlainSecret[], place: string, value: string): string | undefined {
+  return secrets.find((one) => one.place === place && one.value === value)?.name;
+}
+
 function withVariables(text: string, file: string, secrets: readonly PlainSecret[]): string {
   return changeEnvironmentFile(text, file, (place, value) => {
-    const secret = secrets.find((one) => one.place === place && one.value === value);
-    return secret && secretReference(secret.name);
+    const name = nameIn(secrets, place, value);
+    return name && secretReference(name);
   });
 }
 
@@ -152,61 +156,6 @@ function yamlFilesOf(folder: string): string[] {
     if (systemCode(error) === 'ENOENT') return [];
     throw error;
   }
-}
-
-interface PlainValue {
-  place: string;
-  value: string;
-  node: Scalar;
-}
-
-function plainValues(file: string): Omit<PlainSecret, 'name'>[] {
-  return valuesIn(readIfThere(file)).map(({ place, value }) => ({ file, place, value }));
-}
-
-/** Texts under a key that names a secret; a file that is no YAML has none, and its service says why. */
-function valuesIn(text: string): PlainValue[] {
-  const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
-  const found: PlainValue[] = [];
-  if (document.errors.length > 0) return found;
-  visit(document, {
-    Scalar(role, node, path) {
-      const keys = path.flatMap((step) =>
-        isPair(step) && isScalar(step.key) ? [String(step.key.value)] : [],
-      );
-      if (role === 'key' || typeof node.value !== 'string' || !isPlain(node.value)) return;
-      const inList = !isPair(path.at(-1));
-      if (!inList && isSecretName(keys.at(-1) ?? ''))
-        found.push({ place: placeOf(keys, path), value: node.value, node });
-    },
-  });
-  return found;
-}
-
-/** Items of lists are named by their name where they have one. */
-function placeOf(keys: readonly string[], path: readonly unknown[]): string {
-  const names = path.flatMap((step) => {
-    const name =
-      typeof step === 'object' && step !== null && 'get' in step ? (step as Named).get('name') : undefined;
-    return typeof name === 'string' ? [name] : [];
-  });
-  return [...new Set([...keys.slice(0, -1), ...names, ...keys.slice(-1)])].join('.');
-}
-
-type Named = { get(key: string): unknown };
-
-function withValues(text: string, secrets: readonly PlainSecret[]): string {
-  return valuesIn(text).reduceRight((whole, { place, value, node }) => {
-    const secret = secrets.find((one) => one.place === place && one.value === value);
-    const [from, to] = node.range ?? [];
-    if (secret === undefined || from === undefined || to === undefined) return whole;
-    const end = whole.slice(from, to).endsWith('\n') ? '\n' : '';
-    return `${whole.slice(0, from)}"${secretReference(secret.name)}"${end}${whole.slice(to)}`;
-  }, text);
-}
-
-function isPlain(value: string): boolean {
-  return value.length >= MIN_LENGTH && !value.includes('${');
 }
 
 function readIfThere(file: string): string {

@@ -1,5 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { ConfigError, lineProblem, parseYaml, redact } from '@trunkline/config';
+import {
+  ConfigError,
+  type Environment,
+  lineProblem,
+  parseYaml,
+  redact,
+  type SecretStore,
+  storePlainSecrets,
+  variableText,
+} from '@trunkline/config';
 import type { AppEnv } from '@trunkline/http';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Hono } from 'hono';
@@ -9,7 +18,7 @@ import { apiKeyVariable } from '../../context.ts';
 import { type AgentOptions, agentOptions } from '../../options.ts';
 import type { LiveConfig } from '../../setup/config-file.ts';
 import type { AgentConfig } from '../../setup/config-schema.ts';
-import { type GivenKey, isSameEndpoint, type ModelSettings } from '../../setup/setup.ts';
+import { type GivenKey, isModelKey, isSameEndpoint, type ModelSettings } from '../../setup/setup.ts';
 import { type JsonRoutes, jsonRoutes } from '../json-routes.ts';
 import { consoleErrors } from './errors.ts';
 
@@ -18,8 +27,8 @@ export interface ConfigRoutes {
   gateway(): ModelGateway;
   /** The model as the files and variables name it now, or as they would with another configuration. */
   settings(config?: AgentConfig): ModelSettings;
-  /** Variables that hold secrets of the service. */
-  secretVariables: readonly string[];
+  /** Variables that hold secrets of the service, and stored secrets (`secret:name`) that do. */
+  secretVariables(): readonly string[];
   /** Replaces the configuration, with the key of the endpoint that it names. */
   replace(text: string, key: GivenKey | undefined): Promise<void>;
   /** Writes what is given into the files and completes the setup. */
@@ -80,11 +89,13 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
   });
   const some = {
     summary: 'Change some values of the live configuration',
-    description: `Comments stay; nothing changes when the result is not valid. ${keyWords}`,
+    description: `Comments stay; nothing changes when the result is not valid. Tokens and keys go into the stored secrets, and the file refers to them. ${keyWords}`,
     json: changes,
   };
   route.patch('/api/config', some, async ({ json: given }) => {
-    await changed((before) => replace(routes, before, withChanges(before, given.changes), given.api_key));
+    await changed((before) =>
+      replace(routes, before, withChanges(before, given.changes), given.api_key, 'store secrets'),
+    );
     return { ok: true };
   });
   const check = { summary: 'What is wrong with a text as the configuration', json: z.object({ text }) };
@@ -137,12 +148,15 @@ async function replace(
   before: string,
   after: string,
   given: string | undefined,
+  plain?: 'store secrets',
 ): Promise<void> {
   const { url } = routes.settings(routes.live.parse(after));
   refuseOtherEndpoint(url, given, routes.settings());
-  const named = newlyNamed(routes.secretVariables, before, after);
+  const named = newlyNamed(routes.secretVariables(), before, after);
   if (named !== undefined) throw consoleErrors.secret_named({ name: named });
-  await routes.replace(after, given === undefined ? undefined : { apiKey: given, url: url ?? '' });
+  const { store } = routes.live;
+  const text = plain === undefined ? after : storePlainSecrets(after, { store, prefix: 'agent', before });
+  await routes.replace(text, given === undefined ? undefined : { apiKey: given, url: url ?? '' });
 }
 
 /** A stored key belongs to its endpoint: another endpoint needs a key of its own. */
@@ -175,10 +189,21 @@ function withChanges(text: string, list: z.output<typeof changes>['changes']): s
   return String(document);
 }
 
-/** The variables in which this service keeps its own secrets. */
-export function secretVariables({ agentName }: Pick<AgentOptions, 'agentName'>): string[] {
+/** The variables in which this service keeps its own secrets, and the stored ones that they or the setup refer to. */
+export function secretVariables(
+  { agentName }: Pick<AgentOptions, 'agentName'>,
+  store: SecretStore,
+  env: Environment | undefined,
+): string[] {
   const secrets = Object.values(agentOptions.options).filter(({ secret }) => secret);
-  return [...secrets.flatMap(({ env }) => env), apiKeyVariable(agentName)];
+  const variables = [...secrets.flatMap(({ env }) => env), apiKeyVariable(agentName)];
+  const referred = variables.flatMap((name) =>
+    [...(variableText(name, env) ?? '').matchAll(/\$\{(secret:[^}]*)\}/g)].map(
+      ([, reference = '']) => reference,
+    ),
+  );
+  const keys = store.list().flatMap(({ name }) => (isModelKey(name) ? [`secret:${name}`] : []));
+  return [...variables, ...referred, ...keys];
 }
 
 /**
@@ -193,7 +218,7 @@ function newlyNamed(names: readonly string[], before: string, after: string): st
 }
 
 function entriesNaming(name: string, text: string): string[] {
-  const reference = new RegExp(String.raw`\$\{${name}\b`);
+  const reference = new RegExp(String.raw`\$\{${name.replaceAll('.', '\\.')}(?![\w.-])`);
   return entriesOf(unexpanded(text))
     .map((entry) => JSON.stringify(entry))
     .filter((entry) => reference.test(entry));

@@ -221,7 +221,7 @@ function placeOf(address: string): string {
 function keyHint({ has_key }: ModelView, keepsKey: boolean): string {
   if (keepsKey) return 'A key is kept already; leave this empty to keep it.';
   const kept = has_key ? 'The key that is kept stays with its endpoint: give the key of this one. ' : '';
-  return `${kept}Kept in secrets.yaml on the service alone. Where none is needed, enter any word.`;
+  return `${kept}Kept encrypted on the service alone. Where none is needed, enter any word.`;
 }
 
 function wordOf({ models }: ModelCheck): string {
