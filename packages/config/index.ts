@@ -50,6 +50,7 @@ export {
   logOptions,
   modelOptions,
   natsOptions,
+  oidcOptions,
   pairingOptions,
   pushOptions,
   sandboxOptions,

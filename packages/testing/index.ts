@@ -18,6 +18,7 @@ export * from './model/server.ts';
 export * from './movable-clock.ts';
 export * from './nats.ts';
 export * from './network.ts';
+export * from './oidc/provider.ts';
 export * from './page-checks.ts';
 export * from './page-sound.ts';
 export * from './page-suite.ts';

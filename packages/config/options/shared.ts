@@ -70,6 +70,59 @@ export const homeOptions = group('Data', {
   }),
 });
 
+/** Where people sign in with an account that they have elsewhere. */
+export const oidcOptions = group('Sign-in', {
+  oidcIssuer: text({
+    env: 'OIDC_ISSUER',
+    doc: 'OpenID Connect provider at which people sign in to the pages: its issuer, such as https://id.example.com/realms/home. The callback to register there is /operator/oidc/callback of each service.',
+    defaultDoc: 'none',
+    check: isIssuer,
+    expected:
+      'an https address without a query (http only on this machine), not that of the discovery document',
+  }),
+  oidcClientId: text({ env: 'OIDC_CLIENT_ID', doc: 'Client id of Trunkline at the provider.' }),
+  oidcClientSecret: text({
+    env: 'OIDC_CLIENT_SECRET',
+    secret: true,
+    doc: 'Secret of that client; none for a public client.',
+  }),
+  oidcName: text({
+    env: 'OIDC_NAME',
+    doc: 'What the button calls the provider: "Sign in with ...".',
+    default: 'single sign-on',
+  }),
+  oidcRole: choice({
+    env: 'OIDC_ROLE',
+    doc: 'Role of people who come for the first time.',
+    values: ['member', 'guest'],
+    ignoreCase: true,
+    defaultDoc: 'none: they are refused until the operator has added them',
+  }),
+  oidcRoleClaim: text({
+    env: 'OIDC_ROLE_CLAIM',
+    doc: 'Claim with the groups of a person. If set, OIDC_ROLES decides about the role at each sign-in; who is in none of its groups gets OIDC_ROLE, or is refused.',
+  }),
+  oidcRoles: list({
+    env: 'OIDC_ROLES',
+    doc: 'Roles that groups of the claim give, such as admins=operator,staff=member.',
+    default: [],
+    defaultDoc: 'none',
+    check: (entry) => /^.+=(operator|member|guest)$/.test(entry),
+    expected: 'a group, = and operator, member or guest',
+  }),
+});
+
+/** Without TLS others could read and change what goes to the provider. */
+function isIssuer(issuer: string): boolean {
+  const url = URL.parse(issuer);
+  if (url === null || url.pathname.includes('/.well-known/') || url.username !== '') return false;
+  if (url.search !== '' || url.hash !== '') return false;
+  return (
+    url.protocol === 'https:' ||
+    (url.protocol === 'http:' && /^(127\.[\d.]+|\[::1\]|localhost)$/.test(url.hostname))
+  );
+}
+
 export const logOptions = group('Logging', {
   logLevel: choice({
     env: 'LOG_LEVEL',
