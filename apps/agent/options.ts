@@ -15,6 +15,7 @@ import {
   type OptionSet,
   type OptionsOf,
   type OptionTable,
+  oidcOptions,
   pushOptions,
   sandboxOptions,
   text,
@@ -197,6 +198,7 @@ const sharedOptions = {
   ...pushOptions,
   ...hostOptions,
   ...homeOptions,
+  ...oidcOptions,
   ...logOptions,
   ...pairingOptions,
 };

@@ -10,6 +10,7 @@ import {
   logOptions,
   modelOptions,
   type OptionsOf,
+  oidcOptions,
   pushOptions,
   sandboxOptions,
   text,
@@ -148,6 +149,7 @@ export const researchOptions = defineOptions(
     ...hostOptions,
     sandbox: sandboxOptions.sandbox,
     ...homeOptions,
+    ...oidcOptions,
     ...logOptions,
   },
 );

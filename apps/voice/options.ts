@@ -14,6 +14,7 @@ import {
   logOptions,
   modelOptions,
   type OptionsOf,
+  oidcOptions,
   sandboxOptions,
   text,
   toggle,
@@ -242,6 +243,7 @@ export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation
   ...sandboxOptions,
   ...hostOptions,
   ...homeOptions,
+  ...oidcOptions,
   ...logOptions,
 });
 

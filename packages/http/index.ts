@@ -10,6 +10,7 @@ export {
   sessionCookie,
 } from './callers/caller-guard.ts';
 export { requireOperator, setSessionCookie } from './callers/operator-routes.ts';
+export type { SignInContext, SignInProvider } from './callers/sign-in-provider.ts';
 export type { ErrorReply, FailedRequest, RenderError } from './errors/http-error.ts';
 export { defineErrors, type ErrorKind, HttpError, type HttpErrorOptions } from './errors/http-error.ts';
 export type { AddressPolicyOptions, Lookup } from './fetch/address-policy.ts';

@@ -1,2 +1,1 @@
-export type { OidcProvider } from './provider.ts';
-export { createProvider, loginPath, mountOidc, type OidcOptions } from './sign-in.ts';
+export { createProvider, createSignIn, type OidcOptions } from './sign-in.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openAccounts } from '@trunkline/accounts';
-import { createApp, createMetrics, type Logger, serve } from '@trunkline/http';
+import { createApp, type Logger, serve } from '@trunkline/http';
 import { operatorAccess, type Role } from '@trunkline/identity';
 import {
   type OidcTestProvider,
@@ -13,8 +13,9 @@ import {
   temporaryDirectory,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { createProvider, loginPath, mountOidc, type OidcOptions } from './sign-in.ts';
+import { createSignIn, type OidcOptions } from './sign-in.ts';
 
+const loginPath = '/operator/oidc/login';
 let provider: OidcTestProvider;
 beforeAll(async () => {
   provider = await startOidcProvider({
@@ -46,18 +47,16 @@ async function start(given: Partial<OidcOptions> = {}) {
     oidcRoles: [],
     ...given,
   };
+  const provided = createSignIn(options, accounts, () => clock.now);
   const app = createApp({
     service: 'sample',
     version: '1.0.0',
     logger,
-    metrics: createMetrics({ prefix: 'sample' }),
     renderError: (error) => ({ body: { code: error.code } }),
     health: () => ({ status: 200, body: {} }),
-    access: { operator: operatorAccess(home) },
+    access: { operator: operatorAccess(home), accounts, provider: provided },
+    homePath: '/home',
   });
-  const now = () => clock.now;
-  const client = createProvider(options, now);
-  if (client !== undefined) mountOidc(app, client, options, { accounts, homePath: '/home', logger, now });
   const server = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'PORT', logger });
   onTestFinished(async () => {
     await server.stop(0);

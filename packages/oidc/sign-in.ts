@@ -5,7 +5,8 @@ import {
   type AppEnv,
   describeRoute,
   HttpError,
-  type Logger,
+  type SignInContext,
+  type SignInProvider,
   setSessionCookie,
 } from '@trunkline/http';
 import type { Role } from '@trunkline/identity';
@@ -27,22 +28,29 @@ export interface OidcOptions {
   oidcRoles: readonly string[];
 }
 
-export interface SignInDeps {
-  accounts: Accounts;
-  /** By which others reach the service; the address of the request when not given. */
-  publicUrl?: string | undefined;
-  homePath: string;
-  logger: Logger;
-  now?: () => number;
-}
-
-export const loginPath = '/operator/oidc/login';
+const LOGIN_PATH = '/operator/oidc/login';
 const CALLBACK_PATH = '/operator/oidc/callback';
 const COOKIE = 'trunkline_oidc';
 const LIFETIME_MS = 10 * 60_000;
 const MAX_USED = 10_000;
 
-/** The provider of the settings; undefined where none is set. */
+/** The provider of the settings, as browsers sign in there; undefined where none is set. */
+export function createSignIn(
+  options: OidcOptions,
+  accounts: Accounts,
+  now: () => number = Date.now,
+): SignInProvider | undefined {
+  const provider = createProvider(options, now);
+  return (
+    provider && {
+      name: provider.name,
+      loginPath: LOGIN_PATH,
+      signOutUrl: (back) => provider.signOutUrl(back),
+      mount: (app, context) => mountSignIn(app, provider, options, { ...context, accounts, now }),
+    }
+  );
+}
+
 export function createProvider(options: OidcOptions, now?: () => number): OidcProvider | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = options;
   if (issuer === undefined || clientId === undefined) return undefined;
@@ -50,19 +58,23 @@ export function createProvider(options: OidcOptions, now?: () => number): OidcPr
   return new OidcProvider({ issuer, clientId, clientSecret, name, roleClaim, ...(now && { now }) });
 }
 
-/** Signs browsers in at the provider: `GET /operator/oidc/login` leads there, the callback leads back. */
-export function mountOidc<Caller>(
-  app: App<Caller>,
+interface SignInDeps extends SignInContext {
+  accounts: Accounts;
+  now: () => number;
+}
+
+/** `GET /operator/oidc/login` leads to the provider, the callback leads back. */
+function mountSignIn(
+  app: App,
   provider: OidcProvider,
-  options: Pick<OidcOptions, 'oidcRole' | 'oidcRoleClaim' | 'oidcRoles'>,
-  deps: SignInDeps,
+  options: OidcOptions,
+  { accounts, homePath, logger, publicUrl, now }: SignInDeps,
 ): void {
-  const { accounts, homePath, logger, publicUrl, now = Date.now } = deps;
   const seal = createSeal();
   const used = new BoundedMap<string, true>(MAX_USED);
 
   app.get(
-    loginPath,
+    LOGIN_PATH,
     describeRoute({ summary: 'Sign in at the OpenID Connect provider', mediaType: 'text/html' }),
     (context) =>
       answer(context, async () => {
@@ -97,13 +109,13 @@ export function mountOidc<Caller>(
   );
 
   /** A person looks at the answer, so failures are a page. */
-  async function answer(context: Context<AppEnv<Caller>>, work: () => Promise<Response>): Promise<Response> {
+  async function answer(context: Context<AppEnv>, work: () => Promise<Response>): Promise<Response> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
       logger.warn({ code: error.code, reason: error.message }, 'OpenID Connect sign-in failed');
-      return failurePage(context, error, { homePath, retryPath: loginPath, name: provider.name });
+      return failurePage(context, error, { homePath, retryPath: LOGIN_PATH, name: provider.name });
     }
   }
 }
@@ -112,7 +124,7 @@ export function mountOidc<Caller>(
 function accountOf(
   person: OidcPerson,
   providerName: string,
-  options: Pick<OidcOptions, 'oidcRole' | 'oidcRoleClaim' | 'oidcRoles'>,
+  options: OidcOptions,
   accounts: Accounts,
 ): Account {
   const { identity, name, email, groups } = person;

@@ -8,6 +8,7 @@ import {
   secretStoreOf,
 } from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess, type UseOnce } from '@trunkline/identity';
+import { createSignIn, type OidcOptions } from '@trunkline/oidc';
 
 /** Descriptions of the services for the peers that may delegate work to them. */
 export const peerRoles: Readonly<Record<'agent' | 'research' | 'voice', string>> = {
@@ -68,6 +69,13 @@ export function accountsOf(
   { accounts, logger }: ServiceContext,
 ): Accounts {
   return accounts ?? openAccounts({ home: trunklineHome, logger });
+}
+
+/** Where people sign in beside keys, if the settings name a provider. */
+export function signInOf(options: OidcOptions & { trunklineHome: string }, context: ServiceContext) {
+  if (options.oidcIssuer !== undefined && options.oidcClientId === undefined)
+    context.logger.warn({}, 'OIDC_ISSUER is set without OIDC_CLIENT_ID, so nobody can sign in there');
+  return createSignIn(options, accountsOf(options, context));
 }
 
 /** The audit log that a service was given, or the one of its home. */

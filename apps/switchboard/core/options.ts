@@ -13,6 +13,7 @@ import {
   type OptionsOf,
   type OptionTable,
   pairingOptions,
+  oidcOptions,
   sandboxOptions,
   text,
   toggle,
@@ -184,6 +185,7 @@ export const coreOptions = {
   ...natsOptions,
   ...hostOptions,
   ...homeOptions,
+  ...oidcOptions,
   ...sandboxOptions,
   ...logOptions,
 };

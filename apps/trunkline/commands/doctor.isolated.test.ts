@@ -11,6 +11,7 @@ import {
   startChild,
   startModelServer,
   startNatsServer,
+  startOidcProvider,
   temporaryHome,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -54,8 +55,13 @@ describe('trunkline doctor', () => {
       agentPort = (agent.address() as AddressInfo).port;
       const nats = natsMissing ? undefined : await startNatsServer();
       cleanups.push(() => nats?.stop());
+      const provider = await startOidcProvider({});
+      cleanups.push(() => provider.stop());
       result = await doctor({
         ...modelAt(model, 'right', 'large'),
+        OIDC_ISSUER: provider.issuer,
+        OIDC_CLIENT_ID: 'trunkline',
+        OIDC_NAME: 'Example ID',
         AGENT_PORT: String(agentPort),
         CORE_HOST: '127.0.0.2',
         NATS_URL: nats?.url ?? '',
@@ -73,6 +79,10 @@ describe('trunkline doctor', () => {
 
     it.skipIf(natsMissing)('enters a NATS server that answers', () => {
       expect(result.output).toMatch(/^ok {6}bus .*JetStream is ready/m);
+    });
+
+    it('asks the provider at which people sign in', () => {
+      expect(result.output).toMatch(/^ok {6}sign-in +Example ID answers at http:/m);
     });
 
     it("says where the operator's key will be, and that nothing failed", () => {
@@ -99,6 +109,8 @@ describe('trunkline doctor', () => {
         ...modelAt(model, 'wrong-key', 'large'),
         AGENT_PORT: String(heldPort),
         NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+        OIDC_ISSUER: `http://127.0.0.1:${heldPort}`,
+        OIDC_CLIENT_ID: 'trunkline',
         RESEARCH_HOST: '0.0.0.0',
         TRUNKLINE_HOME: home.path,
         TRUNKLINE_OPEN: '0',
@@ -126,8 +138,13 @@ describe('trunkline doctor', () => {
       expect(result.output).toContain('Set RESEARCH_AUTH_TOKEN');
     });
 
-    it('fails with these four findings and no other', () => {
-      expect(result.output.match(/^FAILED/gm)).toHaveLength(4);
+    it('says when nobody can sign in at the provider', () => {
+      expect(result.output).toMatch(/^FAILED {2}sign-in .*cannot be reached at http:/m);
+      expect(result.output).toContain('Check OIDC_ISSUER');
+    });
+
+    it('fails with these five findings and no other', () => {
+      expect(result.output.match(/^FAILED/gm)).toHaveLength(5);
       expect(result.code).toBe(1);
     });
   });

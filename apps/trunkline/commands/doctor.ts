@@ -1,8 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
 import { createModelGateway } from '@trunkline/llm';
+import { createProvider } from '@trunkline/oidc';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAccess, type Diagnosis } from '@trunkline/service';
+import { errorMessage } from '@trunkline/std';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
@@ -49,6 +51,7 @@ export const main = defineCommand({
         }),
       ),
       checkSandbox(services.agent),
+      checkSignIn(services.agent),
     ];
     const findings: Diagnosis[] = [];
     for (const check of checks) {
@@ -128,6 +131,30 @@ async function checkSandbox({ sandbox: mode }: AgentOptions): Promise<Diagnosis[
   const { isolated, refuses, words, advice } = await createSandbox({ mode }).status();
   const state = isolated ? 'ok' : refuses ? 'failed' : 'warning';
   return [{ subject: 'sandbox', state, words, ...(advice !== undefined && { advice }) }];
+}
+
+/** Whether the provider answers at which people sign in to the pages. */
+async function checkSignIn(options: AgentOptions): Promise<Diagnosis[]> {
+  const subject = 'sign-in';
+  const { oidcIssuer: issuer } = options;
+  if (issuer === undefined) return [{ subject, state: 'ok', words: 'with keys; OIDC_ISSUER is not set.' }];
+  const provider = createProvider(options);
+  if (provider === undefined)
+    return [
+      {
+        subject,
+        state: 'failed',
+        words: 'OIDC_ISSUER is set, but OIDC_CLIENT_ID is not.',
+        advice: 'Register Trunkline at the provider, and set OIDC_CLIENT_ID to what it gives.',
+      },
+    ];
+  try {
+    await provider.check();
+    return [{ subject, state: 'ok', words: `${provider.name} answers at ${issuer}.` }];
+  } catch (error) {
+    const advice = 'Check OIDC_ISSUER: the address that the provider itself gives as its issuer.';
+    return [{ subject, state: 'failed', words: errorMessage(error), advice }];
+  }
 }
 
 /** One finding as a line, with what to do below it. */

@@ -85,6 +85,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   const { service, homePath = '/' } = options;
   if (access !== undefined)
     mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, limits });
+  access?.provider?.mount(app as unknown as App, { homePath, publicUrl: options.publicUrl, logger });
   return app;
 }
 

@@ -2,7 +2,12 @@ import type { AuditRecorder } from '@trunkline/identity';
 import type { RequestContext } from '../app/context.ts';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const SIGN_IN = new Set(['POST /operator', 'GET /operator/enter', 'DELETE /operator']);
+const SIGN_IN = new Set([
+  'POST /operator',
+  'GET /operator/enter',
+  'GET /operator/oidc/callback',
+  'DELETE /operator',
+]);
 
 /** Refusals that are recorded one by one within a minute; the rest of the minute is counted, so that guessing fills no disk. */
 const MAX_REFUSALS = 60;

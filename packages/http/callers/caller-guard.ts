@@ -24,6 +24,7 @@ import {
   operatorHeader,
   presentedKey,
 } from './credentials.ts';
+import type { SignInProvider } from './sign-in-provider.ts';
 
 export const sessionCookie = 'trunkline_operator';
 
@@ -113,6 +114,8 @@ export interface AccessOptions {
   accounts?: AccountAccess | undefined;
   /** The token that our own services show each other. */
   serviceToken?: string | undefined;
+  /** Where people sign in beside keys. */
+  provider?: SignInProvider | undefined;
   /** Gets changes on operator routes, sign-ins and refused requests. */
   audit?: AuditRecorder | undefined;
 }

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useMemo, useRef, useState } from 'react';
 import { KeyPrompt } from '../components/KeyPrompt.tsx';
 import { readStored } from '../lib/storage.ts';
-import { useOperator } from '../operator/OperatorProvider.tsx';
+import { ProviderLink, useOperator } from '../operator/OperatorProvider.tsx';
 import { type Api, createApi, type KeyScheme } from './api.ts';
 
 interface ApiProviderProps {
@@ -51,6 +51,9 @@ export function ApiProvider({ keyName, scheme, owner, children }: ApiProviderPro
           owner={owner}
           refused={question.refused}
           reason={question.reason}
+          alternative={
+            status.provider && status.role === undefined && <ProviderLink provider={status.provider} />
+          }
           onSignIn={status.name === 'signed-out' ? () => void signIn() : undefined}
           onAnswer={question.answer}
         />

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { writeStored } from '../lib/storage.ts';
 import { Button } from './Button.tsx';
 import { Dialog } from './Dialog.tsx';
@@ -13,6 +13,8 @@ interface KeyPromptProps {
   refused: boolean;
   /** What the service says about who may come in. */
   reason?: string | undefined;
+  /** Another way in, beside the key. */
+  alternative?: ReactNode;
   /** Signs the operator in instead; undefined where there is no operator. */
   onSignIn?: (() => void) | undefined;
   /** The stored key; null when the person closes the dialog. */
@@ -20,7 +22,15 @@ interface KeyPromptProps {
 }
 
 /** Asks for a key and keeps it in this browser. */
-export function KeyPrompt({ storageName, owner, refused, reason, onSignIn, onAnswer }: KeyPromptProps) {
+export function KeyPrompt({
+  storageName,
+  owner,
+  refused,
+  reason,
+  alternative,
+  onSignIn,
+  onAnswer,
+}: KeyPromptProps) {
   const [key, setKey] = useState('');
   const keep = () => {
     writeStored(storageName, key.trim());
@@ -56,6 +66,7 @@ export function KeyPrompt({ storageName, owner, refused, reason, onSignIn, onAns
           }
         />
         <div className="flex flex-wrap justify-end gap-2">
+          {alternative}
           {onSignIn && <Button onClick={onSignIn}>Sign in as operator</Button>}
           <Button type="submit" variant="primary" disabled={key.trim() === ''}>
             Use this key

@@ -9,11 +9,12 @@ import {
   useRef,
   useState,
 } from 'react';
-import { Button, CopyButton, IconButton } from '../components/Button.tsx';
+import { Button, buttonClass, CopyButton, IconButton } from '../components/Button.tsx';
 import { Dialog } from '../components/Dialog.tsx';
 import { TextField } from '../components/Field.tsx';
 import { Lamp } from '../components/Lamp.tsx';
 import {
+  loginAddress,
   type OperatorStatus,
   readOperatorStatus,
   signInWithKey,
@@ -76,6 +77,11 @@ export function OperatorProvider({ children }: { children: ReactNode }) {
     if (missed) setSession((count) => count + 1);
     setMissed(false);
   }, [question, missed]);
+  // The key of an account without the rights of the operator signs in too: the page shows what it may see then.
+  const keyTaken = useCallback(
+    () => void check().then(({ name }) => (name === 'signed-out' ? window.location.reload() : signedIn())),
+    [check, signedIn],
+  );
   const lookAgain = useCallback(
     () => void check().then(({ name }) => name === 'signed-in' && question?.refused && signedIn()),
     [check, question, signedIn],
@@ -93,7 +99,7 @@ export function OperatorProvider({ children }: { children: ReactNode }) {
           status={status}
           refused={question.refused}
           onCheck={lookAgain}
-          onSignedIn={signedIn}
+          onSignedIn={keyTaken}
           onClose={() => question.answer(status.name === 'signed-in')}
         />
       )}
@@ -127,15 +133,19 @@ interface OperatorDialogProps {
 /** Signs this browser in as the operator, or out. */
 function OperatorDialog({ status, refused, onCheck, onSignedIn, onClose }: OperatorDialogProps) {
   useOnReturn(onCheck);
-  if (status.name !== 'signed-out') return <SignedIn onClose={onClose} />;
+  if (status.name !== 'signed-out') return <SignedIn status={status} onClose={onClose} />;
+  const { role, provider } = status;
+  const detail = refused ? `Only the operator may do this. ${PURPOSE}` : PURPOSE;
   return (
     <Dialog
       open
       onClose={onClose}
       title="Sign in as operator"
-      detail={refused ? `Only the operator may do this. ${PURPOSE}` : PURPOSE}
+      detail={role === undefined ? detail : `This browser is signed in as ${role}. ${detail}`}
     >
       <div className="flex flex-col gap-6">
+        {role !== undefined && <SignOut status={status} />}
+        {role === undefined && provider && <ProviderLink provider={provider} primary />}
         <section className="flex flex-col gap-2">
           <h3 className="font-medium text-14">With a link</h3>
           <p className="text-14">
@@ -194,38 +204,64 @@ function KeyForm({ keyFile, onSignedIn }: { keyFile: string; onSignedIn(): void 
   );
 }
 
-function SignedIn({ onClose }: { onClose(): void }) {
-  const [problem, setProblem] = useState<string>();
-  const signOut = async () => {
-    try {
-      await signOutOperator();
-      // What only the operator may see leaves the page with the session.
-      window.location.reload();
-    } catch {
-      setProblem('The service does not answer, so this browser is still signed in. Try again.');
-    }
-  };
+/** Leads to another place to sign in at, and back to this page. */
+export function ProviderLink({ provider, primary = false }: ProviderLinkProps) {
+  return (
+    <a href={loginAddress(provider)} className={buttonClass({ variant: primary ? 'primary' : 'secondary' })}>
+      Sign in with {provider.name}
+    </a>
+  );
+}
+
+interface ProviderLinkProps {
+  provider: NonNullable<OperatorStatus['provider']>;
+  primary?: boolean;
+}
+
+function SignedIn({ status, onClose }: { status: OperatorStatus; onClose(): void }) {
   return (
     <Dialog
       open
       onClose={onClose}
       title="You are the operator"
       detail={`This browser is signed in to all services on ${window.location.hostname}. ${PURPOSE}`}
-      actions={
-        <>
-          <Button onClick={() => void signOut()}>Sign out</Button>
-          <Button variant="primary" onClick={onClose}>
-            Stay signed in
-          </Button>
-        </>
-      }
     >
+      <SignOut status={status}>
+        <Button variant="primary" onClick={onClose}>
+          Stay signed in
+        </Button>
+      </SignOut>
+    </Dialog>
+  );
+}
+
+function SignOut({ status, children }: { status: OperatorStatus; children?: ReactNode }) {
+  const [problem, setProblem] = useState<string>();
+  const signOut = async (alsoThere: boolean) => {
+    try {
+      const there = await signOutOperator();
+      // What only the operator may see leaves the page with the session.
+      if (alsoThere && there !== undefined) window.location.assign(there);
+      else window.location.reload();
+    } catch {
+      setProblem('The service does not answer, so this browser is still signed in. Try again.');
+    }
+  };
+  return (
+    <>
       {problem && (
         <p role="alert" className="text-14 text-failed-text">
           {problem}
         </p>
       )}
-    </Dialog>
+      <div className="flex flex-wrap justify-end gap-2">
+        {status.role !== undefined && status.provider && (
+          <Button onClick={() => void signOut(true)}>Sign out of {status.provider.name} too</Button>
+        )}
+        <Button onClick={() => void signOut(false)}>Sign out</Button>
+        {children}
+      </div>
+    </>
   );
 }
 
