@@ -119,6 +119,27 @@ it('asks for a code with PKCE, state and nonce, and leads back to the page with 
   expect(JSON.stringify(lines)).not.toMatch(/eyJ|code=(?!redacted)/);
 });
 
+it('names the provider to the pages, and signs out here and there', async () => {
+  const { accounts, begin, server } = await start({ oidcRole: 'member' });
+  const status = async (browser: RedirectBrowser, method = 'GET') =>
+    (await browser.go(`${server.url}/operator`, { method })).json();
+  const { browser, callback } = await begin('ava');
+  expect(await status(browser)).toMatchObject({
+    operator: false,
+    provider: { name: 'Example ID', login: '/operator/oidc/login' },
+  });
+  const session = sessionIn(await browser.go(callback));
+  expect(await status(browser)).toMatchObject({ operator: false, role: 'member' });
+  const { sign_out_url: url } = await status(browser, 'DELETE');
+  expect(new URL(url).origin).toBe(provider.issuer);
+  expect(Object.fromEntries(new URL(url).searchParams)).toEqual({
+    client_id: oidcClient.id,
+    post_logout_redirect_uri: `${server.url}/home`,
+  });
+  expect(accounts.bySession(session)).toBeUndefined();
+  expect(await status(browser, 'DELETE')).not.toHaveProperty('sign_out_url');
+});
+
 it('leads only to pages of the service', async () => {
   const { signIn } = await start({ oidcRole: 'member' });
   for (const elsewhere of [
