@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
 import { operatorAccess, operatorLink } from '@trunkline/identity';
 import {
   checkLooks,
   describeWithBrowser,
   launchBrowser,
+  type OidcTestProvider,
+  oidcClient,
   phoneWindow,
+  startOidcProvider,
   type TestBrowser,
   type TestPage,
 } from '@trunkline/testing';
@@ -23,11 +27,22 @@ const homes: Record<Name, string> = { voice: '/', agent: '/', research: '/', swi
 describeWithBrowser('the operator signs in', () => {
   let browser: TestBrowser;
   let fleet: Locked;
+  let provider: OidcTestProvider;
   const opened: TestPage[] = [];
 
   beforeAll(async () => {
     for (const app of names) await ensurePages({ app });
-    [browser, fleet] = await Promise.all([launchBrowser(), startLocked({ env: openMode, files: noRoster })]);
+    provider = await startOidcProvider({
+      ava: { name: 'Ava', email: 'ava@example.com', email_verified: true },
+    });
+    const env = {
+      ...openMode,
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: oidcClient.id,
+      OIDC_CLIENT_SECRET: oidcClient.secret,
+      OIDC_NAME: 'Example ID',
+    };
+    [browser, fleet] = await Promise.all([launchBrowser(), startLocked({ env, files: noRoster })]);
   }, START_LIMIT_MS);
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((page) => page.close()));
@@ -35,6 +50,7 @@ describeWithBrowser('the operator signs in', () => {
   afterAll(async () => {
     await browser?.close();
     await fleet?.stop();
+    await provider?.stop();
   });
 
   const keyOf = (home: string) => readFileSync(join(home, 'operator-key'), 'utf8').trim();
@@ -68,6 +84,28 @@ describeWithBrowser('the operator signs in', () => {
     await banner.waitFor({ state: 'detached', ...SOON });
     await page.getByRole('button', { name: 'Operator: sign out' }).waitFor(SOON);
     expect(await page.getByText('Only the operator may see or do this.').count()).toBe(0);
+  });
+
+  it('at a provider on another site, and comes back to the page; then out again', async () => {
+    const accounts = openAccounts({ home: fleet.home, logger: { warn: () => undefined } });
+    accounts.create({ name: 'Ava', role: 'operator', identities: ['mail:ava@example.com'] });
+    accounts.close();
+    // The provider is at 127.0.0.1, which is another site for a browser.
+    const { page } = await open(at('agent', '/app#/connections').replace('127.0.0.1', 'localhost'));
+    await page.route('https://fonts.googleapis.com/**', (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign in as operator' }).last().click();
+    await page.getByRole('link', { name: 'Sign in with Example ID' }).click();
+    await page.getByPlaceholder('Enter any login').fill('ava');
+    await page.getByPlaceholder('and password').fill('any');
+    await page.getByRole('button', { name: 'Sign-in' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Operator: sign out' }).click(SOON);
+    expect(new URL(page.url()).hash).toBe('#/connections');
+    const dialog = page.getByRole('dialog', { name: 'You are the operator' });
+    await dialog.getByRole('button', { name: 'Sign out of Example ID too' }).waitFor(SOON);
+    await checkLooks({ page, problems: [], close: async () => undefined });
+    await dialog.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign in as operator' }).first().waitFor(SOON);
   });
 
   it('in the middle of a change, which is made then', async () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ClientMetadata } from 'oidc-provider';
 
 export const oidcClient = { id: 'trunkline', secret: 'secret-of-the-oidc-client' } as const;
 /** A client without a secret. */
@@ -26,9 +27,9 @@ export async function startOidcProvider(people: OidcPeople): Promise<OidcTestPro
   const client = {
     // A client on loopback may have any port.
     application_type: 'native',
-    redirect_uris: [`http://127.0.0.1${CALLBACK_PATH}`],
+    redirect_uris: ['127.0.0.1', 'localhost'].map((host) => `http://${host}${CALLBACK_PATH}`),
     post_logout_redirect_uris: ['http://127.0.0.1/'],
-  } as const;
+  } satisfies Partial<ClientMetadata>;
   const provider = new Provider(issuer, {
     clients: [
       { ...client, client_id: oidcClient.id, client_secret: oidcClient.secret },
