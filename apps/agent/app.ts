@@ -16,6 +16,7 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  signInOf,
   startComponents,
 } from '@trunkline/service';
 import { type Agent, agentComponents } from './components.ts';
@@ -72,7 +73,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
   const health = () => ({ ...facts(agent), missing: missingParts(agent), services: services() });
   const app = createApp({
     service: 'agent',
-    access: { operator, accounts, serviceToken, audit },
+    access: { operator, accounts, serviceToken, audit, provider: signInOf(options, service) },
     a2aOrigins: options.allowedOrigins,
     homePath: ui === 'console' ? '/app' : '/',
     version: manifest.version,

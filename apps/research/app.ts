@@ -21,6 +21,7 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  signInOf,
   startComponents,
 } from '@trunkline/service';
 import { createChatTools, TurnSources } from './chat/tools.ts';
@@ -109,7 +110,13 @@ function createResearchApp(
   const sandbox = createSandbox({ mode: options.sandbox });
   const app = createApp({
     service: 'research',
-    access: { operator, accounts, serviceToken: peers?.serviceToken, audit },
+    access: {
+      operator,
+      accounts,
+      serviceToken: peers?.serviceToken,
+      audit,
+      provider: signInOf(options, service),
+    },
     uploadPaths: ['/api/files'],
     version: manifest.version,
     description: manifest.description,

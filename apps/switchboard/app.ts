@@ -16,6 +16,7 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  signInOf,
   startComponents,
 } from '@trunkline/service';
 import type { Caller } from './access/caller.ts';
@@ -78,7 +79,13 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
   const { services = () => [] } = service;
   const app = createApp<Caller>({
     service: 'switchboard',
-    access: { operator, accounts, serviceToken: peers?.serviceToken, audit },
+    access: {
+      operator,
+      accounts,
+      serviceToken: peers?.serviceToken,
+      audit,
+      provider: signInOf(options, service),
+    },
     version: manifest.version,
     description: manifest.description,
     logger,

@@ -8,6 +8,7 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  signInOf,
   startComponents,
 } from '@trunkline/service';
 import { type Substitutes, type VoiceApp, type VoiceComponents, voiceComponents } from './components.ts';
@@ -64,7 +65,13 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
   const { options, service, operator, accounts, audit } = voice.context;
   const app = createApp<User>({
     service: 'voice',
-    access: { operator, accounts, serviceToken: service.peers?.serviceToken, audit },
+    access: {
+      operator,
+      accounts,
+      serviceToken: service.peers?.serviceToken,
+      audit,
+      provider: signInOf(options, service),
+    },
     a2aOrigins: options.a2aAllowedOrigins,
     uploadPaths: ['/api/voice/clone'],
     version: manifest.version,

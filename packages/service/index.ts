@@ -28,5 +28,6 @@ export {
   type ServiceContext,
   type ServiceLink,
   secretsOf,
+  signInOf,
 } from './service.ts';
 export { mountTrust, type TrustDeps } from './trust.ts';

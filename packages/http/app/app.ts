@@ -82,10 +82,10 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   if (guard !== undefined) for (const path of OWN_PATHS) app.use(path, guard);
   if (metrics !== undefined) mountMetrics(app, metrics);
   mountDocs(app, options);
-  const { service, homePath = '/' } = options;
+  const { service, homePath = '/', publicUrl } = options;
   if (access !== undefined)
-    mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, limits });
-  access?.provider?.mount(app as unknown as App, { homePath, publicUrl: options.publicUrl, logger });
+    mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, publicUrl, limits });
+  access?.provider?.mount(app as unknown as App, { homePath, publicUrl, logger });
   return app;
 }
 

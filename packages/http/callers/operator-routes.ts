@@ -19,11 +19,18 @@ export function requireOperator(access: OperatorAccess): MiddlewareHandler {
   };
 }
 
+interface MountOptions {
+  service: string;
+  homePath: string;
+  publicUrl: string | undefined;
+  limits: CallerLimits;
+}
+
 /** Signs browsers in, as the operator or with an account. */
 export function mountOperator(
   app: Hono<AppEnv>,
-  { operator: access, accounts }: AccessOptions,
-  { service, homePath, limits }: { service: string; homePath: string; limits: CallerLimits },
+  { operator: access, accounts, provider }: AccessOptions,
+  { service, homePath, publicUrl, limits }: MountOptions,
 ): void {
   app.get(
     '/operator',
@@ -39,6 +46,7 @@ export function mountOperator(
         home: homePath,
         account: accountIdOf(principal),
         role: principal.role,
+        ...(provider && { provider: { name: provider.name, login: provider.loginPath } }),
       });
     },
   );
@@ -80,10 +88,14 @@ export function mountOperator(
       return context.json({ operator: true });
     },
   );
-  app.delete('/operator', describeRoute({ summary: 'Sign this browser out' }), (context) => {
+  app.delete('/operator', describeRoute({ summary: 'Sign this browser out' }), async (context) => {
+    const hasAccount = accountIdOf(context.get('principal')) !== undefined;
     for (const session of sessionsOf(context.req)) accounts?.endSession(session);
     setSessionCookie(context, '', 0);
-    return context.json({ operator: access.isOpen });
+    const home = new URL(homePath, publicUrl ?? `http://${context.req.header('host')}`).href;
+    // Whoever signs out here is signed out, also while the provider does not answer.
+    const url = hasAccount ? await provider?.signOutUrl(home).catch(() => undefined) : undefined;
+    return context.json({ operator: access.isOpen, sign_out_url: url });
   });
 }
 
@@ -93,6 +105,6 @@ export function setSessionCookie(context: Context, value: string, seconds = COOK
     context.req.header('origin') ?? context.req.header('x-forwarded-proto') ?? '',
   );
   const parts = [`${sessionCookie}=${value}`, `Max-Age=${seconds}`, 'Path=/', 'HttpOnly', 'SameSite=Strict'];
-  context.header('set-cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
+  context.header('set-cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '), { append: true });
   context.header('cache-control', 'no-store');
 }
