@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
 import { anonymous } from '@trunkline/identity';
 import type { Peers, Service } from '@trunkline/service';
 import { openDatabase } from '@trunkline/storage';
@@ -190,4 +191,18 @@ it('looks owners up by an index', () => {
   expect(plan(`SELECT * FROM documents WHERE kind = 'file' AND ${own}`)).toContain('USING INDEX');
   expect(new DocumentStore(database).files(anonymous)).toEqual([]);
   database.close();
+});
+
+it('lets people with an account in, as their role says', async () => {
+  const accounts = openAccounts({ home: home.path, logger: console });
+  const status = async (role: 'member' | 'guest', path: string) => {
+    const { key } = accounts.createKey(accounts.create({ name: role, role }).id, 'test');
+    return (await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } })).status;
+  };
+  expect([
+    await status('member', '/api/files'),
+    await status('guest', '/api/files'),
+    await status('guest', '/v1/models'),
+  ]).toEqual([200, 403, 200]);
+  accounts.close();
 });

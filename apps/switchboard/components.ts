@@ -13,6 +13,7 @@ import {
   type ServiceContext,
 } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
+import { listedCaller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { createSealExchange } from './cluster/seal-exchange.ts';
 import { createJournalDraft } from './control/commands.ts';
@@ -96,7 +97,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const keys = component(
     'keys',
     { context, problems, directory },
-    ({ context: { operator }, problems, directory }) =>
+    ({ context: { operator, accounts }, problems, directory }) =>
       openKeys({
         file: join(directory, 'keys.yaml'),
         adminKey: options.apiKey,
@@ -106,6 +107,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         hide,
         logger,
         onProblem: (file, error) => problems.note(file, error),
+        onListed: (callers) => accounts.setListed('keys.yaml', callers.map(listedCaller)),
       }),
     (opened) => opened.close(),
   );

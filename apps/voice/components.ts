@@ -55,7 +55,7 @@ import { createAgentServer } from './turn/text-turn.ts';
 import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
 import { configuredSecrets, createFileSource, createRosterMarker } from './users/roster-sources.ts';
-import { Preferences, type User } from './users/user.ts';
+import { listedUser, Preferences, type User } from './users/user.ts';
 
 /** What tests put in the place of the real thing. */
 export interface Substitutes {
@@ -124,11 +124,12 @@ export function voiceComponents(
   const users = component(
     'users',
     { context, directories },
-    async ({ context: { env }, directories }) => {
+    async ({ context: { env, accounts }, directories }) => {
       const users = new UserDirectory({
         secrets: configuredSecrets(options, logger),
         file: createFileSource(directories.users, env),
         marker: createRosterMarker(directories.store),
+        onLoaded: (users) => accounts.setListed('users.yaml', users.map(listedUser)),
         logger,
       });
       await users.start();

@@ -265,9 +265,17 @@ export class Accounts implements AccountAccess {
     });
   }
 
-  /** Replaces what a file lists, so that every service can show it. */
+  /** Replaces what a file lists, so that every service can show it. It gives no rights, so a failure is only logged. */
   setListed(source: string, people: readonly Omit<ListedPerson, 'source'>[]): void {
     if (people.length === 0 && !this.#file.exists) return;
+    try {
+      this.#replaceListed(source, people);
+    } catch (error) {
+      this.#logger.warn({ err: error, source }, 'failed to record listed people');
+    }
+  }
+
+  #replaceListed(source: string, people: readonly Omit<ListedPerson, 'source'>[]): void {
     this.#write((database) => {
       database.prepare('DELETE FROM listed WHERE source = ?').run(source);
       const insert = database.prepare(

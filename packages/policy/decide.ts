@@ -164,10 +164,16 @@ function compileSubject(given: NonNullable<Rule['arguments']>, allows: boolean):
   return (request) => conditions.every((fits) => fits(request));
 }
 
-/** By kind, or by kind and id. */
+/** By kind, by kind and id, or by role (`guest` or `role:guest`). Nobody but people and operators has a role. */
 export function compilePrincipal(patterns: readonly string[]): (principal: Principal) => boolean {
   const fits = anyText(patterns);
-  return ({ kind, id }) => fits(kind) || fits(`${kind}:${id}`);
+  return (principal) => {
+    const { kind, id } = principal;
+    if (fits(kind) || fits(`${kind}:${id}`)) return true;
+    if (kind !== 'person' && kind !== 'operator' && principal.role === undefined) return false;
+    const role = roleOf(principal);
+    return fits(role) || fits(`role:${role}`);
+  };
 }
 
 export function anyText(patterns: readonly string[]): (text: string) => boolean {

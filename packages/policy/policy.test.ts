@@ -164,6 +164,23 @@ describe('a rule', () => {
   });
 });
 
+it('names roles, of people and operators alone', () => {
+  const policy = open(
+    'rules:\n  - { principal: [guest, role:owner], decision: ask }\n  - { principal: member, decision: deny }\n',
+  );
+  const as = (principal: Partial<Principal>) =>
+    decided(policy, call('x', { effects: ['reads'], principal: { ...operator, ...principal } }));
+  expect([
+    as({ kind: 'person', role: 'guest' }),
+    as({ role: 'owner' }),
+    as({ kind: 'person', role: 'member' }),
+    as({ kind: 'person' }),
+    as({ role: 'operator' }),
+    as({ kind: 'anonymous' }),
+    as({ kind: 'agent' }),
+  ]).toEqual(['ask', 'ask', 'deny', 'deny', 'allow', 'allow', 'allow']);
+});
+
 it('lets hosts be read and agents be relaxed', () => {
   const policy = open("hosts: ['*.example.org']\nagents: { rex: { taint: relaxed } }");
   const subject = { url: 'https://a.example.org/?d=1', host: 'a.example.org' };

@@ -51,8 +51,10 @@ function declaredSubject(tool: PolicyTool | undefined, input: unknown): CallSubj
   return parsed?.success ? tool?.subject?.(parsed.data) : undefined;
 }
 
-function principalOf(text: string): Principal {
+function principalOf(given: string): Principal {
+  const text = given.replace(/^role:/, '');
   if (text === 'guest' || text === 'member') return { kind: 'person', id: text, via: [], role: text };
+  if (text === 'owner') return { kind: 'operator', id: text, via: [], role: text };
   const [kind = '', ...id] = text.split(':');
   return { kind: kind as PrincipalKind, id: id.join(':') || kind, via: [] };
 }

@@ -1,5 +1,6 @@
 // What only the operator may do, in an agent without a token and in one with all of them.
 import { readFileSync } from 'node:fs';
+import { openAccounts } from '@trunkline/accounts';
 import { operatorAccess } from '@trunkline/identity';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -51,6 +52,22 @@ describe.each(settings)('an agent %s', (_, env, headers) => {
     const response = await agent.fetch(path, { ...sent, ...(body && { body }) });
     return { status: response.status, text: await response.text() };
   };
+
+  it('lets people with an account in, as their role says', async () => {
+    const accounts = openAccounts({ home: agent.home, logger: console });
+    const status = async (role: 'operator' | 'member' | 'guest', path: string) => {
+      const { key } = accounts.createKey(accounts.create({ name: role, role }).id, 'test');
+      return (await agent.fetch(path, { headers: { authorization: `Bearer ${key}` } })).status;
+    };
+    expect([
+      await status('operator', '/api/config'),
+      await status('member', '/api/config'),
+      await status('member', '/api/notes/workspace'),
+      await status('guest', '/api/notes/workspace'),
+      await status('guest', '/v1/models'),
+    ]).toEqual([200, 403, 200, 403, 200]);
+    accounts.close();
+  });
 
   it.each(guarded)('does not open %s %s', async (method, path) => {
     const { status, text } = await call(method, path, headers);

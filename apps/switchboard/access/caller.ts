@@ -75,6 +75,11 @@ export function seesSchedule(name: string, owner: string | null | undefined): bo
   return ownsSchedule(name, owner) || (owner === null && isGuestName(name));
 }
 
+/** A key of keys.yaml, as the list of people shows it. */
+export function listedCaller({ name, admin }: Caller) {
+  return { identity: `key:${name}`, name, role: admin ? 'operator' : 'member' } as const;
+}
+
 export function maySee(caller: Caller, topic: string): boolean {
   return matchesAny(caller.subscribe, topic);
 }

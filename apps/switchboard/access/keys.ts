@@ -42,6 +42,8 @@ export interface KeySettings {
   logger: Logger;
   hide: ((secret: string) => void) | undefined;
   onProblem: (file: string, error: Error | undefined) => void;
+  /** Called with the callers of keys.yaml whenever it was read. */
+  onListed?: (callers: readonly Caller[]) => void;
 }
 
 export interface Keys {
@@ -66,6 +68,7 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
     const before = keyring.size === 0 ? [anyone] : [...callers.values()];
     callers = new Map(given.map(({ key, caller }) => [hashOf(key), caller]));
     keyring = createKeyring(given);
+    settings.onListed?.([...callers.values()].filter((caller) => caller !== operator));
     const valid = new Set(keyring.size === 0 ? [anyone] : callers.values());
     for (const caller of before) if (!valid.has(caller)) revoke(caller, listeners, logger);
   };

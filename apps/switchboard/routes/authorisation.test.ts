@@ -1,3 +1,4 @@
+import { openAccounts } from '@trunkline/accounts';
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
@@ -47,6 +48,25 @@ describe('keys and scopes', () => {
     const wrong = (await Promise.all(board.routes().map(check))).flat();
     expect(board.routes().length).toBeGreaterThan(6);
     expect(wrong).toEqual([]);
+  });
+
+  it('lets people with an account in, as their role says, and lists its keys beside them', async () => {
+    const accounts = openAccounts({ home: board.home, logger: console });
+    const status = async (role: 'operator' | 'member' | 'guest', method: string, path: string) => {
+      const { key } = accounts.createKey(accounts.create({ name: role, role }).id, 'test');
+      return await statusOf(board, method, path, { authorization: `Bearer ${key}` });
+    };
+    expect([
+      await status('operator', 'GET', '/api/changes'),
+      await status('member', 'GET', '/api/schedules'),
+      await status('guest', 'GET', '/api/schedules'),
+      await status('guest', 'GET', '/v1/models'),
+    ]).toEqual([200, 200, 403, 200]);
+    expect(accounts.listed()).toEqual([
+      { source: 'keys.yaml', identity: 'key:ava', name: 'ava', role: 'member' },
+      { source: 'keys.yaml', identity: 'key:chief', name: 'chief', role: 'operator' },
+    ]);
+    accounts.close();
   });
 
   const publish = (key: string, body: object) => board.call('/publish', body, { 'x-api-key': key });

@@ -42,6 +42,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Show what waits for your approval; approve ID or deny ID.',
     load: () => import('./approvals.ts'),
   },
+  users: {
+    summary: 'The people of this installation: roles, keys, pairing.',
+    load: () => import('./users.ts'),
+  },
   policy: {
     summary: 'Show the policy for tools, or explain what would happen to a call.',
     load: () => import('./policy.ts'),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
 import { describe, expect, it } from 'vitest';
 import { json, startVoice } from '../voice.suite.ts';
 
@@ -19,8 +20,8 @@ const open = [
 ];
 /** Asks for a code that is used up by the first who shows it. */
 const link = ['GET /operator/enter'];
-/** What only the operator may read. */
-const operators = ['GET /operator/audit', 'GET /operator/audit/export', 'GET /operator/audit/verify'];
+/** What only the operator may read and change. */
+const operators = /^\w+ \/operator\/(?!enter$)/;
 
 /** What a user does with their own calls and choices. */
 const user = [
@@ -52,7 +53,7 @@ const a2a =
 function kindOf(route: string): 'open' | 'link' | 'operator' | 'user' | 'admin' | 'agent' {
   if (open.includes(route)) return 'open';
   if (link.includes(route)) return 'link';
-  if (operators.includes(route)) return 'operator';
+  if (operators.test(route)) return 'operator';
   if (user.includes(route) || configuring.includes(route)) return 'user';
   if (admin.includes(route)) return 'admin';
   if (a2a.test(route)) return 'agent';
@@ -89,6 +90,27 @@ describe('every route', () => {
       }[kind];
       expect({ route, seen }).toEqual({ route, seen: expected });
     }
+  });
+
+  it('knows people with an account, and the user of the roster that is linked to one', async () => {
+    const voice = await startVoice({ files, env: { ...env, TRUNKLINE_OPEN: '0' } });
+    const accounts = openAccounts({ home: voice.home, logger: console });
+    const { id } = accounts.create({ name: 'Mia', role: 'member' });
+    const { key } = accounts.createKey(id, 'test');
+    const who = async (shown: string) => (await voice.get('/api/whoami', shown)).body;
+    expect(await who(key)).toMatchObject({ id: `user:${id}`, display_name: 'Mia', role: 'user' });
+    expect((await voice.post('/api/users/reload', {}, key)).status).toBe(403);
+    expect(accounts.listed()).toContainEqual(
+      expect.objectContaining({ source: 'users.yaml', identity: 'voice:ben', role: 'member' }),
+    );
+    accounts.link(id, 'voice:ben');
+    expect(await who(key)).toMatchObject({ id: 'ben' });
+    accounts.update(id, { disabled: true });
+    expect([
+      (await voice.get('/api/whoami', key)).status,
+      (await voice.get('/api/whoami', 'ben')).status,
+    ]).toEqual([403, 403]);
+    accounts.close();
   });
 
   it('that configures needs the operator where there is no roster', async () => {

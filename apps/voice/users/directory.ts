@@ -18,6 +18,8 @@ export interface UserDirectoryOptions {
   file: RosterSource;
   marker: RosterMarker;
   logger: Logger;
+  /** Called with the users of each roster that was loaded; none in single-user mode. */
+  onLoaded?: (users: readonly User[]) => void;
   /** Delay before the next attempt to load a roster. */
   retryMs?: number;
 }
@@ -94,6 +96,8 @@ export class UserDirectory {
     try {
       this.#access = await this.#load();
       this.#failure = undefined;
+      const users = this.#access.mode === 'enforced' ? [...this.#access.roster.users.values()] : [];
+      this.#options.onLoaded?.(users);
     } catch (error) {
       this.#fail(errorMessage(error));
       throw error;

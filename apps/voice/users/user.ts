@@ -1,3 +1,4 @@
+import type { ListedPerson } from '@trunkline/accounts';
 import type { Database } from '@trunkline/storage';
 
 type Role = 'user' | 'admin';
@@ -23,6 +24,11 @@ export const defaultUser: User = {
 
 /** The operator, if there is a roster. */
 export const operatorUser: User = { ...defaultUser, id: 'operator', displayName: 'Operator' };
+
+/** A user of the roster, as the list of people shows them. */
+export function listedUser({ id, displayName, role }: User): Omit<ListedPerson, 'source'> {
+  return { identity: `voice:${id}`, name: displayName, role: role === 'admin' ? 'operator' : 'member' };
+}
 
 interface SkillChoice {
   slug: string;
