@@ -38,7 +38,8 @@ export interface Approvals {
 /** What a person reads before a call that policy asks about. */
 export function policySubject({ name, input, ask }: WaitingCall & { ask: AskReason }): ApprovalSubject {
   const text = JSON.stringify(input, null, 2) ?? '';
-  return { title: `May I use ${name}?`, noun: 'call', text, directory: '', reason: ask.why, files: [] };
+  const { why: reason, rule } = ask;
+  return { title: `May I use ${name}?`, noun: 'call', text, directory: '', reason, rule, files: [] };
 }
 
 export function approvalsOf(tools: readonly ApprovedTool[]): Approvals {
@@ -111,6 +112,8 @@ export interface ApprovalView {
   directory: string;
   /** Why it is asked. */
   reason?: string;
+  /** The rule of the policy that asks. */
+  rule?: string;
   /** The scripts that it runs. */
   files: readonly { path: string; sha256: string }[];
   /** Why it is asked once more. */

@@ -67,6 +67,34 @@ describeWithBrowser('the trust page', () => {
     expect(readFileSync(join(pages.agent().home, 'policy.yaml'), 'utf8')).toContain('Notes are closed.');
   });
 
+  it('adds a person, shows their key once, and revokes it', async () => {
+    const opened = await openTab('people');
+    const { page } = opened;
+    await page.getByText('Nobody has an account yet').waitFor();
+    await page.getByRole('button', { name: 'Add a person' }).click();
+    await page.getByLabel('Name').fill('Ada');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    const choose = async (item: string) => {
+      await page.getByRole('button', { name: 'More about Ada' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await choose('Create a key');
+    await page.getByLabel('What it is for').fill('laptop');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const key = (await page.getByRole('dialog').locator('code').textContent()) ?? '';
+    expect(key).toMatch(/^tlk_/);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await choose('Link an identity');
+    await page.getByRole('textbox', { name: 'Identity' }).fill('discord:1234');
+    await page.getByRole('button', { name: 'Link', exact: true }).click();
+    await page.getByText('discord:1234', { exact: true }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    await checkLooks(opened);
+    await page.getByRole('button', { name: 'Revoke key laptop' }).click();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).last().click();
+    await expect.poll(() => page.getByText('Key laptop').count()).toBe(0);
+  });
+
   it('names weak spots and what to do, also in the settings', async () => {
     const opened = await openTab('posture');
     const { page } = opened;

@@ -124,6 +124,7 @@ function policyOf(
         text,
         directory: '',
         reason: why,
+        rule,
         files: [],
       };
       const question = `${name}: ${approvalText(subject)}\nAnswer yes, yes for this task, always, or no.`;

@@ -32,6 +32,8 @@ export interface ApprovalSubject {
   directory: string;
   /** Why it is asked, where that is not plain from the question. */
   reason?: string;
+  /** The rule of the policy that asks. */
+  rule?: string;
   /** The scripts that it runs. */
   files: readonly ScriptFile[];
   /** Of everything in the directory, where no file in it may change before the work is done. */
@@ -96,7 +98,7 @@ export function changedWords(now: ApprovalSubject, approved: ApprovalSubject): s
 
 /** What somebody reads before they approve, whole and with nothing hidden. */
 export function approvalText(subject: ApprovalSubject): string {
-  const { title, noun, text, directory, reason, files, directoryState } = subject;
+  const { title, noun, text, directory, reason, rule, files, directoryState } = subject;
   const scripts = files.map(
     ({ path, sha256 }) => `Runs ${visibleLine(path)} (SHA-256 ${sha256.slice(0, 16)}…)`,
   );
@@ -105,6 +107,7 @@ export function approvalText(subject: ApprovalSubject): string {
     `The ${noun} (${textSize(text)}):`,
     visibleText(text),
     ...(reason === undefined ? [] : [`Asked because ${visibleLine(reason)}.`]),
+    ...(rule === undefined ? [] : [`Decided by ${rule}.`]),
     ...(directory === '' ? [] : [`Directory: ${visibleLine(directory)}`]),
     ...scripts,
     ...(directoryState === undefined

@@ -304,6 +304,8 @@ describeWithBrowser('the gallery of all parts', () => {
       expect(await gallery.page.locator('img').count()).toBe(0);
       const link = reading.getByRole('link', { name: 'a plan' }).first();
       expect(await link.getAttribute('rel')).toContain('noopener');
+      expect(await link.textContent()).toContain('not loaded from example.com');
+      await reading.getByText('(example.com)', { exact: true }).first().waitFor();
     });
 
     it('shows the exact time on focus', async () => {

@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditVerification } from '@trunkline/std';
+import type { AccountsView, AuditEntry, AuditVerification } from '@trunkline/std';
 import { ChevronRight, Download, ScrollText } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { buttonClass, CopyButton } from '../src/components/Button.tsx';
@@ -7,9 +7,9 @@ import { SelectField, TextField } from '../src/components/Field.tsx';
 import { Lamp } from '../src/components/Lamp.tsx';
 import { ListPanel } from '../src/components/Panel.tsx';
 import { RelativeTime } from '../src/components/RelativeTime.tsx';
+import { ruleName } from '../src/components/RuleLink.tsx';
 import { usePages, useResource } from '../src/hooks/useResource.ts';
 import { plural } from '../src/lib/figures.ts';
-import { ruleName } from '../src/lib/ruleName.ts';
 import { SERVICE_NAMES, SERVICES } from '../src/shell/services.tsx';
 import { lampOf, type NameOf, sentenceOf } from './auditWords.ts';
 
@@ -49,7 +49,8 @@ export default function AuditTab() {
     key: query,
     read: ({ entries, next }) => ({ items: entries, next }),
   });
-  const nameOf: NameOf = () => undefined;
+  const people = useResource<AccountsView>('/operator/accounts');
+  const nameOf: NameOf = (id) => people.body?.accounts.find((account) => `user:${account.id}` === id)?.name;
   return (
     <div className="flex flex-col gap-4">
       <Verification />

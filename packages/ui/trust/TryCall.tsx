@@ -5,8 +5,8 @@ import { Button } from '../src/components/Button.tsx';
 import { CheckboxField, SelectField, TextAreaField, TextField } from '../src/components/Field.tsx';
 import { Badge } from '../src/components/Lamp.tsx';
 import { Panel } from '../src/components/Panel.tsx';
+import { ruleName } from '../src/components/RuleLink.tsx';
 import { useAttempt } from '../src/hooks/useResource.ts';
-import { ruleName } from '../src/lib/ruleName.ts';
 import { DECISIONS } from './policyWords.ts';
 
 const PRINCIPALS = [

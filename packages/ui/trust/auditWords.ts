@@ -1,8 +1,8 @@
 import type { AuditEntry } from '@trunkline/std';
 import type { LampState } from '../src/components/Lamp.tsx';
-import { ruleName } from '../src/lib/ruleName.ts';
+import { ruleName } from '../src/components/RuleLink.tsx';
 
-/** The name of an account, by its principal; undefined for others. */
+/** The name of an account, by the id of its principal; undefined for others. */
 export type NameOf = (principal: string) => string | undefined;
 
 /** What the default rules of the policy say, in a few words. */

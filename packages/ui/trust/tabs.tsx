@@ -1,4 +1,4 @@
-import { KeyRound, type LucideIcon, Scale, ScrollText, ShieldAlert } from 'lucide-react';
+import { KeyRound, type LucideIcon, Scale, ScrollText, ShieldAlert, Users } from 'lucide-react';
 import { type ComponentType, lazy } from 'react';
 
 interface TrustTab {
@@ -11,6 +11,7 @@ interface TrustTab {
 
 /** The tabs of the page; the first is shown when none is named. To add one, write its file and name it here. */
 export const trustTabs: readonly [TrustTab, ...TrustTab[]] = [
+  tab('people', 'People', Users, () => import('./PeopleTab.tsx')),
   tab('policy', 'Policy', Scale, () => import('./PolicyTab.tsx')),
   tab('audit', 'Audit', ScrollText, () => import('./AuditTab.tsx')),
   tab('secrets', 'Secrets', KeyRound, () => import('./SecretsTab.tsx')),

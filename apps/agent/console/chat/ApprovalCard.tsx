@@ -1,4 +1,4 @@
-import { Button, CopyButton, TextField, useOperator, useSend } from '@trunkline/ui';
+import { Button, CopyButton, RuleLink, TextField, useOperator, useSend } from '@trunkline/ui';
 import { ShieldQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import type { ApprovalView } from '../../approvals/approvals.ts';
@@ -12,7 +12,7 @@ export function approvalOf(schema: unknown): ApprovalView | undefined {
 /** What the agent wants to run, whole and with nothing hidden, for the operator to approve or deny. */
 export function ApprovalCard({ approval }: { approval: ApprovalView }) {
   const titleId = useId();
-  const { title, noun, note, shown, size, directory, reason, files, text } = approval;
+  const { title, noun, note, shown, size, directory, reason, rule, files, text } = approval;
   return (
     <section
       aria-labelledby={titleId}
@@ -37,6 +37,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalView }) {
         </pre>
       </figure>
       {reason && <p className="break-words text-14 first-letter:uppercase">{reason}.</p>}
+      {rule && <RuleLink rule={rule} />}
       <dl className="flex flex-col gap-1 text-12">
         {directory && <Fact name="Directory">{directory}</Fact>}
         {files.map(({ path, sha256 }) => (

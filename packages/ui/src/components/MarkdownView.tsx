@@ -1,5 +1,5 @@
-import { Square, SquareCheck } from 'lucide-react';
-import { memo, type ReactNode } from 'react';
+import { ImageOff, Square, SquareCheck } from 'lucide-react';
+import { isValidElement, memo, type ReactNode } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { cn } from '../lib/cn.ts';
@@ -13,7 +13,10 @@ interface MarkdownViewProps {
   className?: string;
 }
 
-/** Markdown from a model or a person. HTML in it is shown as text, never run; pictures become links. */
+/**
+ * Markdown from a model or a person. HTML in it is shown as text, never run; links name their host, and pictures are
+ * fetched from nowhere until somebody opens them.
+ */
 export function MarkdownView({ text, streaming = false, className }: MarkdownViewProps) {
   const blocks = markdownBlocks(text);
   return (
@@ -70,7 +73,7 @@ const PARTS: Components = {
   ),
   hr: () => <hr className="border-line" />,
   a: ({ href, children }) => <Anchor href={href}>{children}</Anchor>,
-  img: ({ src, alt }) => <Anchor href={typeof src === 'string' ? src : undefined}>{alt || 'Picture'}</Anchor>,
+  img: ({ src, alt }) => <Picture src={typeof src === 'string' ? src : undefined} alt={alt} />,
   strong: ({ children }) => <strong className="font-semibold">{children}</strong>,
   pre: ({ node }) => <FencedCode node={node} />,
   code: ({ children }) => (
@@ -104,7 +107,7 @@ function TaskBox({ checked }: { checked: boolean }) {
 
 function Anchor({ href, children }: { href: string | undefined; children: ReactNode }) {
   const outside = href !== undefined && /^https?:/.test(href);
-  return (
+  const link = (
     <a
       href={href}
       {...(outside && { target: '_blank', rel: 'noopener noreferrer' })}
@@ -113,6 +116,56 @@ function Anchor({ href, children }: { href: string | undefined; children: ReactN
       {children}
     </a>
   );
+  const host = hostOf(href);
+  if (host === undefined || showsHost(plainText(children), host)) return link;
+  return (
+    <>
+      {link}
+      <span className="ml-1 text-[0.8em] text-muted">({host})</span>
+    </>
+  );
+}
+
+/** Fetching a picture tells its host that somebody reads this, and could carry text out: only a click opens it. */
+function Picture({ src, alt = '' }: { src: string | undefined; alt: string | undefined }) {
+  const host = hostOf(src);
+  return (
+    <a
+      href={src}
+      target="_blank"
+      rel="noopener noreferrer"
+      className="inline-flex max-w-full items-center gap-2 rounded-corner border border-line border-dashed bg-sunken px-3 py-2 text-14 text-muted hover:text-ink"
+    >
+      <ImageOff aria-hidden className="size-4 shrink-0" />
+      <span className="min-w-0 break-words">
+        {alt || 'Picture'}
+        {host && ` (not loaded from ${host}; open it)`}
+      </span>
+    </a>
+  );
+}
+
+/** The host of an address elsewhere; undefined for this page's own. */
+function hostOf(href: string | undefined): string | undefined {
+  const url = href === undefined ? null : URL.parse(href, window.location.href);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.host === window.location.host) return undefined;
+  return url.host;
+}
+
+/** Whether a text names the host itself, and no other: "evil.example/bank.example" does not name bank.example. */
+function showsHost(text: string, host: string): boolean {
+  const shown = text
+    .trim()
+    .toLowerCase()
+    .replace(/^https?:\/\//, '');
+  const bare = host.replace(/^www\./, '');
+  return [host, bare].some((name) => shown === name || shown.startsWith(`${name}/`));
+}
+
+function plainText(node: ReactNode): string {
+  if (typeof node === 'string' || typeof node === 'number') return String(node);
+  if (Array.isArray(node)) return node.map(plainText).join('');
+  return isValidElement<{ children?: ReactNode }>(node) ? plainText(node.props.children) : '';
 }
 
 type PreNode = Parameters<Extract<Components['pre'], (...args: never[]) => unknown>>[0]['node'];

@@ -50,6 +50,11 @@ function QuestionRow({ question, onAnswered }: { question: Question; onAnswered(
             {question.correlationId}
           </a>
           <CopyButton value={question.correlationId} label="Copy the correlation" />
+          {question.question.includes('Decided by ') && (
+            <a className="text-accent-text underline underline-offset-2" href="/trust/policy">
+              Look at the policy
+            </a>
+          )}
         </p>
       </div>
       <form
