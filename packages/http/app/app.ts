@@ -85,7 +85,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   const { service, homePath = '/', publicUrl } = options;
   if (access !== undefined)
     mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, publicUrl, limits });
-  access?.provider?.mount(app as unknown as App, { homePath, publicUrl, logger });
+  access?.provider?.mount(app as unknown as Hono<AppEnv>, { homePath, publicUrl, logger });
   return app;
 }
 

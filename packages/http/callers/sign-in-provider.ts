@@ -1,5 +1,5 @@
-import type { App } from '../app/app.ts';
-import type { Logger } from '../app/context.ts';
+import type { Hono } from 'hono';
+import type { AppEnv, Logger } from '../app/context.ts';
 
 export interface SignInContext {
   /** The page that a browser sees after signing in. */
@@ -18,5 +18,5 @@ export interface SignInProvider {
   /** Where a browser signs out there as well; undefined where that is not offered. */
   signOutUrl(back: string): Promise<string | undefined>;
   /** Adds its routes. */
-  mount(app: App, context: SignInContext): void;
+  mount(app: Hono<AppEnv>, context: SignInContext): void;
 }

@@ -40,7 +40,8 @@ export async function startOidcProvider(people: OidcPeople): Promise<OidcTestPro
     cookies: { keys: ['key-of-the-cookies'] },
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...people[id] }) }),
   });
-  server.on('request', provider.callback());
+  const answer = provider.callback();
+  server.on('request', (request, response) => void answer(request, response));
   return {
     issuer,
     async stop() {
