@@ -32,8 +32,8 @@ export type {
   PolicyToolView,
   PolicyVerdict,
   PolicyView,
+  PostureView,
   SecretInfo,
   SecretsView,
-  PostureView,
   TriedCall,
 } from './trust-api.ts';
