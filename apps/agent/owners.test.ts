@@ -334,6 +334,12 @@ describe('a conversation', () => {
     expect((await ask('ava', ['GET', '/api/chat/sessions/of-ava'])).text).not.toContain('POISON');
   });
 
+  it('that nobody names is one for everybody known', async () => {
+    for (const who of ['ava', 'bob', 'nobody', 'operator'])
+      expect((await ask(who, ['POST', '/api/chat', { message: `I am ${who}.` }])).status).toBe(200);
+    expect(JSON.stringify(model.chats().at(-2))).not.toContain('I am bob.');
+  });
+
   it('is its beginner’s while its first turn still runs', async () => {
     const before = model.chats().length;
     model.enqueue({ fault: 'stall', answer: 'Done.' });

@@ -1,11 +1,12 @@
 import { type Message, requireStored, type Task, type TaskEngine, type VisibleTasks } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, sse } from '@trunkline/http';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { MayJoin } from '../../callers.ts';
 import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import { type ChatStore, chatSources } from '../../chats/chat-store.ts';
-import type { Owners } from '../../owners.ts';
+import { type Owners, operatorActor, operatorScope } from '../../owners.ts';
 import { converse, type MayAnswer, taskText } from '../../turns/converse.ts';
 import { joiningMetadata } from '../../turns/executor.ts';
 import type { SessionMemory } from '../../turns/session-memory.ts';
@@ -59,7 +60,8 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
   const list = { summary: 'Conversations, the newest first', query: listQuery };
   get('/api/chat/sessions', list, ({ query: { limit, q, from, before }, principal }) => {
     const origins = chatSources[from];
-    const viewer = owners.viewer(principal);
+    const isShared = owners.conversation(principal) === operatorScope;
+    const viewer = isShared ? operatorActor.viewer : owners.viewer(principal);
     const found = chats.list({ limit: limit + 1, search: q, origins, viewer, before: cursorOf(before) });
     const sessions = found.slice(0, limit);
     const last = found.length > limit ? sessions.at(-1) : undefined;
@@ -170,8 +172,7 @@ export function mountChat(
   const route = jsonRoutes(app);
   const say = { summary: 'Say something and get the answer', json: body };
   route.post('/api/chat', say, async ({ json, principal }) => {
-    const standard = isOpen || principal.kind === 'operator' ? 'api-default' : 'api-guest';
-    const { message: text, session_id: contextId = standard } = json;
+    const { message: text, session_id: contextId = standardSession(principal, isOpen) } = json;
     if (!mayJoin(contextId, principal)) throw consoleErrors.chat_of_others();
     const said = { contextId, text, principal, metadata: chatMetadata };
     const task = await converse(engine, said, mayAnswer);
@@ -190,6 +191,13 @@ export function mountChat(
     const deleted = [sessions.delete(id), chats.delete(id)].includes(true);
     return { ok: true, deleted };
   });
+}
+
+/** Where those talk who name no conversation: everybody known in one of their own. */
+function standardSession(principal: Principal, isOpen: boolean): string {
+  const { kind } = principal;
+  if (kind === 'person' || kind === 'approver') return `api-${ownerKey(principal)}`;
+  return isOpen || kind === 'operator' ? 'api-default' : 'api-guest';
 }
 
 /** The tasks of a conversation that run or wait. */
