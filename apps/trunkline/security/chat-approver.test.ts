@@ -65,7 +65,8 @@ it("hands a paired approver's own yes on to the agent, for one run", async () =>
   await waitFor(() => runs('approver') === 1);
   // Until the task has ended, the next words would belong to it.
   await waitFor(async () => {
-    const { tasks } = await (await fetch(`${attack.url('agent')}/api/tasks`)).json();
+    const headers = await attack.operator('agent');
+    const { tasks } = await (await fetch(`${attack.url('agent')}/api/tasks`, { headers })).json();
     return tasks.length > 0 && tasks.every(({ state }: { state: string }) => state !== 'working');
   });
   expect(await say(shell('approver'), approver)).toContain('Only the operator can approve it');
