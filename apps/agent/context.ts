@@ -55,13 +55,17 @@ export async function createContext(
   const audit = auditOf(options, service);
   const places = await findPlaces(options, live.config, logger);
   const operator = operatorOf(options, service);
+  const accounts = accountsOf(options, service);
   return {
     options: withSwitchboard(options, peers),
     env,
     peers,
     operator,
-    owners: createOwners(() => ({ isShared: live.config.memory.shared, isOpen: operator.isOpen })),
-    accounts: accountsOf(options, service),
+    owners: createOwners(
+      () => ({ isShared: live.config.memory.shared, isOpen: operator.isOpen }),
+      (id) => accounts.get(id)?.identities ?? [],
+    ),
+    accounts,
     audit,
     serviceToken: peers?.serviceToken ?? crypto.randomUUID(),
     directory,

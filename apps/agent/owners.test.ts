@@ -1,5 +1,7 @@
 // Who may see and touch what. Things are made by one caller; to the others they are as if they did not exist.
 import { readFileSync } from 'node:fs';
+import { openAccounts } from '@trunkline/accounts';
+import { createLogger } from '@trunkline/config';
 import { readSse } from '@trunkline/http';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
@@ -10,6 +12,7 @@ import { SessionStore } from './turns/session-store.ts';
 import { openState } from './turns/turn-state.ts';
 
 const serviceToken = 'the-service-token';
+const silent = createLogger({ name: 'test', destination: { write: () => undefined } });
 let model: ModelServer;
 let agent: TestAgent;
 
@@ -395,6 +398,39 @@ it('gives conversations of older versions the owners that they had', () => {
   reopened.close();
   const expected = ['operator', 'operator', 'person:voice:ava', 'anonymous', 'agent:a2a', 'people:chat'];
   expect(owners).toEqual(expected.map((owner) => [owner, owner]));
+});
+
+it('shows a person who signs in what they asked for elsewhere, also before their account', async () => {
+  const home = temporaryDirectory();
+  onTestFinished(home.remove);
+  const accounts = openAccounts({ home: home.path, logger: silent });
+  const { id } = accounts.create({ name: 'Cleo', role: 'member' });
+  const before = { agent, model };
+  const env = { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0', A2A_AUTH_TOKEN: 'token' };
+  agent = await startAgent({
+    env,
+    home: home.path,
+    serviceToken,
+    config: 'knowledge: { embeddings: "off" }\n',
+  });
+  onTestFinished(async () => {
+    await agent.stop();
+    ({ agent, model } = before);
+  });
+  callers.byVoice = () => handed({ kind: 'person', id: 'voice:cleo', via: ['voice'] });
+  callers.byVoiceLinked = () => handed({ kind: 'person', id: `user:${id}`, via: ['voice'], role: 'member' });
+  callers.cleo = () => ({ authorization: `Bearer ${accounts.createKey(id, 'test').key}` });
+  const [older, newer, fact] = [newText(), newText(), newText()];
+  await makeTask('byVoice', older);
+  await ask('byVoice', ['POST', '/api/knowledge/chunks', { content: fact }]);
+  await makeTask('byVoiceLinked', newer);
+  const tasks = async () => (await ask('cleo', ['GET', '/api/tasks'])).text;
+  expect(await tasks()).toContain(newer);
+  expect(await tasks()).not.toContain(older);
+  accounts.link(id, 'voice:cleo');
+  expect(await tasks()).toContain(older);
+  expect((await ask('cleo', ['GET', `/api/knowledge/search?q=${fact}`])).text).toContain(fact);
+  expect((await ask('cleo', ['GET', '/tasks'])).text).toContain(older);
 });
 
 it('shows people no figures of all, and nobody the owner on the wire', async () => {

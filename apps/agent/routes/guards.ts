@@ -65,8 +65,8 @@ export function mountGuards(
 }
 
 /**
- * The operator, people with an account and those for whom our own services ask show no key of the agent. Somebody whose token another guard
- * found still has to show the key that is asked for besides.
+ * The operator, people with an account and those for whom our own services ask show no key of the agent. Somebody
+ * whose token another guard found still has to show the key that is asked for besides.
  */
 function trustedCaller({ kind, via }: Principal): Caller | undefined {
   if (kind === 'operator') return 'operator';
