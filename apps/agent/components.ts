@@ -21,6 +21,7 @@ import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
 import { type AgentContext, createContext, credentialsOf, headersFor } from './context.ts';
 import { createGoalKeeper, createGoalVerifiers } from './goals/goal-keeper.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
+import { operatorScope } from './owners.ts';
 import manifest from './package.json' with { type: 'json' };
 import { chooseBackend } from './scheduler/choose-backend.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
@@ -189,7 +190,7 @@ export function agentComponents(
         accounts: context.accounts,
         pairing: context.options.pairing,
         trustPage: () => `${address.publicUrl}/trust`,
-        onRequest: (identity) => feed.publish(pairingNotice(identity)),
+        onRequest: (identity) => feed.publish(pairingNotice(identity), operatorScope),
       });
       const rules = { live: context.live, senders };
       toolset.onInbound(async ({ contextId, text, author, isListed }) => {
