@@ -1,3 +1,4 @@
+export type { AccountAccess, AccountProof } from './account-access.ts';
 export type { AuditEvent, AuditRecorder } from './audit.ts';
 export {
   type OperatorAccess,
@@ -8,7 +9,6 @@ export {
   readOperatorKey,
   type UseOnce,
 } from './operator-access.ts';
-export type { AccountAccess, AccountProof } from './account-access.ts';
 export { describeOrigins, joinOrigins, type Origin, parseOrigins } from './origin.ts';
 export {
   accountIdOf,

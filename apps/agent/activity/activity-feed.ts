@@ -131,7 +131,10 @@ export class ActivityFeed {
 export function pairingNotice(identity: string): Published {
   const [source = ''] = identity.split(':');
   const text = `Somebody unknown on ${source} asks to be paired. Look at the page "Trust", or run "npx trunkline users".`;
-  return { event: 'inbox.item', data: { id: `pairing-${source}`, priority: 'next', source: 'pairing', text } };
+  return {
+    event: 'inbox.item',
+    data: { id: `pairing-${source}`, priority: 'next', source: 'pairing', text },
+  };
 }
 
 /** The activity of one instance: calls of the model, and the events of its feed. */
