@@ -154,7 +154,7 @@ function createResearchApp(
     agents: () => ['research'],
     tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false, owner: '' }),
   });
-  const close = mountRoutes(app, research, { guard, printer });
+  const close = mountRoutes(app, research, { guard, operator, printer });
   const directory = join(import.meta.dirname, 'dist');
   servePages(app, { directory, base: '/share', fallback: 'share.html' });
   servePages(app, { directory });

@@ -365,7 +365,7 @@ describe('cancelling', () => {
 // Last: budgets that are taken away count for a while.
 it('stops when the budget of whoever asked is spent, and no other call of the model is made for them', async () => {
   await lab.stopService();
-  const policy = 'budgets: [{ principal: anonymous, agent: research, usd: 0.0000001 }]';
+  const policy = 'budgets: [{ principal: operator, agent: research, usd: 0.0000001 }]';
   writeFileSync(join(lab.home, 'policy.yaml'), policy);
   await lab.startService();
   const { snapshot } = await run();

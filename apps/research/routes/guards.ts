@@ -1,5 +1,5 @@
 import { type AppEnv, callerGuard, createKeyring, isLoopbackHost } from '@trunkline/http';
-import { isDirectAccount, maySee } from '@trunkline/identity';
+import { isDirectAccount, maySee, type OperatorAccess } from '@trunkline/identity';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
@@ -27,8 +27,19 @@ export function tokenGuard(token: string | undefined): MiddlewareHandler {
 }
 
 /** Everything but `/healthz`, the page with its assets, shared reports, and A2A, which brings a guard of its own. */
-export function mountGuards(app: Hono<AppEnv>, { guard }: { guard: MiddlewareHandler }): void {
-  for (const path of ['/api/*', '/v1/*', '/mcp']) app.use(path, guard);
+export function mountGuards(app: Hono<AppEnv>, { guard, operator }: GuardDeps): void {
+  // TRUNKLINE_OPEN makes everybody the operator.
+  const asOperator: MiddlewareHandler<AppEnv> = (context, next) => {
+    if (operator.isOpen && context.get('principal').kind === 'anonymous')
+      context.set('principal', { kind: 'operator', id: 'operator', via: [] });
+    return next();
+  };
+  for (const path of ['/api/*', '/v1/*', '/mcp']) app.use(path, guard, asOperator);
+}
+
+interface GuardDeps {
+  guard: MiddlewareHandler;
+  operator: Pick<OperatorAccess, 'isOpen'>;
 }
 
 /** Warns about a service that anyone on the network can use. */

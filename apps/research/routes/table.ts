@@ -1,4 +1,5 @@
 import type { App } from '@trunkline/http';
+import type { OperatorAccess } from '@trunkline/identity';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import type { MiddlewareHandler } from 'hono';
 import type { Research } from '../components.ts';
@@ -29,6 +30,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
 /** What routes need besides the components. */
 export interface RouteAccess {
   guard: MiddlewareHandler;
+  operator: OperatorAccess;
   printer: PdfPrinter;
 }
 
