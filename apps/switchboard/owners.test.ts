@@ -234,12 +234,8 @@ it('lets members and, without a key, everybody send through surfaces, but no gue
   const outbound = { topic: 'message.outbound.cli', payload: { content: 'hi' } };
   for (const caller of [who.ava, who.nobody])
     expect((await caller('POST /publish', outbound)).status).toBe(200);
-  const inbound = { ...outbound, topic: 'message.inbound.cli' };
-  for (const draft of [outbound, { ...inbound, reply: { topic: outbound.topic } }]) {
-    const { status, text } = await guest('POST /publish', draft);
-    expect([status, text]).toEqual([403, expect.stringContaining('Guests talk to agents')]);
-  }
+  const answered = { topic: 'message.inbound.cli', payload: {}, reply: { topic: outbound.topic } };
+  for (const draft of [outbound, answered]) expect((await guest('POST /publish', draft)).status).toBe(403);
   const schedule = { id: 'guests', schedule: '0 9 * * *', topic: 'cron.guests', payload: { content: 'x' } };
   expect((await guest('POST /api/schedules', schedule)).status).toBe(403);
-  expect((await guest('POST /publish', inbound)).status).toBe(200);
 });
