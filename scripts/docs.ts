@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { environmentExample, referencePage } from '@trunkline/config';
 import { optionTables } from '../apps/trunkline/options.ts';
-import { routesPage, toolsPage, topicsPage } from './docs/reference.ts';
+import { authorisationPage, routesPage, toolsPage, topicsPage } from './docs/reference.ts';
 import { readServices } from './docs/services.ts';
 import { licencePage } from './docs/supply-chain.ts';
 
@@ -13,6 +13,7 @@ const pages: Record<string, string> = {
   '.env.example': environmentExample(optionTables),
   'docs/reference/settings.md': referencePage(optionTables),
   'docs/reference/routes.md': routesPage(services),
+  'docs/reference/authorisation.md': authorisationPage(root),
   'docs/reference/tools.md': toolsPage(tools),
   'docs/reference/topics.md': topicsPage(root),
   'THIRD-PARTY.md': licencePage(join(root, 'package-lock.json')),

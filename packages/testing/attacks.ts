@@ -39,6 +39,11 @@ export function readCases<Case>(folder: string): (Case & { door: string })[] {
   );
 }
 
+/** A file of `security` that holds one table. */
+export function readSecurity<Table>(name: string): Table {
+  return parse(readFileSync(join(security, `${name}.yaml`), 'utf8')) as Table;
+}
+
 export interface OrderedCall {
   name: string;
   arguments: object;

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import type { ServiceFacts } from './services.ts';
 
 const made = 'Made from code by `npm run docs`.';
@@ -31,6 +32,48 @@ export function routesPage(services: readonly ServiceFacts[]): string {
     `${made} The shapes of requests and answers are at \`/docs\` of each service. Where a key is asked for, 401 stands for a wrong one; the words of a refusal say what to do.`,
     '',
     ...parts,
+  ].join('\n');
+}
+
+interface AuthorisationTable {
+  principals: Record<string, string>;
+  classes: Record<string, { text: string; allows: string[] }>;
+  routes: Record<string, Record<string, string[]>>;
+}
+
+/** Who may use which route, from the table that the tests go by. */
+export function authorisationPage(root: string): string {
+  const text = readFileSync(join(root, 'security/authorisation.yaml'), 'utf8');
+  const { principals, classes, routes } = parse(text) as AuthorisationTable;
+  const who = Object.keys(principals);
+  const rows = Object.entries(classes).map(
+    ([name, { text: words, allows }]) =>
+      `| ${name} | ${cell(words)} | ${who.map((each) => (allows.includes(each) ? 'yes' : '')).join(' | ')} |`,
+  );
+  const services = Object.entries(routes).map(([name, listed]) =>
+    [
+      `## ${name}`,
+      '',
+      '| Route | Class |',
+      '|---|---|',
+      ...Object.entries(listed)
+        .flatMap(([given, paths]) => paths.map((route) => `| \`${route}\` | ${given} |`))
+        .sort(),
+      '',
+    ].join('\n'),
+  );
+  return [
+    '# Who may use which route',
+    '',
+    `${made} Where a service asks for keys. A test calls every route as every principal; a route without a class fails it. Handlers may check more: whose task, file or schedule it is, and what a scoped key may publish.`,
+    '',
+    ...Object.entries(principals).map(([name, words]) => `- **${name}**: ${words}`),
+    '',
+    `| Class | Who | ${who.join(' | ')} |`,
+    `|---|---|${who.map(() => '---|').join('')}`,
+    ...rows,
+    '',
+    ...services,
   ].join('\n');
 }
 

@@ -1,3 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
+import { encodePrincipal, principalHeader, type Role } from '@trunkline/identity';
+import { readSecurity } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   concrete,
@@ -11,37 +16,10 @@ import {
   startLocked,
 } from './security.suite.ts';
 
-/** The description of the API and its style say nothing that the source does not. */
-const description = ['GET /openapi.json', 'GET /docs', 'GET /docs/style.css'];
-/** Cards are how agents that do not know each other yet meet; they say which key to show. */
-const cards = ['GET /.well-known/agent-card.json', 'GET /.well-known/agent.json'];
-
-/** How a browser becomes the operator's; the one-time link is refused without a code that is good. */
-const signIn = ['GET /operator', 'POST /operator', 'DELETE /operator'];
-
-/** Everything that answers without a key. A route that is neither guarded nor named here fails the test. */
-const open: Record<Name, readonly string[]> = {
-  // The contract leaves metrics to the network; the card asks for the token, as its callers do.
-  voice: ['GET /healthz', 'GET /metrics', ...signIn, ...description],
-  // The feed of events carries no content: the contract leaves it open to dashboards.
-  agent: ['GET /healthz', 'GET /metrics', 'GET /api/events', ...signIn, ...cards, ...description],
-  // The token in the path of a shared report is what opens it.
-  research: ['GET /healthz', 'GET /share/:token/report', ...signIn, ...cards],
-  // Each task that an agent calls back about has a token of its own, checked by the route.
-  switchboard: [
-    'GET /healthz',
-    'GET /ready',
-    'GET /metrics',
-    'POST /api/a2a/callback/:taskId',
-    ...signIn,
-    ...cards,
-    ...description,
-  ],
-};
+/** Who may use which route. A route that stands in no class fails the test, and so does one that is gone. */
+const { principals, classes, routes: classified } = readSecurity<AuthorisationTable>('authorisation');
 
 const strangers: { who: string; headers: Record<string, string> }[] = [
-  { who: 'nothing', headers: {} },
-  { who: 'a wrong key', headers: bothWays('wrong') },
   { who: 'a key that begins with the right one', headers: bothWays(`${keys.a2a}x`) },
   { who: 'the right token under another scheme', headers: { authorization: `Basic ${keys.a2a}` } },
 ];
@@ -50,10 +28,25 @@ function bothWays(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}`, 'x-api-key': key };
 }
 
+const scopedKey = 'scoped-key-of-ci';
+
+interface AuthorisationTable {
+  principals: Record<string, string>;
+  classes: Record<string, { text: string; allows: string[] }>;
+  routes: Record<Name, Record<string, string[]>>;
+}
+
 let locked: Locked;
 beforeAll(async () => {
   locked = await startLocked({
+    files: {
+      'switchboard/workspace/keys.yaml':
+        'keys: [{ name: ci, envKey: CI_KEY, publish: ["note.#"], subscribe: ["note.#"] }]',
+    },
     env: {
+      TRUNKLINE_OPEN: '0',
+      REQUEST_LIMIT: '0',
+      CI_KEY: scopedKey,
       TRANSLATOR_PORT: '0',
       CODEHOST_TOKEN: 'token-of-the-code-host',
       CODEHOST_WEBHOOK_SECRET: 'secret-of-the-code-host',
@@ -66,29 +59,65 @@ beforeAll(async () => {
 });
 afterAll(() => locked.stop());
 
+/** Headers of every principal of the table, for a path of a service. */
+function headersOf(): Record<string, (name: Name, path: string) => Record<string, string>> {
+  const read = (file: string) => readFileSync(join(locked.home, file), 'utf8').trim();
+  const accounts = openAccounts({ home: locked.home, logger: { warn: () => undefined } });
+  const account = (role: Role) => {
+    const { key } = accounts.createKey(accounts.create({ name: `the ${role}`, role }).id, 'test');
+    return () => bothWays(key);
+  };
+  const principal = encodePrincipal({ kind: 'operator', id: 'operator', via: ['voice'] });
+  return {
+    anonymous: () => ({}),
+    'wrong key': () => bothWays('wrong'),
+    guest: account('guest'),
+    member: account('member'),
+    program: (name, path) => (name === 'switchboard' ? bothWays(scopedKey) : keyOf(name, path)),
+    'handed on': () => ({ authorization: `Bearer ${read('family-secret')}`, [principalHeader]: principal }),
+    operator: () => ({ 'x-operator-key': read('operator-key') }),
+  };
+}
+
 describe.each(names)('%s', (name) => {
-  it.each(strangers)('refuses $who at every route that is not on the list', async ({ headers }) => {
+  it('lets every principal in where the class of a route names them, and nowhere else', async () => {
     const { url, routes } = locked.target(name);
-    const listed = routes();
+    const given = headersOf();
+    expect(Object.keys(given)).toEqual(Object.keys(principals));
     const answers = await Promise.all(
-      listed.map(async ({ method, path }) => {
+      routes().map(async ({ method, path }) => {
+        const letIn: string[] = [];
+        for (const [who, headers] of Object.entries(given)) {
+          const status = await statusOf(url, method, concrete(path), headers(name, path));
+          if (status !== 401 && status !== 403) letIn.push(who);
+        }
         const route = `${method} ${path}`;
-        const refused = [401, 403].includes(await statusOf(url, method, concrete(path), headers));
-        return refused === open[name].includes(route) ? [route] : [];
+        const allowed = classOf(name, route)?.allows ?? 'give it a class in security/authorisation.yaml';
+        return { route, letIn, allowed };
       }),
     );
-    expect(answers.flat()).toEqual([]);
-    expect(listed.length).toBeGreaterThan(50);
+    expect(answers.filter(({ letIn, allowed }) => String(letIn) !== String(allowed))).toEqual([]);
+    expect(answers.length).toBeGreaterThan(50);
+    const there = new Set(answers.map(({ route }) => route));
+    expect(
+      Object.values(classified[name])
+        .flat()
+        .filter((route) => !there.has(route)),
+    ).toEqual([]);
   });
 
-  it('has no route on the list that is gone', () => {
-    const there = new Set(
-      locked
-        .target(name)
-        .routes()
-        .map(({ method, path }) => `${method} ${path}`),
+  it.each(strangers)('refuses $who at every route that is not public', async ({ headers }) => {
+    const { url, routes } = locked.target(name);
+    const guarded = routes().filter(
+      ({ method, path }) => classOf(name, `${method} ${path}`) !== classes.public,
     );
-    expect(open[name].filter((route) => !there.has(route))).toEqual([]);
+    const entered = await Promise.all(
+      guarded.map(async ({ method, path }) => {
+        const refused = [401, 403].includes(await statusOf(url, method, concrete(path), headers));
+        return refused ? [] : [`${method} ${path}`];
+      }),
+    );
+    expect(entered.flat()).toEqual([]);
   });
 
   it('lets its own key in, and refuses those of the others', async () => {
@@ -180,6 +209,11 @@ describe('ports beside those of the services', () => {
       for (const { headers } of strangers) expect(await statusOf(origin, 'POST', path, headers)).toBe(401);
   });
 });
+
+function classOf(name: Name, route: string): AuthorisationTable['classes'][string] | undefined {
+  const found = Object.entries(classified[name]).find(([, listed]) => listed.includes(route));
+  return found && classes[found[0]];
+}
 
 /** A request that does nothing where it is let in: its body is of no use. */
 async function statusOf(url: string, method: string, path: string, headers: Record<string, string>) {
