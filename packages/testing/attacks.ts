@@ -18,6 +18,8 @@ export interface AttackCase {
   before?: AttackCall;
   /** The call that the stranger wants. */
   effect: AttackCall;
+  /** Left out: a person is asked. `refuse`: the call runs and fails in words. */
+  expect?: 'refuse';
 }
 
 const security = join(import.meta.dirname, '../../security');

@@ -13,6 +13,7 @@ import {
   readCases,
   startModelServer,
   temporaryDirectory,
+  withoutFence,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -118,6 +119,7 @@ beforeAll(async () => {
     'GET /more',
     page(() => 'It is low at six.'),
   );
+  outside.on('GET /go', ({ query }) => ({ status: 302, headers: { location: query.get('to') ?? '/' } }));
   outside.on('GET /moved', () => ({ status: 302, headers: { location: '/more' } }));
   outside.on('GET /paper.pdf', () => ({
     headers: { 'content-type': 'application/pdf' },
@@ -209,13 +211,15 @@ describe.each(attacks)('$id', (attack) => {
       .chats()
       .slice(before)
       .filter((chat) => chat.model !== 'scout');
-    expect(task.status.state).toBe('input-required');
-    expect(task.status.message?.parts[0]?.text).toContain('Only the operator can approve it');
+    const isRefused = attack.expect === 'refuse';
+    if (isRefused) expect(withoutFence(asked.at(-1)?.messages.at(-1)?.content)).toMatch(/^Error: /);
+    else expect(task.status.message?.parts[0]?.text).toContain('Only the operator can approve it');
+    expect(task.status.state).toBe(isRefused ? 'completed' : 'input-required');
     // The model read the text in its fence, obeyed, and got no result.
     if (!isVouchedFor) expect(isFenced(asked[entrance.length]?.messages.at(-1)?.content)).toBe(true);
-    expect(asked).toHaveLength(entrance.length + calls.length);
+    expect(asked).toHaveLength(entrance.length + calls.length + (isRefused ? 1 : 0));
     expect(attacker.requests).toEqual([]);
-    await agent.rpc('tasks/cancel', { id: task.id });
+    if (!isRefused) await agent.rpc('tasks/cancel', { id: task.id });
   });
 });
 
