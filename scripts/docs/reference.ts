@@ -52,7 +52,7 @@ export function authorisationPage(root: string): string {
   );
   const services = Object.entries(routes).map(([name, listed]) =>
     [
-      `## ${name}`,
+      name === 'all' ? '## All services' : `## ${name}`,
       '',
       '| Route | Class |',
       '|---|---|',

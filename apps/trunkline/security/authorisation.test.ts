@@ -28,12 +28,14 @@ function bothWays(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}`, 'x-api-key': key };
 }
 
+/** Keys that do not fit are counted by address: each test comes from its own. */
+const elsewhere = { 'x-forwarded-for': '192.0.2.7' };
 const scopedKey = 'scoped-key-of-ci';
 
 interface AuthorisationTable {
   principals: Record<string, string>;
   classes: Record<string, { text: string; allows: string[] }>;
-  routes: Record<Name, Record<string, string[]>>;
+  routes: Record<Name | 'all', Record<string, string[]>>;
 }
 
 let locked: Locked;
@@ -46,6 +48,7 @@ beforeAll(async () => {
     env: {
       TRUNKLINE_OPEN: '0',
       REQUEST_LIMIT: '0',
+      TRUSTED_PROXIES: '127.0.0.1',
       CI_KEY: scopedKey,
       TRANSLATOR_PORT: '0',
       CODEHOST_TOKEN: 'token-of-the-code-host',
@@ -99,11 +102,8 @@ describe.each(names)('%s', (name) => {
     expect(answers.filter(({ letIn, allowed }) => String(letIn) !== String(allowed))).toEqual([]);
     expect(answers.length).toBeGreaterThan(50);
     const there = new Set(answers.map(({ route }) => route));
-    expect(
-      Object.values(classified[name])
-        .flat()
-        .filter((route) => !there.has(route)),
-    ).toEqual([]);
+    const listed = listedFor(name).flatMap(([, paths]) => paths);
+    expect(listed.filter((route) => !there.has(route))).toEqual([]);
   });
 
   it.each(strangers)('refuses $who at every route that is not public', async ({ headers }) => {
@@ -113,7 +113,9 @@ describe.each(names)('%s', (name) => {
     );
     const entered = await Promise.all(
       guarded.map(async ({ method, path }) => {
-        const refused = [401, 403].includes(await statusOf(url, method, concrete(path), headers));
+        const refused = [401, 403].includes(
+          await statusOf(url, method, concrete(path), { ...headers, 'x-forwarded-for': '192.0.2.8' }),
+        );
         return refused ? [] : [`${method} ${path}`];
       }),
     );
@@ -131,7 +133,10 @@ describe.each(names)('%s', (name) => {
     expect(await statusOf(url, 'GET', path, keyOf(name, path))).toBe(200);
     const own = Object.values(keyOf(name, path)).join();
     for (const key of Object.values(keys).filter((each) => !own.includes(each)))
-      expect({ key, status: await statusOf(url, 'GET', path, bothWays(key)) }).toEqual({ key, status: 401 });
+      expect({ key, status: await statusOf(url, 'GET', path, { ...bothWays(key), ...elsewhere }) }).toEqual({
+        key,
+        status: 401,
+      });
   });
 
   it('cannot be talked round by another spelling of a path', async () => {
@@ -211,8 +216,13 @@ describe('ports beside those of the services', () => {
 });
 
 function classOf(name: Name, route: string): AuthorisationTable['classes'][string] | undefined {
-  const found = Object.entries(classified[name]).find(([, listed]) => listed.includes(route));
+  const found = listedFor(name).find(([, listed]) => listed.includes(route));
   return found && classes[found[0]];
+}
+
+/** The classes of a service with their routes, those of all services too. */
+function listedFor(name: Name): [string, string[]][] {
+  return [...Object.entries(classified.all), ...Object.entries(classified[name])];
 }
 
 /** A request that does nothing where it is let in: its body is of no use. */
