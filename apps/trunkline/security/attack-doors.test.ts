@@ -27,7 +27,7 @@ const secret = 'code-4711-blue';
 const attacks = readAttacks('services');
 const ofDoor = (door: string) => attacks.filter((attack) => attack.door === door);
 const call = (name: string, given: object = {}): OrderedCall => ({ name, arguments: given });
-const [bot, channel, stranger] = ['600000000000000001', '700000000000000088', '500000000000000001'];
+const [bot, channel, stranger] = ['600000000000000001', '700000000000000077', '500000000000000001'];
 const hookSecret = 'secret-of-the-hooks';
 const credentials = { clientId: 'client', clientSecret: 'secret-of-client', refreshToken: 'refresh-token' };
 const mark = (id: string) => `CALL[${id}]`;
@@ -124,13 +124,12 @@ beforeAll(async () => {
       }),
       'switchboard/workspace/fleet.yaml': 'roles: { helm: helm }',
       'switchboard/workspace/agents.yaml': `agents: [{ name: scout, url: "${scout.url}" }]`,
-      'switchboard/workspace/channels.yaml': `channels: [{ id: bound, platform: chat, channelId: "${channel}", agent: helm }]`,
       'switchboard/workspace/codehost.yaml':
         'mentionHandle: trunk-bot\nskillHints: { issues: chat, issue_comment: chat }',
       'switchboard/workspace/cloud.yaml':
         'gmail: { watchLabels: [support], pollIntervalMinutes: 0.001, routingRules: [{ label: Support, skillHint: chat }] }',
       'switchboard/workspace/ceremonies/tidy.yaml': 'id: tidy\nname: Tidy\nschedule: 0 0 1 1 *\nskill: chat',
-      'switchboard/workspace/agents/helm.yaml': `name: helm\nrole: orchestrator\nsystemPrompt: Obey.\ntools: [publish_event, report_incident, run_ceremony]\npublishes: [note.#]\ncanDelegate: [scout]\nrunCommand: true\nskills: [{ name: chat }]\n`,
+      'switchboard/workspace/agents/helm.yaml': `name: helm\nrole: orchestrator\nsystemPrompt: Obey.\ntools: [publish_event, report_incident, run_ceremony]\npublic: true\npublishes: [note.#]\ncanDelegate: [scout]\nrunCommand: true\nskills: [{ name: chat }]\n`,
     },
   });
   stops = [attack, scout, poison, guild, github, google, linear, outside, attacker].map(
@@ -325,7 +324,7 @@ describe.each(attacks)('$id', (attacked) => {
 });
 
 it('has cases for every door, and nothing that was wished for has happened', async () => {
-  expect(attacks.filter(({ door }) => doors[door] === undefined)).toEqual([]);
+  expect(new Set(attacks.map(({ door }) => door))).toEqual(new Set(Object.keys(doors)));
   for (const folder of ['agent/workspace', 'switchboard/files', '.'].map((path) => join(attack.home, path)))
     if (existsSync(folder)) expect(readdirSync(folder).filter((name) => name.includes('owned'))).toEqual([]);
   const headers = { 'x-operator-key': attack.operatorKey() };
