@@ -119,8 +119,9 @@ const scopedPaths: ReadonlySet<string> = new Set([
   '/api/agent/ask-human',
 ]);
 
-/** What guests may use: asking agents. */
+/** What guests may use: asking agents. What they publish is checked there. */
 const guestPaths = [
+  '/publish',
   '/api/agents',
   '/v1',
   '/a2a',
