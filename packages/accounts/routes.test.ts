@@ -1,5 +1,11 @@
 import { callerGuard, createApp, createKeyring, type Logger, requireOperator, serve } from '@trunkline/http';
-import { type AuditEvent, type AuditRecorder, operatorAccess, ownerKey, type Role } from '@trunkline/identity';
+import {
+  type AuditEvent,
+  type AuditRecorder,
+  operatorAccess,
+  ownerKey,
+  type Role,
+} from '@trunkline/identity';
 import type { AccountsView } from '@trunkline/std';
 import { temporaryDirectory } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
