@@ -195,7 +195,14 @@ export function agentComponents(
       const rules = { live: context.live, senders };
       toolset.onInbound(async ({ contextId, text, author, isListed }) => {
         const principal = chatPerson(rules, { author, isListed });
-        const message = { contextId, text, principal, metadata: platformMetadata };
+        // Who is only known by the platform shares the conversation of the channel; everybody else has one of their own.
+        const isShared = principal.id === `chat:${author}`;
+        const message = {
+          contextId: isShared ? contextId : `${contextId}:${principal.id}`,
+          text,
+          principal,
+          metadata: platformMetadata,
+        };
         return taskText(await converse(a2a.engine, message, canAnswer(context, state)));
       }, chatDoor(rules));
       for (const observer of [

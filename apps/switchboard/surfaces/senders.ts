@@ -1,6 +1,6 @@
 import { type Accounts, createSenders, type Sender } from '@trunkline/accounts';
 import type { Draft } from '@trunkline/bus';
-import { type Principal, roleOf } from '@trunkline/identity';
+import { accountIdOf, type Principal, roleOf } from '@trunkline/identity';
 import { namedSender, principalOf } from '../core/messages.ts';
 import type { SkillExecutor } from '../dispatch/executor.ts';
 import { type Dispatch, fieldsOf, text } from '../dispatch/request.ts';
@@ -62,6 +62,10 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     if (roleOf(principal) !== 'guest' || isPublic) return undefined;
     const topic = text(fieldsOf(dispatch.routing).topic) ?? '';
     if (isNamedPlace({ topic, source: dispatch.message.source })) return undefined;
+    if (accountIdOf(principal) !== undefined) {
+      const why = `guests may talk to public agents only, and ${agent} is none; ask the operator to make you a member`;
+      return { why, notice: `Error: ${why}` };
+    }
     const why = `${principal.id} is not paired, and the agent ${agent} is not public`;
     return { why, notice: noticeFor(dispatch, principal) };
   }
@@ -86,13 +90,14 @@ export function pairingRequest(identity: string, display: string) {
 const PRODUCTS: Readonly<Record<string, string>> = { discord: 'chat', signal: 'messenger' };
 
 /** All names of a person, as `approvers.yaml` writes them. */
-export function namesOnSurfaces({ id }: Principal, accounts: Pick<Accounts, 'get'>): readonly string[] {
-  const account = id.startsWith('user:') ? accounts.get(id.slice('user:'.length)) : undefined;
+export function namesOnSurfaces(principal: Principal, accounts: Pick<Accounts, 'get'>): readonly string[] {
+  const accountId = accountIdOf(principal);
+  const account = accountId === undefined ? undefined : accounts.get(accountId);
   const names = (account?.identities ?? []).map((identity) => {
     const [product = '', ...rest] = identity.split(':');
     return `${PRODUCTS[product] ?? product}:${rest.join(':')}`;
   });
-  return [id, ...names];
+  return [principal.id, ...names];
 }
 
 function lowered(principal: Principal): Principal {
