@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
+import { secretStoreOf } from '@trunkline/config';
 import { type Child, startChild, temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -118,8 +119,15 @@ it('copies what links lead to, empty folders, and a damaged database as it is, w
   symlinkSync(join(disk, 'nothing'), join(home, 'nowhere'));
   writeFileSync(join(home, 'damaged.db'), 'no database');
   writeFileSync(join(home, 'z.txt'), 'z');
+  secretStoreOf({ TRUNKLINE_HOME: home }).set('kept', 'sesame-backup');
   const backup = run(home, 'backup', copy);
   expect(await backup.exited, backup.output()).toMatchObject({ code: 1 });
+  expect(existsSync(join(copy, 'secrets-key'))).toBe(false);
+  expect(backup.output()).toContain(`their key is not. Keep a copy of it (${join(home, 'secrets-key')})`);
+  const key = readFileSync(join(home, 'secrets-key'), 'utf8');
+  expect(secretStoreOf({ TRUNKLINE_HOME: copy, TRUNKLINE_SECRETS_KEY: key }).get('kept')).toBe(
+    'sesame-backup',
+  );
   expect(backup.output()).toContain(`${join(home, 'damaged.db')} is no whole database`);
   const text = (name: string) => readFileSync(join(copy, name), 'utf8');
   expect(['users.yaml', 'disk/a.txt', 'damaged.db', 'z.txt'].map(text)).toEqual([
