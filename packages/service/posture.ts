@@ -159,7 +159,7 @@ const MIN_KEY_LENGTH = 20;
 const MIN_DIFFERENT = 8;
 
 /** Keys that people chose for our own services; those of other products are theirs to judge. */
-export function checkKeys(services: readonly Exposure[]): SecurityFinding[] {
+function checkKeys(services: readonly Exposure[]): SecurityFinding[] {
   const keys: Record<string, string | undefined> = {};
   for (const { variable, key, otherKeys } of services)
     Object.assign(keys, { [variable]: keys[variable] ?? key, ...otherKeys });
