@@ -40,7 +40,8 @@ export default function PostureTab() {
                 <Lamp {...POSTURE_LAMPS[state]} className="w-24 shrink-0 self-start" />
                 <div className="min-w-0 flex-1 text-14 break-words">
                   <p>
-                    <span className="inline-block font-medium first-letter:uppercase">{subject}</span>: {words}
+                    <span className="inline-block font-medium first-letter:uppercase">{subject}</span>:{' '}
+                    {words}
                   </p>
                   {advice && <p className="text-muted">{advice}</p>}
                 </div>
