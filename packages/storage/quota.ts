@@ -48,7 +48,8 @@ export class Quota {
     const { usedBy, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
     const known = this.#used.get(owner);
     const staleAfterMs = known !== undefined && known.bytes > room ? recountFullMs : recountMs;
-    if (known !== undefined && now - known.countedAt < staleAfterMs) return known;
+    // A clock that was put back must not make a count stand for ever.
+    if (known !== undefined && Math.abs(now - known.countedAt) < staleAfterMs) return known;
     const counted = { bytes: usedBy(owner), countedAt: now };
     this.#used.set(owner, counted);
     return counted;
