@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   FakeGitHub,
@@ -86,7 +86,11 @@ afterEach(async () => {
   home.remove();
 });
 
-const board = async (path: string) => (await fetch(`${fleet.urls.switchboard}${path}`)).json();
+/** As the operator: questions about a pull request are not everybody's. */
+const board = async (path: string) => {
+  const headers = { 'x-operator-key': readFileSync(join(home.path, 'operator-key'), 'utf8').trim() };
+  return (await fetch(`${fleet.urls.switchboard}${path}`, { headers })).json();
+};
 
 it('journey 2: a pull request is reviewed after a person was asked in the chat, though the process died meanwhile', async () => {
   await fleet.start();
