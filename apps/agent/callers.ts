@@ -1,7 +1,8 @@
 import type { ExecutionEvent, ExecutionRequest, TaskAccess } from '@trunkline/a2a';
 import type { Senders } from '@trunkline/accounts';
-import { maySee, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
+import { maySee, type OperatorAccess, ownerKey, type Principal, roleOf } from '@trunkline/identity';
 import { readScope, readVerdict } from '@trunkline/tools';
+import { activityContextOf, isActivityContext } from './activity/activity-feed.ts';
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
 import { notYours, type Owners, operatorScope } from './owners.ts';
 import type { ChatDoor, InboundMessage } from './plugins/open-plugins.ts';
@@ -55,12 +56,49 @@ function discordIdentity(author: string): string {
 /** Whether somebody may continue and delete a conversation: their own, and the operator all. */
 export type MayJoin = (sessionId: string, principal: Principal) => boolean;
 
-export function canJoin({ owners }: CallerRules, { sessions }: Pick<TurnState, 'sessions'>): MayJoin {
+export function canJoin(base: CallerRules, state: Pick<TurnState, 'sessions'>): MayJoin {
+  const { owners, operator } = base;
+  const mayContinue = canContinue(base, state);
+  return (sessionId, principal) => {
+    if (owners.conversation(principal) === operatorScope) return true;
+    if (!mayContinue(sessionId, principal)) return false;
+    if (!isReserved(sessionId) || ownNames(principal, operator.isOpen).includes(sessionId)) return true;
+    if (isActivityContext(sessionId)) return false;
+    const isOfRoom = sessionId.startsWith(roomPrefix) && owners.conversation(principal).startsWith('people:');
+    return isOfRoom || state.sessions.owner(sessionId) !== undefined;
+  };
+}
+
+/** Whether a conversation is new or somebody's own; the operator too has no more than that. */
+export function canContinue(
+  { owners }: Pick<CallerRules, 'owners'>,
+  { sessions }: Pick<TurnState, 'sessions'>,
+): MayJoin {
   return (sessionId, principal) => {
     const owner = sessions.owner(sessionId);
-    if (owner === undefined || owners.conversation(principal) === operatorScope) return true;
-    return owners.mayContinue(principal, owner);
+    return owner === undefined || owners.mayContinue(principal, owner);
   };
+}
+
+const roomPrefix = 'chat:';
+const standardPrefix = 'api-';
+
+/** Names that the agent gives out itself: whoever could begin such a conversation would read what others say in it. */
+function isReserved(sessionId: string): boolean {
+  return (
+    isActivityContext(sessionId) || sessionId.startsWith(roomPrefix) || sessionId.startsWith(standardPrefix)
+  );
+}
+
+function ownNames(principal: Principal, isOpen: boolean): string[] {
+  return [activityContextOf(principal), standardSession(principal, isOpen)];
+}
+
+/** Where those talk who name no conversation: everybody known in one of their own. */
+export function standardSession(principal: Principal, isOpen: boolean): string {
+  const { kind } = principal;
+  if (kind === 'person' || kind === 'approver') return standardPrefix + ownerKey(principal);
+  return standardPrefix + (isOpen || kind === 'operator' ? 'default' : 'guest');
 }
 
 /** Whether somebody may read a conversation: also one that they began in a room, and those of nobody. */

@@ -355,6 +355,65 @@ describe('a conversation', () => {
   });
 });
 
+describe('a name that the agent gives out itself', () => {
+  const say = (who: string, id: string): Call[] => [
+    ['POST', `/api/chat/sessions/${encodeURIComponent(id)}/messages`, { text: `I am ${who}.` }],
+    ['POST', '/api/chat', { message: `I am ${who}.`, session_id: id }],
+    rpc('message/send', { message: message(`I am ${who}.`, { contextId: id }) }),
+  ];
+
+  it.each([
+    'system:activity',
+    'system:activity:operator',
+    'system:activity:person:user:cid',
+    'system:activity:agent:a2a',
+    'api-default',
+    'api-person:user:cid',
+    'chat:4711',
+  ])('is not to be had: %s', async (id) => {
+    for (const call of say('bob', id)) {
+      const { status, text } = await ask('bob', call);
+      expect([status, text]).toEqual(
+        call[1] === '/a2a' ? [200, expect.stringContaining('somebody else')] : [403, expect.anything()],
+      );
+    }
+    expect((await ask('bob', ['GET', '/api/chat/sessions'])).text).not.toContain(`"${id}"`);
+    expect((await ask('bob', ['GET', `/api/chat/sessions/${encodeURIComponent(id)}`])).status).toBe(403);
+  });
+
+  it('is that of whoever it was made for', async () => {
+    for (const call of say('bob', 'api-person:user:bob')) expect((await ask('bob', call)).status).toBe(200);
+    const urgent: Call = ['POST', '/api/inbox', { text: 'The roof leaks', priority: 'now' }];
+    for (const who of ['operator', 'program', 'ava'])
+      expect(JSON.parse((await ask(who, urgent)).text)).toMatchObject({ fired: true });
+    expect((await ask('operator', ['POST', '/api/chat', { message: 'Hi.' }])).status).toBe(200);
+    expect((await ask('nobody', ['POST', '/api/chat', { message: 'Hi.' }])).status).toBe(200);
+    expect((await ask('nobody', ['GET', '/api/chat/sessions'])).text).not.toContain('The roof leaks');
+  });
+
+  it('starts no turn in a conversation that its sender may not continue', async () => {
+    const dan = (via: string) => () => handed({ kind: 'person', id: 'user:dan', via: [via], role: 'member' });
+    [callers.inRoom, callers.dan] = [dan('switchboard'), dan('voice')];
+    const urgent = (text: string): Call => ['POST', '/api/inbox', { text, priority: 'now' }];
+    expect(JSON.parse((await ask('inRoom', urgent('It rains'))).text)).toMatchObject({ fired: true });
+    const path = '/api/chat/sessions/system%3Aactivity%3Aperson%3Auser%3Adan';
+    const chat = async () => (await ask('operator', ['GET', path])).text;
+    await waitFor(async () => (await chat()).includes('completed'));
+    expect(JSON.parse((await ask('dan', urgent('The roof leaks'))).text)).toMatchObject({ fired: false });
+    expect(await chat()).not.toContain('leaks');
+  });
+});
+
+it('counts the urgent turns of each by themselves', async () => {
+  callers.eve = () => handed({ kind: 'person', id: 'user:eve', via: ['voice'], role: 'member' });
+  callers.fay = () => handed({ kind: 'person', id: 'user:fay', via: ['voice'], role: 'member' });
+  const urgent: Call = ['POST', '/api/inbox', { text: 'Now!', priority: 'now' }];
+  const isFired = async (who: string) => JSON.parse((await ask(who, urgent)).text).fired;
+  for (let number = 1; number <= 8; number += 1) expect(await isFired('eve')).toBe(true);
+  expect(await isFired('eve')).toBe(false);
+  expect(await isFired('fay')).toBe(true);
+});
+
 describe('the feed', () => {
   it('shows what one sent or planned oneself, and to the operator all', async () => {
     const leaving = new AbortController();

@@ -11,8 +11,7 @@ const activityContext = 'system:activity';
 
 /** Somebody known has one of their own: what they send does not stand in the prompt of others. */
 export function activityContextOf(sender: Principal): string {
-  const isKnown = sender.kind === 'operator' || sender.kind === 'person' || sender.kind === 'approver';
-  return isKnown ? `${activityContext}:${ownerKey(sender)}` : activityContext;
+  return sender.kind === 'anonymous' ? activityContext : `${activityContext}:${ownerKey(sender)}`;
 }
 
 export function isActivityContext(contextId: string): boolean {
@@ -71,6 +70,7 @@ export type FeedEvent = { id: number; at: string } & Published;
 type Listener = (frame: Uint8Array) => void;
 type StoredEvent = { id: number; at: string; event: string; data: string };
 
+/** Of one owner. */
 const maxStored = 5000;
 /** Old events are looked for once in so many. */
 const trimEvery = 100;
@@ -118,7 +118,12 @@ export class ActivityFeed {
         .prepare('INSERT INTO told (at, event, data, owner) VALUES (?, ?, ?, ?)')
         .run(new Date().toISOString(), event, data, owner);
       if (lastInsertRowid % trimEvery === 0)
-        this.#database.prepare('DELETE FROM told WHERE id <= ?').run(lastInsertRowid - maxStored);
+        this.#database
+          .prepare(
+            `DELETE FROM told WHERE id IN (SELECT id FROM (
+               SELECT id, row_number() OVER (PARTITION BY owner ORDER BY id DESC) AS age FROM told) WHERE age > ?)`,
+          )
+          .run(maxStored);
       return lastInsertRowid;
     } catch (error) {
       this.#logger.warn({ err: error, event }, 'failed to store feed event');

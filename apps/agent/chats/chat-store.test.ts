@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 let tasks = 0;
-const save = (session: string, text: string, origin: ChatOrigin) => {
+const save = (session: string, text: string, origin: ChatOrigin, owner?: string) => {
   tasks += 1;
   const turn: ChatTurn = {
     task_id: `task-${tasks}`,
@@ -31,7 +31,7 @@ const save = (session: string, text: string, origin: ChatOrigin) => {
     duration_ms: null,
     created_at: tasks,
   };
-  store.save(turn, origin);
+  store.save(turn, origin, owner);
 };
 const listed = () =>
   store
@@ -50,6 +50,15 @@ it('keeps all chats of people, and of programs the newest', () => {
   }
   expect(listed()).toEqual(['a2a-3', 'a2a-4', 'a2a-5', 'chat-0', 'terminal-2']);
   expect(store.turns('a2a-1', 10)).toEqual([]);
+});
+
+it('keeps the chats of one owner whatever another begins', () => {
+  save('of-ava', 'Hi', 'a2a', 'person:user:ava');
+  for (let count = 0; count < 4; count += 1) {
+    nextMillisecond();
+    save(`of-bob-${count}`, 'Hi', 'a2a', 'person:user:bob');
+  }
+  expect(listed()).toEqual(['of-ava', 'of-bob-1', 'of-bob-2', 'of-bob-3']);
 });
 
 it('keeps the newest turns of a chat that never ends', () => {

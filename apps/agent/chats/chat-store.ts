@@ -41,7 +41,7 @@ export interface NumberedTurn {
 }
 
 export interface ChatLimits {
-  /** Programs start endless conversations: only this many of theirs are stored. */
+  /** Programs start endless conversations: only this many of theirs are stored for an owner. */
   fromPrograms: number;
   /** Of one conversation. */
   turns: number;
@@ -146,8 +146,9 @@ export class ChatStore {
 
   #trim(sessionId: string): void {
     const { fromPrograms, turns } = this.#limits;
-    const last = `SELECT updated_at FROM chat WHERE origin IN ('a2a', 'inbox') ORDER BY updated_at DESC LIMIT 1 OFFSET ?`;
-    const old = `SELECT session_id FROM chat WHERE origin IN ('a2a', 'inbox') AND updated_at <= (${last})`;
+    const ages = `SELECT session_id, row_number() OVER (PARTITION BY owner ORDER BY updated_at DESC) AS age
+      FROM chat WHERE origin IN ('a2a', 'inbox')`;
+    const old = `SELECT session_id FROM (${ages}) WHERE age > ?`;
     this.#database.prepare(`DELETE FROM chat_turn WHERE session_id IN (${old})`).run(fromPrograms);
     this.#database.prepare(`DELETE FROM chat WHERE session_id IN (${old})`).run(fromPrograms);
     this.#database

@@ -5,8 +5,10 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { type ActivityFeed, activityContextOf } from '../activity/activity-feed.ts';
 import { actingFor } from '../approvals/approvals.ts';
+import { canContinue } from '../callers.ts';
 import type { Owners } from '../owners.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
+import type { SessionStore } from '../turns/session-store.ts';
 import { jsonRoutes } from './json-routes.ts';
 
 const windowMs = 60_000;
@@ -15,6 +17,7 @@ export interface InboxRoutes {
   inbox: InboxStore;
   engine: TaskEngine;
   feed: ActivityFeed;
+  sessions: SessionStore;
   owners: Owners;
 }
 
@@ -41,7 +44,10 @@ const place = z.object({ id: z.coerce.number().int().positive() });
 const maxFires = 8;
 
 /** What comes from outside: it waits for the agent to look, or starts a turn when it is urgent. */
-export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed, owners: { actor } }: InboxRoutes): void {
+export function mountInbox(app: Hono<AppEnv>, routes: InboxRoutes): void {
+  const { inbox, engine, feed, owners, sessions } = routes;
+  const { actor } = owners;
+  const mayContinue = canContinue({ owners }, { sessions });
   const limit = new TurnRateLimit(maxFires);
   const { get, post } = jsonRoutes(app);
   const add = { summary: 'Put something into the inbox', json: newItem };
@@ -51,7 +57,8 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed, owners: { a
     if (item === undefined) return { ok: true, deduped: true };
     const notice = { id: String(item.id), priority, source: source ?? null, text };
     feed.publish({ event: 'inbox.item', data: notice }, sender.owner);
-    const fired = priority === 'now' && limit.take() && (await fire(engine, item, principal));
+    const isUrgent = priority === 'now' && mayContinue(activityContextOf(principal), principal);
+    const fired = isUrgent && limit.take(sender.owner) && (await fire(engine, item, principal));
     return { ok: true, item, fired };
   });
   get('/api/inbox', { summary: 'What is in the inbox', query }, ({ query: given, principal }) => {
@@ -105,11 +112,11 @@ function start(engine: TaskEngine, { id, text, source }: InboxItem, sender: Prin
   return stored;
 }
 
-/** Allows a number of turns in any sixty seconds. */
+/** Allows everybody a number of turns in any sixty seconds. */
 class TurnRateLimit {
   readonly #max: number;
   readonly #now: () => number;
-  #times: number[] = [];
+  readonly #times = new Map<string, number[]>();
 
   constructor(max: number, now: () => number = Date.now) {
     this.#max = max;
@@ -117,11 +124,12 @@ class TurnRateLimit {
   }
 
   /** Counts a turn. Returns false when the limit is reached. */
-  take(): boolean {
-    const now = this.#now();
-    this.#times = this.#times.filter((time) => time > now - windowMs);
-    if (this.#times.length >= this.#max) return false;
-    this.#times.push(now);
+  take(owner: string): boolean {
+    const since = this.#now() - windowMs;
+    for (const [each, times] of this.#times) if ((times.at(-1) ?? 0) <= since) this.#times.delete(each);
+    const times = (this.#times.get(owner) ?? []).filter((time) => time > since);
+    if (times.length >= this.#max) return false;
+    this.#times.set(owner, [...times, this.#now()]);
     return true;
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BeadsStore } from './beads-store.ts';
@@ -80,6 +81,16 @@ describe('the inbox', () => {
     const waiting = inbox.list({ floor: 'later', limit: 5000 });
     expect(waiting).toHaveLength(1000);
     expect(waiting.slice(0, 2).map(({ text }) => text)).toEqual(['urgent', '3']);
+    inbox.close();
+  });
+
+  it('drops nothing of one owner for what another sends', () => {
+    const inbox = open();
+    const viewer: Principal = { kind: 'person', id: 'user:ava', via: [] };
+    const ofAva = inbox.for({ owner: ownerKey(viewer), viewer });
+    ofAva.add({ text: 'of Ava', priority: 'later' });
+    for (let number = 1; number <= 1001; number += 1) inbox.add({ text: `${number}`, priority: 'now' });
+    expect(ofAva.list({ floor: 'later' })).toMatchObject([{ text: 'of Ava' }]);
     inbox.close();
   });
 });

@@ -160,16 +160,16 @@ export class InboxStore {
     return this.#database.prepare(sql).get(key, since, this.#actor.owner) !== undefined;
   }
 
-  /** Forgets old deliveries, and the least urgent of too many that wait. */
+  /** Forgets old deliveries, and the least urgent of too many of one owner that wait. */
   #trim(): void {
     const before = new Date(this.#now().getTime() - KEPT_DELIVERED_MS).toISOString();
     this.#database.prepare('DELETE FROM items WHERE delivered_at < ?').run(before);
     this.#database
       .prepare(
         `DELETE FROM items WHERE id IN (
-           SELECT id FROM items WHERE delivered_at IS NULL ORDER BY rank, id DESC LIMIT -1 OFFSET ?)`,
+           SELECT id FROM items WHERE owner = ? AND delivered_at IS NULL ORDER BY rank, id DESC LIMIT -1 OFFSET ?)`,
       )
-      .run(MAX_PENDING);
+      .run(this.#actor.owner, MAX_PENDING);
   }
 }
 

@@ -1,9 +1,8 @@
 import { type Message, requireStored, type Task, type TaskEngine, type VisibleTasks } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, sse } from '@trunkline/http';
-import { ownerKey, type Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { MayJoin } from '../../callers.ts';
+import { type MayJoin, standardSession } from '../../callers.ts';
 import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import { type ChatStore, chatSources } from '../../chats/chat-store.ts';
 import { type Owners, operatorActor, operatorScope } from '../../owners.ts';
@@ -191,13 +190,6 @@ export function mountChat(
     const deleted = [sessions.delete(id), chats.delete(id)].includes(true);
     return { ok: true, deleted };
   });
-}
-
-/** Where those talk who name no conversation: everybody known in one of their own. */
-function standardSession(principal: Principal, isOpen: boolean): string {
-  const { kind } = principal;
-  if (kind === 'person' || kind === 'approver') return `api-${ownerKey(principal)}`;
-  return isOpen || kind === 'operator' ? 'api-default' : 'api-guest';
 }
 
 /** The tasks of a conversation that run or wait. */
