@@ -276,7 +276,7 @@ function secretsOf({ options, live, keys }: AgentContext): string[] {
 }
 
 function createScheduler(
-  { options, places, keys, serviceToken, logger }: AgentContext,
+  { options, places, keys, serviceToken, accounts, logger }: AgentContext,
   address: ServiceAddress,
 ): ScheduleBackend | undefined {
   return chooseBackend(options, {
@@ -284,6 +284,7 @@ function createScheduler(
     url: () => address.url,
     headers: () => headersFor(keys),
     serviceToken,
+    current: (principal) => accounts.current(principal),
     logger,
   });
 }

@@ -1,6 +1,13 @@
 // One caller's words never stand in another caller's prompt.
 import { readFileSync } from 'node:fs';
-import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
+import { openAccounts } from '@trunkline/accounts';
+import {
+  encodePrincipal,
+  operatorAccess,
+  type Principal,
+  principalHeader,
+  type Role,
+} from '@trunkline/identity';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from './fixtures/start-agent.ts';
@@ -231,17 +238,22 @@ describe('a conversation', () => {
     await say(person('chat:1'), 'We meet at NOON.', 'chat:room');
     await say(person('chat:2'), 'When do we meet?', 'chat:room');
     expect(prompt()).toContain('NOON');
+    const accounts = openAccounts({ home: agent.home, logger: { warn: () => undefined } });
+    onTestFinished(() => accounts.close());
+    const account = (role: Role) => `user:${accounts.create({ name: role, role }).id}`;
     const inRoom = (kind: Principal['kind'], id: string) => handed({ kind, id, via: ['switchboard'] });
     for (const who of [
       inRoom('person', 'discord:5'),
-      inRoom('person', 'user:1'),
-      inRoom('operator', 'user:2'),
+      inRoom('person', account('member')),
+      inRoom('operator', account('operator')),
     ]) {
       model.enqueue('Noted.');
       await say(who, 'I come too.', 'chat:room');
       expect(prompt()).toContain('NOON');
     }
-    expect(JSON.stringify(await say(person('user:3'), 'POISON', 'chat:room'))).toContain('somebody else');
+    expect(JSON.stringify(await say(person(account('member')), 'POISON', 'chat:room'))).toContain(
+      'somebody else',
+    );
   });
 
   it('whose question waits is not answered by others, and by the operator it is', async () => {

@@ -34,8 +34,8 @@ const handed = (principal: Principal) => ({
   [principalHeader]: encodePrincipal(principal),
 });
 const callers: Record<string, () => Record<string, string>> = {
-  ava: () => handed({ kind: 'person', id: 'user:ava', via: ['voice'], role: 'member' }),
-  bob: () => handed({ kind: 'person', id: 'user:bob', via: ['voice'], role: 'member' }),
+  ava: () => handed({ kind: 'person', id: 'voice:ava', via: ['voice'], role: 'member' }),
+  bob: () => handed({ kind: 'person', id: 'voice:bob', via: ['voice'], role: 'member' }),
   program: () => handed({ kind: 'agent', id: 'a2a', via: ['switchboard'] }),
   operator: () => ({
     authorization: `Bearer ${readFileSync(operatorAccess(agent.home).keyFile, 'utf8').trim()}`,
@@ -496,5 +496,5 @@ it('shows people no figures of all, and nobody the owner on the wire', async () 
   const id = await makeTask('ava', newText());
   expect((await ask('ava', ['GET', '/api/telemetry'])).status).toBe(403);
   expect((await ask('nobody', ['GET', '/api/telemetry'])).status).toBe(200);
-  expect((await ask('ava', rpc('tasks/get', { id }))).text).not.toContain('person:user:ava');
+  expect((await ask('ava', rpc('tasks/get', { id }))).text).not.toContain('person:voice:ava');
 });

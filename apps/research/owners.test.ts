@@ -185,7 +185,7 @@ it('looks owners up by an index', () => {
       .all()
       .map(({ detail }) => detail)
       .join();
-  const own = "owner IN ('anonymous', 'person:user:ava')";
+  const own = "owner IN ('anonymous', 'person:voice:ava')";
   expect(plan(`SELECT * FROM jobs WHERE ${own}`)).toContain('jobs_by_owner');
   expect(plan(`SELECT * FROM conversations WHERE ${own}`)).toContain('conversations_by_owner');
   expect(plan(`SELECT * FROM documents WHERE kind = 'file' AND ${own}`)).toContain('USING INDEX');

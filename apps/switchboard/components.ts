@@ -192,9 +192,17 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   });
   const plugins = component(
     'plugins',
-    { bus, workspace, exchange, parts, vectors, senders },
-    ({ parts, vectors, exchange: { controlPlane }, ...running }) =>
-      new PluginHost([...parts.list, vectors], { ...running, controlPlane, logger, options, env, home }),
+    { context, bus, workspace, exchange, parts, vectors, senders },
+    ({ context: { accounts }, parts, vectors, exchange: { controlPlane }, ...running }) =>
+      new PluginHost([...parts.list, vectors], {
+        ...running,
+        accounts,
+        controlPlane,
+        logger,
+        options,
+        env,
+        home,
+      }),
   );
   const a2a = component(
     'a2a',

@@ -174,7 +174,7 @@ it('lets nobody else see or command a schedule', async () => {
   expect((await who.operator('GET /api/schedules')).text).toContain('my plan');
   expect((await who.ava('POST /api/schedules/daily-plan/run-now')).status).toBe(200);
   const fired = await feeds.get(who.ava)?.first('cron.daily-plan');
-  expect(fired?.principal).toMatchObject({ kind: 'person', id: 'user:ava' });
+  expect(fired?.principal).toMatchObject({ kind: 'person', id: 'voice:ava' });
   expect((await who.ava('DELETE /api/schedules/daily-plan')).status).toBe(200);
 });
 

@@ -65,7 +65,8 @@ function ours(): Answer {
   });
   return async (sdp) => {
     const offer = { sdp, id: undefined, restart: false, requestData: undefined };
-    return (await calls.offer(offer, defaultUser, anonymous)).sdp;
+    return (await calls.offer(offer, { user: defaultUser, principal: anonymous, stillStands: () => true }))
+      .sdp;
   };
 }
 

@@ -1,6 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { AccountAccess, AccountProof, Principal, Role } from '@trunkline/identity';
+import {
+  type AccountAccess,
+  type AccountProof,
+  accountIdOf,
+  atMost,
+  type Principal,
+  type Role,
+  roleOf,
+} from '@trunkline/identity';
 import { type Database, SharedDatabase } from '@trunkline/storage';
 import { type Account, type AccountKey, type ListedPerson, principalOf } from './account.ts';
 import { accountErrors } from './errors.ts';
@@ -171,6 +179,14 @@ export class Accounts implements AccountAccess {
     }
     const account = 'session' in proof ? this.bySession(proof.session) : this.byIdentity(proof.identity);
     return account && principalOf(account);
+  }
+
+  current(principal: Principal): Principal {
+    const id = accountIdOf(principal);
+    if (id === undefined) return principal;
+    const account = this.get(id);
+    if (account === undefined) throw accountErrors.account_removed();
+    return atMost(principal, roleOf(principalOf(account)));
   }
 
   /** The account of a key, a disabled one too. A key of another kind costs no look into the file. */

@@ -14,6 +14,7 @@ export const accountErrors = defineErrors({
     (account: { name: string }) =>
       `The account ${account.name} is disabled. Ask the operator to enable it on the page "Trust", or with "npx trunkline users enable".`,
   ],
+  account_removed: [401, 'This account was removed. Ask the operator for a new one.'],
   account_key: [401, 'This key of an account is not known, or was revoked. Ask the operator for a new one.'],
   account_last_owner: [
     409,

@@ -1,15 +1,28 @@
-import { callerGuard, createApp, createKeyring, type Logger, requireOperator, serve } from '@trunkline/http';
+import {
+  type AppEnv,
+  callerGuard,
+  createApp,
+  createKeyring,
+  type Logger,
+  requireOperator,
+  serve,
+  sse,
+  streamText,
+} from '@trunkline/http';
 import {
   type AuditEvent,
   type AuditRecorder,
+  encodePrincipal,
   operatorAccess,
   ownerKey,
+  type Principal,
+  principalHeader,
   type Role,
 } from '@trunkline/identity';
 import type { AccountsView } from '@trunkline/std';
 import { temporaryDirectory } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openAccounts } from './accounts.ts';
+import { type Accounts, openAccounts } from './accounts.ts';
 import { mountAccounts } from './routes.ts';
 
 const ignore = () => undefined;
@@ -45,6 +58,21 @@ async function start() {
   app.use('/open/*', guard({}));
   for (const path of ['/keyed/who', '/keyed/chat', '/open/who'])
     app.get(path, (context) => context.json(context.get('principal')));
+  let opened: AppEnv['Bindings'] | undefined;
+  app.get('/keyed/chat/stream', (context) => {
+    opened = context.env;
+    return sse(context, { greeting: 'connected', subscribe: () => () => undefined });
+  });
+  app.get('/keyed/chat/text', (context) => {
+    opened = context.env;
+    return streamText(context, {
+      contentType: 'text/plain',
+      chunks: async function* ({ signal }) {
+        yield 'begun';
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      },
+    });
+  });
   app.get('/configure', requireOperator(operator), (context) => context.json({}));
   mountAccounts(app, accounts, operator);
   const server = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'SAMPLE_PORT', logger });
@@ -65,11 +93,96 @@ async function start() {
     const { id } = accounts.create({ name, role });
     return { id, ...accounts.createKey(id, 'test') };
   };
-  return { accounts, recorded, call, key, manage, person };
+  /** Opens a stream, and gives what tells whether the next look at who may have one leaves it open. */
+  const open = async (init: RequestInit, path = '/keyed/chat/stream') => {
+    expect((await call(path, init)).status).toBe(200);
+    const { outgoing, streams } = opened ?? expect.unreachable();
+    return () => {
+      streams.endRevoked();
+      return !outgoing.writableEnded;
+    };
+  };
+  return { accounts, recorded, call, key, manage, person, open };
 }
 
 const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? '';
+
+const handed = (principal: Principal) => ({
+  headers: { authorization: 'Bearer token-between-services', [principalHeader]: encodePrincipal(principal) },
+});
+
+describe('somebody with an account for whom a service asks', () => {
+  it('has the role of today where it is lower, and never more than was handed on', async () => {
+    const { accounts, call, person } = await start();
+    person('Olga', 'owner');
+    const { id } = person('Ava', 'operator');
+    const origins = [{ kind: 'message', source: 'discord:1' }];
+    const asks = async (role: Role, kind: Principal['kind']) => {
+      const principal = { kind, id: `user:${id}`, via: ['voice'], role, origins };
+      return (await (await call('/keyed/chat', handed(principal))).json()) as Principal;
+    };
+    expect(await asks('operator', 'operator')).toMatchObject({ kind: 'operator', role: 'operator' });
+    expect(await asks('guest', 'person')).toMatchObject({ kind: 'person', role: 'guest' });
+    accounts.update(id, { role: 'guest' });
+    expect(await asks('operator', 'operator')).toEqual({
+      kind: 'person',
+      id: `user:${id}`,
+      via: ['voice'],
+      role: 'guest',
+      origins,
+    });
+  });
+
+  it('is refused when the account is disabled or gone', async () => {
+    const { accounts, call, person } = await start();
+    const { id } = person('Ava', 'member');
+    const principal: Principal = { kind: 'person', id: `user:${id}`, via: ['voice'], role: 'member' };
+    const refusal = async () => {
+      const answer = await call('/open/who', handed(principal));
+      return [answer.status, ((await answer.json()) as { message: string }).message];
+    };
+    accounts.update(id, { disabled: true });
+    expect(await refusal()).toEqual([403, expect.stringContaining('The account Ava is disabled')]);
+    accounts.remove(id);
+    expect(await refusal()).toEqual([401, expect.stringContaining('This account was removed')]);
+  });
+});
+
+describe('an open stream', () => {
+  it.each<[string, (accounts: Accounts, ava: { id: string; keyId: string }) => void]>([
+    ['the key is revoked', (accounts, { keyId }) => accounts.revokeKey(keyId)],
+    ['the account is disabled', (accounts, { id }) => accounts.update(id, { disabled: true })],
+    ['the account gets a lower role', (accounts, { id }) => accounts.update(id, { role: 'guest' })],
+    ['the account is removed', (accounts, { id }) => accounts.remove(id)],
+  ])('ends when %s', async (_, change) => {
+    const { accounts, open, person } = await start();
+    const [ava, bob] = [person('Ava', 'member'), person('Bob', 'member')];
+    const isOpen = await open(bearer(ava.key));
+    const others = [await open(bearer(bob.key)), await open(bearer('roster-key'))];
+    const isTextOpen = await open(bearer(ava.key), '/keyed/chat/text');
+    expect([isOpen(), isTextOpen()]).toEqual([true, true]);
+    change(accounts, ava);
+    expect([isOpen(), isTextOpen()]).toEqual([false, false]);
+    for (const isOtherOpen of others) expect(isOtherOpen()).toBe(true);
+  });
+
+  it('ends with the session, with the account of a linked key, and of somebody who was handed on', async () => {
+    const { accounts, open, person } = await start();
+    const { id } = person('Ava', 'guest');
+    const cookie = `trunkline_operator=${accounts.createSession(id)}`;
+    const bySession = await open({ headers: { cookie } });
+    accounts.link(id, 'voice:ava');
+    const byRoster = await open(bearer('roster-key'));
+    const byService = await open(handed({ kind: 'person', id: `user:${id}`, via: ['voice'], role: 'guest' }));
+    accounts.update(id, { role: 'member' });
+    expect([bySession(), byRoster(), byService()]).toEqual([true, true, true]);
+    accounts.endSessions(id);
+    expect([bySession(), byRoster(), byService()]).toEqual([false, true, true]);
+    accounts.update(id, { disabled: true });
+    expect([byRoster(), byService()]).toEqual([false, false]);
+  });
+});
 
 describe('callers', () => {
   it('are the person whose key they show, wherever it stands, and with it nobody else', async () => {

@@ -32,7 +32,7 @@ export {
 } from './origins/origin-guard.ts';
 export { type PagesOptions, servePages } from './pages/serve-pages.ts';
 export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
-export { type RunningServer, type ServeOptions, StartError, serve } from './server/serve.ts';
+export { ACCESS_CHECK_MS, type RunningServer, type ServeOptions, StartError, serve } from './server/serve.ts';
 export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
 export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/sse.ts';
 export { formatSseFrame, type SseEvent, sse } from './sse/sse.ts';

@@ -14,6 +14,7 @@ export {
   accountIdOf,
   accountPrincipal,
   anonymous,
+  atMost,
   decodePrincipal,
   encodePrincipal,
   handedOn,

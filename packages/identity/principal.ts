@@ -54,6 +54,7 @@ const KINDS: ReadonlySet<string> = new Set<PrincipalKind>([
   'service',
   'anonymous',
 ]);
+/** The highest first. */
 const ROLES: ReadonlySet<string> = new Set<Role>(['owner', 'operator', 'member', 'guest']);
 const ACCOUNT_PREFIX = 'user:';
 const MAX_VIA = 16;
@@ -85,8 +86,11 @@ export function accountIdOf({ id }: Principal): string | undefined {
 
 /** The principal of an account, the same through every door. */
 export function accountPrincipal(accountId: string, role: Role): Principal {
-  const kind = role === 'owner' || role === 'operator' ? 'operator' : 'person';
-  return { kind, id: ACCOUNT_PREFIX + accountId, via: [], role };
+  return { kind: kindOf(role), id: ACCOUNT_PREFIX + accountId, via: [], role };
+}
+
+function kindOf(role: Role): PrincipalKind {
+  return role === 'owner' || role === 'operator' ? 'operator' : 'person';
 }
 
 /** Somebody with an account of this installation who calls in person. */
@@ -97,6 +101,17 @@ export function isDirectAccount(principal: Principal): boolean {
 /** A principal without a stated role is the operator or a member: what a service lets in without a key may work there. */
 export function roleOf({ kind, role }: Principal): Role {
   return role ?? (kind === 'operator' ? 'operator' : 'member');
+}
+
+/** The principal with this role, if it is less than theirs. */
+export function atMost(principal: Principal, role: Role): Principal {
+  if (rank(role) <= rank(roleOf(principal))) return principal;
+  return { ...principal, kind: kindOf(role), role };
+}
+
+/** 0 for the highest role. */
+function rank(role: Role): number {
+  return [...ROLES].indexOf(role);
 }
 
 /**

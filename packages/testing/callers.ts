@@ -14,9 +14,9 @@ export interface TestCaller {
   (request: string, body?: unknown): Promise<Answer>;
 }
 
-/** A person for whom one of our services asks. */
+/** A user of voice for whom it asks. */
 export function person(id: string, role?: Principal['role']): Principal {
-  return { kind: 'person', id: `user:${id}`, via: ['voice'], ...(role && { role }) };
+  return { kind: 'person', id: `voice:${id}`, via: ['voice'], ...(role && { role }) };
 }
 
 /** Two people, the operator and nobody, as callers of a service: `ava('GET /api/files')`. */

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { ConfigError } from '@trunkline/config';
 import { createGuardedFetch } from '@trunkline/http';
-import { encodePrincipal, handedOn, ownerKey, type Principal, principalHeader } from '@trunkline/identity';
+import {
+  type AccountAccess,
+  encodePrincipal,
+  handedOn,
+  ownerKey,
+  type Principal,
+  principalHeader,
+} from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import { type Actor, operatorActor } from '../owners.ts';
@@ -37,6 +44,7 @@ export interface BackendDeps {
   headers?: () => Readonly<Record<string, string>>;
   /** Lets this service call itself for others. */
   serviceToken: string;
+  current?: AccountAccess['current'];
   clock?: Clock;
   logger: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
@@ -46,7 +54,7 @@ export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): S
   if (settings.schedulerDisabled) return undefined;
   if (settings.schedulerBackend === 'switchboard') return switchboardBackend(settings);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
-  const { directory, url, headers, serviceToken, clock, logger } = deps;
+  const { directory, url, headers, serviceToken, current, clock, logger } = deps;
   const forOthers = (principal: Principal) => ({
     authorization: `Bearer ${serviceToken}`,
     [principalHeader]: encodePrincipal(actingFor(principal, 'scheduler')),
@@ -64,6 +72,7 @@ export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): S
     agentName,
     invoke,
     logger,
+    ...(current && { current }),
     ...(clock === undefined ? {} : { clock }),
   });
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { maySee, ownerKey, type Principal } from '@trunkline/identity';
+import { HttpError } from '@trunkline/http';
+import { type AccountAccess, maySee, ownerKey, type Principal } from '@trunkline/identity';
 import { type Clock, type Fire, type Job, ScheduleError, Scheduler, systemClock } from '@trunkline/schedule';
 import { type Database, openDatabase, safeFileName } from '@trunkline/storage';
 import { type Actor, operatorActor } from '../owners.ts';
@@ -34,6 +35,8 @@ export interface LocalBackendOptions {
   invoke: Invoke;
   /** Zone of cron expressions and of times without an offset; UTC when left out. */
   timezone?: string;
+  /** Who asked for a job, with their rights of today; throws if their account is disabled or was removed. */
+  current?: AccountAccess['current'];
   clock?: Clock;
   logger: Log;
 }
@@ -166,12 +169,11 @@ export class LocalBackend implements ScheduleBackend {
   }
 
   #createScheduler(): Scheduler<PromptJob> {
-    const { invoke, logger } = this.#options;
+    const { logger } = this.#options;
     return new Scheduler<PromptJob>({
       clock: this.#clock,
       timezone: this.#timezone,
-      fire: ({ id: jobId, prompt, principal }, { fireId, signal }) =>
-        invoke({ jobId, prompt, principal, fireId }, signal),
+      fire: (job, fire) => this.#fire(job, fire),
       afterFire: (job, fire, failure) => this.#afterFire(job, fire, failure !== undefined),
       onSkipped: (job, fire) => this.#record(job.id, () => this.#store.fired(job.id, fire.scheduledAt)),
       onMissed: (job, missed) => {
@@ -181,6 +183,20 @@ export class LocalBackend implements ScheduleBackend {
       onFinished: (job) => this.#record(job.id, () => this.#store.remove(job.id)),
       onError: (error, job) => logger.warn({ err: error, job: job.id }, 'scheduled job failed'),
     });
+  }
+
+  /** Who may no longer come in gets no run, and none later for the time that passed. */
+  async #fire({ id: jobId, prompt, principal: asker }: PromptJob, { fireId, signal }: Fire): Promise<void> {
+    const { invoke, logger, current = (known) => known } = this.#options;
+    let principal: Principal;
+    try {
+      principal = current(asker);
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      logger.warn({ job: jobId, reason: error.message }, 'skipped job of an account that has no access');
+      return;
+    }
+    await invoke({ jobId, prompt, principal, fireId }, signal);
   }
 
   /** A one-shot that failed stays unmarked, so that it is tried again, also after a restart. */

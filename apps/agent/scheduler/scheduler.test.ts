@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { anonymous } from '@trunkline/identity';
+import { openAccounts } from '@trunkline/accounts';
+import { anonymous, type Principal } from '@trunkline/identity';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnswering } from '../tools/answering-server.suite.ts';
@@ -290,6 +291,32 @@ describe('a fire', () => {
     await expect(backend.add({ prompt: 'hi', when: '0 9 * * *' })).rejects.toThrow('SWITCHBOARD_API_KEY');
     stop();
   });
+});
+
+it('runs a job with the rights that its account has by then, and not for one that is disabled or gone', async () => {
+  const accounts = openAccounts({ home: home.path, logger });
+  const chief = accounts.create({ name: 'Olga', role: 'owner' });
+  const { id } = accounts.create({ name: 'Ava', role: 'operator' });
+  const backend = open({ current: (principal) => accounts.current(principal) });
+  backend.start();
+  const principal: Principal = { kind: 'operator', id: `user:${id}`, via: [], role: 'operator' };
+  await backend.add({ prompt: 'ring', when: '* * * * *', jobId: 'bell', principal });
+  await backend.add({ prompt: 'once', when: '2026-03-01T10:02:30Z', jobId: 'once', principal });
+  accounts.update(id, { role: 'member' });
+  await clock.advanceTo('2026-03-01T10:01:00Z');
+  expect(fired).toMatchObject([
+    { jobId: 'bell', principal: { kind: 'person', id: `user:${id}`, role: 'member' } },
+  ]);
+  accounts.update(id, { disabled: true });
+  await clock.advanceTo('2026-03-01T10:03:00Z');
+  accounts.remove(id);
+  await clock.advanceTo('2026-03-01T10:04:00Z');
+  expect(fired).toHaveLength(1);
+  expect(warnings).toEqual(Array(4).fill('skipped job of an account that has no access'));
+  expect((await backend.list()).map((job) => job.id)).toEqual(['bell']);
+  expect(accounts.current({ ...principal, id: `user:${chief.id}` })).toMatchObject({ role: 'operator' });
+  await backend.stop();
+  accounts.close();
 });
 
 it('a fire that could not be noted on a full disk is noted later, and not repeated by a restart', async () => {

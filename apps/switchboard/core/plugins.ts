@@ -1,5 +1,6 @@
 import type { Bus } from '@trunkline/bus';
 import type { Environment, Logger } from '@trunkline/config';
+import type { AccountAccess } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import type { PluginStatus } from '../api-types.ts';
@@ -104,6 +105,7 @@ export interface PluginContext {
   logger: Logger;
   /** Stamps who writes on a chat or mail surface. */
   senders: Pick<SurfaceSenders, 'stamp'>;
+  accounts: Pick<AccountAccess, 'current'>;
   options: CoreOptions;
   /** For variables whose names come from data. */
   env: Environment;

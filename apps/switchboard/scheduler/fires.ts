@@ -1,5 +1,7 @@
 import { type Bus, type Draft, defaultDurableTopics, matchesTopic } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { HttpError } from '@trunkline/http';
+import type { AccountAccess, Principal } from '@trunkline/identity';
 import { type Clock, type Fire, isoTime } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { FireRow, FireStatus } from '../api-types.ts';
@@ -15,6 +17,7 @@ export interface FireSettings {
   leader: Leader;
   outcomes: FireResults;
   logger: Logger;
+  accounts: Pick<AccountAccess, 'current'>;
   known: (fireId: string) => FireRow | undefined;
   /** Writes a fire into the ledger. */
   note: (row: FireRow) => Promise<void>;
@@ -30,7 +33,8 @@ const longestMessageId = 128;
 const keptTopics = 1000;
 
 /** Publishes a fire once under its id, records it, and follows it to its result. */
-export function createFires({ outcomes, bus, clock, leader, logger, noteEnd, known, note }: FireSettings) {
+export function createFires(settings: FireSettings) {
+  const { outcomes, bus, clock, leader, logger, accounts, noteEnd, known, note } = settings;
   let publishing = 0;
   let lastBegun = 0;
   /** Runs of another leader or from before a restart, by schedule. */
@@ -54,8 +58,28 @@ export function createFires({ outcomes, bus, clock, leader, logger, noteEnd, kno
       await inherit([row]);
       return false;
     }
+    const refusal = refusalOf(job);
+    if (refusal !== undefined) {
+      await note(rowOf(job, fire, 'skipped', refusal));
+      return false;
+    }
     const earlier = inherited.get(job.id);
     return earlier === undefined || (await isClear(earlier, job, fire));
+  }
+
+  /** Whoever made the schedule, with their rights of today. Throws if their account is disabled or was removed. */
+  function principalOf({ id, record }: ScheduleJob): Principal {
+    return accounts.current(scheduled(id, record.owner));
+  }
+
+  function refusalOf(job: ScheduleJob): string | undefined {
+    try {
+      principalOf(job);
+    } catch (error) {
+      if (error instanceof HttpError) return error.message;
+      throw error;
+    }
+    return undefined;
   }
 
   /** Publishes, and waits for the outcome unless runs may overlap. */
@@ -124,7 +148,7 @@ export function createFires({ outcomes, bus, clock, leader, logger, noteEnd, kno
     publishing += 1;
     try {
       for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
-        const error = await bus.publish(messageOf(job, fire)).then(
+        const error = await bus.publish(messageOf(job, fire, principalOf(job))).then(
           () => undefined,
           (cause: unknown) => ({ cause }),
         );
@@ -164,7 +188,7 @@ function isForGood(error: unknown): boolean {
 }
 
 /** Stable id and content, however often it is tried. */
-function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire): Draft {
+function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire, principal: Principal): Draft {
   const { sender, channel } = record.payload;
   const times = { scheduleId: id, fireId, scheduledAt: isoTime(scheduledAt) };
   const remote = channel === 'a2a' ? { scheduler_job_id: id } : {};
@@ -174,6 +198,6 @@ function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire): 
     correlationId: fireId,
     payload: { ...remote, ...record.payload, ...times },
     source: { interface: 'cron', channelId: channel, userId: sender },
-    principal: scheduled(id, record.owner),
+    principal,
   };
 }

@@ -48,7 +48,7 @@ export class SchedulerPlugin implements Plugin {
 
   async start(context: PluginContext): Promise<void> {
     await using closing = new AsyncDisposableStack();
-    const { bus, controlPlane, workspace, logger, options } = context;
+    const { bus, controlPlane, workspace, logger, accounts, options } = context;
     const ledger = new Ledger(join(context.home, 'schedules.db'));
     closing.defer(() => {
       this.#schedules = undefined;
@@ -74,7 +74,7 @@ export class SchedulerPlugin implements Plugin {
     });
     closing.defer(() => fireCompletion.close());
     await folder.open();
-    const parts = { bus, clock, leader, folder, ledger, outcomes, fireCompletion, replica, logger };
+    const parts = { bus, clock, leader, folder, ledger, outcomes, fireCompletion, replica, logger, accounts };
     const schedules = new Schedules({ ...parts, catchUp: this.#catchUp, outcomeLimitMs });
     this.#schedules = schedules;
     closing.defer(() => schedules.stop());

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
 import { waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { schedulerHome, type TestScheduler } from '../fixtures/start-scheduler.ts';
@@ -49,6 +50,34 @@ describe('a schedule', () => {
     await waitFor(() =>
       readFileSync(file('daily-report'), 'utf8').includes('lastFired: 2026-03-02T09:00:00.000Z'),
     );
+  });
+
+  it('has the rights that the account of its maker has by then, and is skipped without them', async () => {
+    const accounts = openAccounts({ home: place.home, logger: { warn: () => undefined } });
+    const { id, name } = accounts.create({ name: 'Ava', role: 'member' });
+    await add({ schedule: '* * * * *', overlap: 'allow', owner: `person:user:${id}` });
+    const last = async (status: string) => {
+      await place.clock.advanceBy(60_000);
+      return await waitFor(async () => (await board.history(daily.id)).find((row) => row.status === status));
+    };
+    await place.clock.advanceBy(30_000);
+    await fired(1);
+    expect(fires()[0]?.principal).toEqual({
+      kind: 'person',
+      id: `user:${id}`,
+      via: [`schedule:${daily.id}`],
+    });
+    accounts.update(id, { role: 'guest' });
+    await place.clock.advanceBy(60_000);
+    await fired(2);
+    expect(fires()[1]?.principal).toMatchObject({ id: `user:${id}`, role: 'guest' });
+    accounts.update(id, { disabled: true });
+    expect((await last('skipped'))?.detail).toContain(`The account ${name} is disabled`);
+    accounts.remove(id);
+    await place.clock.advanceBy(60_000);
+    await waitFor(async () => (await board.history(daily.id))[0]?.detail?.includes('account was removed'));
+    expect(fires()).toHaveLength(2);
+    accounts.close();
   });
 
   it('takes the defaults of its payload, and passes on what it is given [S012][S013][S015]', async () => {

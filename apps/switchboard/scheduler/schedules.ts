@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, BusError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import type { AccountAccess } from '@trunkline/identity';
 import { type Clock, type Fire, parseSchedule, Scheduler, type Timer } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { FireRow, ScheduleView } from '../api-types.ts';
@@ -48,6 +49,8 @@ export interface ScheduleSettings {
   /** Resolves when the records of all switchboards are here. */
   catchUp: () => Promise<void>;
   logger: Logger;
+  /** Who makers of schedules are today. */
+  accounts: Pick<AccountAccess, 'current'>;
   outcomeLimitMs: number;
 }
 

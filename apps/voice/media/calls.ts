@@ -38,6 +38,13 @@ export interface Offer {
   requestData: unknown;
 }
 
+export interface Caller {
+  user: User;
+  principal: Principal;
+  /** Whether they would still be let in with the same rights. */
+  stillStands(): boolean;
+}
+
 export interface Answer {
   id: string;
   sdp: string;
@@ -59,14 +66,17 @@ export class Calls {
     });
   }
 
-  async offer(offer: Offer, user: User, principal: Principal): Promise<Answer> {
+  async offer(offer: Offer, caller: Caller): Promise<Answer> {
+    const { user, principal } = caller;
     if (!mediaKinds(offer.sdp).includes('audio'))
       throw mediaErrors.bad_offer({ reason: 'it has no audio line' });
     const known = offer.id === undefined ? undefined : this.#find(offer.id, user);
     // A call keeps the rights of the principal who opened it, so only they may take it over. In single-user mode all share one user id.
-    if (known !== undefined && isSame(known.principal, principal))
+    if (known !== undefined && isSame(known.principal, principal)) {
+      known.stillStands = caller.stillStands;
       return { id: known.id, sdp: await known.answer(offer.sdp, offer.restart) };
-    const call = await this.#open(offer, user, principal);
+    }
+    const call = await this.#open(offer, caller);
     try {
       return { id: call.id, sdp: await call.answer(offer.sdp) };
     } catch (error) {
@@ -87,14 +97,13 @@ export class Calls {
     for (const call of [...this.#calls.values()]) call.close('the service stops');
   }
 
-  async #open({ requestData }: Offer, user: User, principal: Principal): Promise<PeerLine> {
+  async #open({ requestData }: Offer, caller: Caller): Promise<PeerLine> {
     const { settings, limit, observer, clock, mediaClock, logger, loadPeers } = this.#options;
     const makePeer = await loadPeers();
     if (this.#calls.size >= limit) throw mediaErrors.lines_busy({ calls: limit });
     const call = new PeerLine({
       id: this.#nextId(),
-      user,
-      principal,
+      ...caller,
       requestData,
       makePeer: (events) => makePeer(settings, events),
       pacer: this.#pacer,

@@ -1,5 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { openAccounts } from '@trunkline/accounts';
+import { ACCESS_CHECK_MS } from '@trunkline/http';
 import { startChild, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
@@ -37,6 +39,23 @@ describe('a hang-up', () => {
     await child.kill();
     await waitFor(() => opened.ended);
     expect(opened.ended).toBe('nothing came any more');
+  });
+
+  it('is the end of a call whose caller has lost access, with words', async () => {
+    const { voice, line, clock } = await startLinesByHand();
+    const accounts = openAccounts({ home: voice.home, logger: { warn: () => undefined } });
+    const { id } = accounts.create({ name: 'Ava', role: 'member' });
+    const { key, keyId } = accounts.createKey(id, 'test');
+    const caller = await dial(voice, { key });
+    const opened = await line();
+    await caller.channel();
+    await clock.advanceBy(ACCESS_CHECK_MS);
+    expect(opened.ended).toBeUndefined();
+    accounts.revokeKey(keyId);
+    accounts.close();
+    await clock.advanceBy(ACCESS_CHECK_MS);
+    expect(opened.ended).toBe('the caller lost access');
+    await waitFor(() => caller.received.some((text) => String(text).includes('no longer valid here')));
   });
 
   it('is not seen in a microphone that sends nothing', async () => {

@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { ACCESS_CHECK_MS } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
 import { Mutex } from '@trunkline/std';
@@ -13,11 +14,15 @@ import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
 /** Time to connect after the offer. */
 const connectLimitMs = 30_000;
 const lastWordsMs = 1000;
+const accessLost =
+  'This call has ended, because your account, key or session is no longer valid here. Sign in again, or ask the operator.';
 
 export interface PeerLineOptions {
   id: string;
   user: User;
   principal: Principal;
+  /** Whether the caller would still be let in; the call ends when not. */
+  stillStands(): boolean;
   requestData: unknown;
   makePeer(events: PeerEvents): Peer;
   pacer: Pacer;
@@ -35,6 +40,7 @@ export class PeerLine implements Line {
   readonly id: string;
   readonly user: User;
   readonly principal: Principal;
+  stillStands: () => boolean;
   readonly requestData: unknown;
   readonly speaker: PacedSpeaker;
   readonly #options: PeerLineOptions;
@@ -46,6 +52,7 @@ export class PeerLine implements Line {
   readonly #signalling = new Mutex();
   #peer: Peer;
   #connecting: Timer;
+  #checking: Timer;
   #stopPacing: (() => void) | undefined;
   #connected = false;
   #closed = false;
@@ -56,6 +63,7 @@ export class PeerLine implements Line {
     this.id = id;
     this.user = user;
     this.principal = principal;
+    this.stillStands = options.stillStands;
     this.requestData = requestData;
     this.speaker = new PacedSpeaker({
       send: (frame) => this.#peer.play(frame),
@@ -72,6 +80,7 @@ export class PeerLine implements Line {
     });
     this.#watchdog = this.#createWatchdog();
     this.#connecting = this.#limitConnecting();
+    this.#checking = this.#checkAccess();
     this.#peer = this.#makePeer();
   }
 
@@ -102,25 +111,27 @@ export class PeerLine implements Line {
     });
   }
 
-  close(reason: string): void {
+  close(reason: string, lastWords?: LineMessage): void {
     if (this.#closed) return;
+    if (lastWords !== undefined) this.send(lastWords);
     this.#closed = true;
     this.#connecting.cancel();
+    this.#checking.cancel();
     this.#watchdog.stop();
     this.#stopPacing?.();
     this.speaker.clear();
-    this.#release();
+    this.#release(lastWords !== undefined);
     this.#options.logger.info({ call: this.id, user: this.user.id, reason }, 'call ended');
     for (const listener of this.#closing) this.#safely(() => listener(reason));
   }
 
-  /** Messages that wait for the channel to open get a moment to be sent. */
-  #release(): void {
+  /** Last words, and messages that wait for the channel to open, get a moment to be sent. */
+  #release(hasLastWords: boolean): void {
     const release = () => {
       this.#link.stop();
       this.#peer.close();
     };
-    if (this.#link.hasWaiting) this.#options.mediaClock.setTimer(lastWordsMs, release);
+    if (hasLastWords || this.#link.hasWaiting) this.#options.mediaClock.setTimer(lastWordsMs, release);
     else release();
   }
 
@@ -150,6 +161,16 @@ export class PeerLine implements Line {
   #limitConnecting(): Timer {
     const giveUp = () => this.close('the client did not connect in time');
     return this.#options.clock.setTimer(connectLimitMs, giveUp);
+  }
+
+  #checkAccess(): Timer {
+    return this.#options.clock.setTimer(ACCESS_CHECK_MS, () => {
+      if (this.stillStands()) {
+        this.#checking = this.#checkAccess();
+        return;
+      }
+      this.close('the caller lost access', { type: 'error', data: { message: accessLost, fatal: true } });
+    });
   }
 
   /** The old connection stays until the new one has an answer. */

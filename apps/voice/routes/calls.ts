@@ -41,7 +41,11 @@ export function mountCalls(app: VoiceApp, { calls, options }: Pick<RouteDeps, 'c
     async (context) => {
       const { sdp, pc_id, restart_pc, request_data: requestData } = context.req.valid('json');
       const offer = { sdp, id: pc_id ?? undefined, restart: restart_pc ?? false, requestData };
-      const answer = await calls.offer(offer, context.get('caller'), context.get('principal'));
+      const answer = await calls.offer(offer, {
+        user: context.get('caller'),
+        principal: context.get('principal'),
+        stillStands: context.get('stillStands'),
+      });
       return context.json({ sdp: answer.sdp, type: 'answer', pc_id: answer.id });
     },
   );

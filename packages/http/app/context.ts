@@ -18,6 +18,8 @@ interface KitVariables {
   principal: Principal;
   /** The people of this installation; undefined where there are none. */
   accounts: AccountAccess | undefined;
+  /** Whether the caller would still be let in with the same rights; asked again and again while a stream is open. */
+  stillStands: () => boolean;
   /** What a change on an operator route was about, in words, for the audit log. */
   change?: string;
   /** Set by `requireOperator`: a change through this route belongs into the audit log. */
@@ -71,11 +73,11 @@ export interface OpenStream {
 
 /** The open streams of a server. After `endAll`, a new stream is ended as soon as it was added. */
 export class OpenStreams {
-  readonly #streams = new Set<OpenStream>();
+  readonly #streams = new Map<OpenStream, () => boolean>();
   #ended = false;
 
-  add(stream: OpenStream): void {
-    this.#streams.add(stream);
+  add(stream: OpenStream, stillStands: () => boolean): void {
+    this.#streams.set(stream, stillStands);
     if (this.#ended) setImmediate(() => stream.end());
   }
 
@@ -83,8 +85,13 @@ export class OpenStreams {
     this.#streams.delete(stream);
   }
 
+  /** Ends the streams whose caller has lost access since. */
+  endRevoked(): void {
+    for (const [stream, stillStands] of this.#streams) if (!stillStands()) stream.end();
+  }
+
   endAll(): void {
     this.#ended = true;
-    for (const stream of this.#streams) stream.end();
+    for (const stream of this.#streams.keys()) stream.end();
   }
 }

@@ -3,6 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type AccountAccess, anonymous, type Principal } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
+import { stillStands } from '../callers/caller-guard.ts';
 import type { HeaderReader } from '../callers/credentials.ts';
 import type { CallerLimits } from '../callers/limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -69,7 +70,9 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     context.set('principal', anonymous);
     try {
       try {
-        context.set('principal', identify(context.req));
+        const principal = identify(context.req);
+        context.set('principal', principal);
+        context.set('stillStands', () => stillStands(context, principal, identify));
       } finally {
         // Also for keys that are refused at once.
         limits.check(context);

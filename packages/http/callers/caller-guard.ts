@@ -3,15 +3,17 @@ import {
   type AccountAccess,
   type AuditRecorder,
   anonymous,
+  atMost,
   decodePrincipal,
   type OperatorAccess,
   type Principal,
   principalHeader,
+  roleOf,
   withOrigins,
 } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { isBelow } from '../app/body-limit.ts';
-import type { AppEnv } from '../app/context.ts';
+import type { AppEnv, RequestContext } from '../app/context.ts';
 import { type HttpError, type HttpErrorOptions, httpErrors } from '../errors/http-error.ts';
 import { markGuard } from '../openapi/document.ts';
 import { refuseForeignName } from '../origins/origin-guard.ts';
@@ -142,13 +144,39 @@ export function createIdentify({
       if (person !== undefined) return person;
     }
     if (sessions.some((cookie) => operator.isSession(cookie))) return operatorInPerson;
-    if (isHandedOn) return handedOnPrincipal(request);
+    if (isHandedOn) {
+      const principal = handedOnPrincipal(request);
+      return accounts?.current(principal) ?? principal;
+    }
     for (const session of sessions) {
       const person = accounts?.principalFor({ session });
       if (person !== undefined) return person;
     }
     return anonymous;
   };
+}
+
+/**
+ * Whether whoever made a request would still be let in with the same rights: keys are revoked, sessions end, accounts are
+ * disabled, removed or get a lower role while an answer is still being written.
+ */
+export function stillStands(
+  context: RequestContext,
+  first: Principal,
+  identify: (request: HeaderReader) => Principal,
+): boolean {
+  try {
+    const principal = context.get('principal');
+    const [proven, named] = [identify(context.req), context.get('accounts')?.current(principal) ?? principal];
+    return isAsBefore(first, proven) && isAsBefore(principal, named);
+  } catch (error) {
+    context.get('logger').info({ err: error }, 'caller lost access');
+    return false;
+  }
+}
+
+function isAsBefore(before: Principal, now: Principal): boolean {
+  return before.id === now.id && atMost(before, roleOf(now)) === before;
 }
 
 /** Without a header that names somebody, a service asks for nobody: it never lends its own rights. */

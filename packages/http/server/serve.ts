@@ -36,6 +36,8 @@ export interface ServableApp {
 }
 
 const DEFAULT_TIMEOUTS: ServerTimeouts = { headersMs: 15_000, requestMs: 120_000, keepAliveMs: 15_000 };
+/** How long a stream may go on after its caller lost access. */
+export const ACCESS_CHECK_MS = 15_000;
 const DEFAULT_GRACE_MS = 5_000;
 
 /** Listens, and gives back the address and the way to stop. */
@@ -43,6 +45,8 @@ export async function serve(app: ServableApp, options: ServeOptions): Promise<Ru
   const streams = new OpenStreams();
   const server = createHttpServer(app, options, streams);
   const connections = trackConnections(server);
+  // Other processes change accounts, so it is looked up.
+  const checking = setInterval(() => streams.endRevoked(), ACCESS_CHECK_MS).unref();
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
   let stopped: Promise<void> | undefined;
@@ -50,6 +54,7 @@ export async function serve(app: ServableApp, options: ServeOptions): Promise<Ru
     url: `http://${urlHost(options.host)}:${port}`,
     port,
     stop(graceMs = DEFAULT_GRACE_MS) {
+      clearInterval(checking);
       stopped ??= stopServer(server, streams, connections, graceMs);
       return stopped;
     },
