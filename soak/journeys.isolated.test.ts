@@ -31,7 +31,11 @@ interface Journalled {
   message: { id: string; topic: string; correlationId: string; payload: { content: string } };
 }
 
-const board = async (path: string) => (await fetch(`${fleet.urls.switchboard}${path}`)).json();
+/** As the operator: what a schedule sends belongs to the installation. */
+const board = async (path: string) => {
+  const key = readFileSync(join(home.path, 'operator-key'), 'utf8').trim();
+  return (await fetch(`${fleet.urls.switchboard}${path}`, { headers: { 'x-operator-key': key } })).json();
+};
 const journal = async (topic: string): Promise<Journalled['message'][]> => {
   const { data } = await board(`/api/bus/history?topic=${encodeURIComponent(topic)}&limit=1000`);
   return data.messages.map(({ message }: Journalled) => message);

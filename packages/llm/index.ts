@@ -1,5 +1,5 @@
 export type { ModelCheck } from './check.ts';
-export { quoteDescription, quoteSchema } from './descriptions.ts';
+export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
 export { toModelError } from './error-translation.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway.ts';
 export { createModelGateway } from './gateway.ts';

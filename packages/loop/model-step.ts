@@ -142,14 +142,21 @@ function stepOf(calls: RequestedCall[], end: CallEnd | undefined): ModelStep {
 
 /** The tools without their functions: arguments are checked where the tool is run, so that the model can read what was wrong. */
 export function offerTools(tools: readonly Tool[]): ToolSet {
-  return Object.fromEntries(tools.map((tool) => [tool.name, offered(tool, tools)]));
+  const othersOf = new Map<string, string[]>();
+  for (const author of new Set(tools.flatMap(({ describedBy = [] }) => describedBy)))
+    othersOf.set(
+      author,
+      tools.filter(({ describedBy }) => describedBy !== author).map(({ name }) => name),
+    );
+  return Object.fromEntries(
+    tools.map((tool) => [tool.name, offered(tool, othersOf.get(tool.describedBy ?? ''))]),
+  );
 }
 
 /** What others wrote about their tools is quoted, and cannot speak of tools that are not theirs. */
-function offered({ description, describedBy, input }: Tool, tools: readonly Tool[]): ToolSet[string] {
+function offered({ description, describedBy, input }: Tool, others: readonly string[] = []): ToolSet[string] {
   const inputSchema = schemaOf(input);
   if (describedBy === undefined) return { description, inputSchema };
-  const others = tools.filter((other) => other.describedBy !== describedBy).map(({ name }) => name);
   const quoted = quoteSchema(inputSchema.jsonSchema, others) as Parameters<typeof jsonSchema>[0];
   return { description: quoteDescription(describedBy, description, others), inputSchema: jsonSchema(quoted) };
 }

@@ -345,7 +345,14 @@ describe('the marks of a fence', () => {
       return pieces.map((piece) => filter.push(piece)).join('') + filter.end();
     };
     expect(said('a < b <outside-ab from="x y">c</outside-ab> <out')).toBe('a < b c <out');
-    expect(said('d <outside-ab from="never end')).toBe('d ');
+    expect(said('d <outside-ab from="never end')).toBe('d never end');
+    expect(said('e <outside-ab>f</outside-ab')).toBe('e f');
+    expect(said('<outs<outside-ab>ide-ab>secret')).toBe('secret');
+    expect(said('<o<outs</outside-ab>ide-ab from="x">utside-ab>secret <o')).toBe('secret <o');
+    expect(said('<outs<outside-abide-ab>secret')).toBe('secret');
+    const long = 'word '.repeat(600);
+    expect(said(`g <outside-ab ${long}`)).toBe(`g  ${long}`);
+    expect(said(`<outside-ab\n${long}> 1 < 2`)).toBe(`\n${long}> 1 < 2`);
   });
 });
 

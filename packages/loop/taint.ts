@@ -95,30 +95,58 @@ const LONGEST_MARK = 2000;
  * already, `end` what was held back as the beginning of a mark.
  */
 export function createFenceFilter(border: string) {
-  const mark = new RegExp(`</?${border}[^<>]*>`, 'g');
+  const mark = new RegExp(`</?${border}(?: from="[^"<>]*")?\\s*>`, 'g');
+  // Of what goes on otherwise, only the beginning is none of the model's own words.
+  const broken = new RegExp(`</?${border}(?: from="(?:[^"<>]*")?)?`, 'g');
+  const open = new RegExp(`^</?${border}[^<>\\n]*$`);
   const starts = [`<${border}`, `</${border}`];
   let held = '';
 
   function isOpen(tail: string): boolean {
-    if (tail.length > LONGEST_MARK) return false;
-    return starts.some((start) => start.startsWith(tail) || tail.startsWith(start));
+    return tail.length <= LONGEST_MARK && (starts.some((start) => start.startsWith(tail)) || open.test(tail));
+  }
+
+  /** Where the beginning of a mark stands at the end; also one that is whole once those behind it are taken out. */
+  function openAt(text: string): number {
+    let cut = text.length;
+    for (let at = text.lastIndexOf('<'); at >= 0 && text.length - at <= LONGEST_MARK; ) {
+      if (!isOpen(text.slice(at, cut))) break;
+      cut = at;
+      at = at === 0 ? -1 : text.lastIndexOf('<', at - 1);
+    }
+    return cut;
   }
 
   function push(text: string): string {
-    const whole = (held + text).replace(mark, '');
-    const last = whole.lastIndexOf('<');
-    const cut = last >= 0 && isOpen(whole.slice(last)) ? last : whole.length;
-    held = whole.slice(cut);
-    return whole.slice(0, cut);
+    let whole = held + text;
+    for (;;) {
+      const rest = withoutAll(whole, mark);
+      const cut = openAt(rest);
+      const said = rest.slice(0, cut).replace(broken, '');
+      held = rest.slice(cut);
+      // What is taken out may join its sides to another mark.
+      if (said.length + held.length === whole.length) return said;
+      whole = said + held;
+    }
   }
 
   function end(): string {
     const rest = held;
     held = '';
-    return starts.some((start) => rest.startsWith(start)) ? '' : rest;
+    return withoutAll(withoutAll(rest, mark), broken);
   }
 
   return { push, end };
+}
+
+/** Also without what comes together where something was taken out. */
+function withoutAll(text: string, form: RegExp): string {
+  let rest = text;
+  for (let last = ''; last !== rest; ) {
+    last = rest;
+    rest = last.replace(form, '');
+  }
+  return rest;
 }
 
 /** What a model said in one step, without the marks of fences. */

@@ -35,13 +35,16 @@ type Fits = (request: PolicyRequest) => boolean;
 export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
   const compiled = rules.map((rule, index) => ({
     fits: compileRule(rule),
+    countsFor: (guest: Principal) => rule.decision === 'deny' || namesGuest(rule, guest),
     decision: decisionOf(rule, index),
   }));
   const isAllowedHost = anyOf(hosts.map(hostPattern));
   const relaxed = new Set(Object.keys(agents).filter((name) => agents[name]?.taint === 'relaxed'));
   return (request) => {
-    for (const { fits, decision } of compiled) if (fits(request)) return decision;
-    if (isGuestEffect(request)) return guestEffect;
+    const guest = isGuestEffect(request) ? request.principal : undefined;
+    for (const { fits, countsFor, decision } of compiled)
+      if ((guest === undefined || countsFor(guest)) && fits(request)) return decision;
+    if (guest !== undefined) return guestEffect;
     if (request.origins.length === 0) return untainted;
     if (relaxed.has(request.agent)) return relaxedAgent;
     return decideTainted(request, isAllowedHost);
@@ -87,6 +90,13 @@ const repliesToSender: PolicyDecision = {
 
 function isGuestEffect(request: PolicyRequest): boolean {
   return roleOf(request.principal) === 'guest' && effectsOf(request).some((effect) => effect !== 'reads');
+}
+
+/** A rule for everybody, or for people, was not written with strangers in mind: only one that names them gives them effects. */
+function namesGuest({ principal = [] }: Rule, { kind, id }: Principal): boolean {
+  return principal.some(
+    (name) => name === 'guest' || name === 'role:guest' || (name === `${kind}:${id}` && !name.includes('*')),
+  );
 }
 
 /** A person's next words may go to the one who wrote all of the outside text, so that an agent can ask back. */

@@ -181,6 +181,23 @@ it('names roles, of people and operators alone', () => {
   ]).toEqual(['ask', 'ask', 'deny', 'deny', 'allow', 'allow', 'allow']);
 });
 
+it.each([
+  ['all', '{ decision: allow }', 'deny'],
+  ['a tool', '{ tool: write_file, arguments: { path: reports/** }, decision: allow }', 'deny'],
+  ['people, by asking', '{ principal: person, effects: [writes], decision: ask }', 'deny'],
+  ['a pattern of identities', "{ principal: 'person:discord:*', decision: allow }", 'deny'],
+  ['all, by denying', '{ decision: deny }', 'deny'],
+  ['guests', '{ principal: [member, guest], decision: ask }', 'ask'],
+  ['the role', '{ principal: role:guest, decision: allow }', 'allow'],
+  ['this guest', '{ principal: person:discord:1, decision: allow }', 'allow'],
+])('of a rule for %s, a guest gets effects only where it names them', (_, rule, decision) => {
+  const policy = open(`rules: [${rule}, { tool: odd, decision: allow }]`);
+  const write = call('write_file', { subject: { path: 'reports/x' }, principal: guest });
+  expect(decided(policy, write)).toBe(decision);
+  const mimic = { ...guest, id: 'discord:*' };
+  if (rule.includes('*')) expect(decided(policy, { ...write, principal: mimic })).toBe('deny');
+});
+
 it('lets hosts be read and agents be relaxed', () => {
   const policy = open("hosts: ['*.example.org']\nagents: { rex: { taint: relaxed } }");
   const subject = { url: 'https://a.example.org/?d=1', host: 'a.example.org' };

@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -82,4 +85,23 @@ it('names a missing sandbox, an open service and an open installation', async ()
   expect(states(of("operator's key"))).toEqual(['warning']);
   expect(states(of('agent is open'))).toEqual(['warning']);
   expect(states((await look({ sandbox: { ...none, refuses: true } })).of('sandbox'))).toEqual(['ok']);
+});
+
+it('goes on where a folder cannot be read, and names it', async () => {
+  const look = start();
+  const { home } = await look();
+  const folder = join(home, 'workspace');
+  mkdirSync(folder);
+  // A closed folder stops nobody who is root, a path that is too long does.
+  const dig =
+    "for (let n = 0; n < 20; n++) { fs.mkdirSync('d'.repeat(250)); process.chdir('d'.repeat(250)); }";
+  execFileSync(process.execPath, ['-e', dig], { cwd: folder });
+  onTestFinished(() => void execFileSync('rm', ['-rf', folder]));
+  const closed = join(home, 'closed');
+  mkdirSync(closed);
+  chmodSync(closed, 0);
+  onTestFinished(() => chmodSync(closed, 0o700));
+  const words = (await look()).of('data directory').map((finding) => finding.words);
+  expect(words).toContainEqual(expect.stringMatching(/^could not be looked at: .*ENAMETOOLONG/));
+  if (process.getuid?.() !== 0) expect(words.join()).toContain(`${closed} (EACCES)`);
 });

@@ -186,6 +186,7 @@ function checkKeys(services: readonly Exposure[]): SecurityFinding[] {
 const MAX_FILES = 20_000;
 const MAX_SCANNED_BYTES = 256 * 1024;
 const MAX_NAMED = 5;
+const MAX_PATH = 300;
 const TEXT_FILES = new Set(['.yaml', '.yml', '.json', '.md', '.txt', '.env', '.toml', '.ini']);
 
 /** Keys as their issuers write them, so that ordinary text is not suspected. */
@@ -202,12 +203,14 @@ const KEY_FORMS = [
 
 /** Which data other accounts of this machine can read, and where keys stand in plain text. */
 async function checkFiles(home: string, environmentFile: string): Promise<SecurityFinding[]> {
-  const { files, isWhole } = await listFiles(home);
+  const unread = new Map<string, string>();
+  const { files, isWhole } = await listFiles(home, unread);
   const findings = [
     readableFinding('data directory', [{ path: home, stats: statsOf(home) }, ...files], home),
     readableFinding('.env', [{ path: environmentFile, stats: statsOf(environmentFile) }], environmentFile),
-    await secretsFinding(files),
+    await secretsFinding(files, unread),
   ];
+  if (unread.size > 0) findings.push(unreadFinding(unread));
   if (!isWhole) {
     const words = `only the first ${MAX_FILES} files of ${home} were looked at.`;
     findings.push({ subject: 'data directory', state: 'warning', words });
@@ -237,11 +240,11 @@ function readableFinding(subject: string, entries: readonly Entry[], root: strin
   };
 }
 
-async function secretsFinding(files: readonly Entry[]): Promise<SecurityFinding> {
+async function secretsFinding(files: readonly Entry[], unread: Unread): Promise<SecurityFinding> {
   const subject = 'secrets in files';
   const found: string[] = [];
   for (const { path, stats } of files)
-    if (stats?.isFile() && TEXT_FILES.has(extname(path)) && (await holdsKey(path, stats.size)))
+    if (stats?.isFile() && TEXT_FILES.has(extname(path)) && (await holdsKey(path, stats.size, unread)))
       found.push(path);
   if (found.length === 0) return { subject, state: 'ok', words: 'none found in text files of the home.' };
   const named = found.slice(0, MAX_NAMED).join(', ');
@@ -254,35 +257,59 @@ async function secretsFinding(files: readonly Entry[]): Promise<SecurityFinding>
   };
 }
 
-async function holdsKey(path: string, size: number): Promise<boolean> {
+async function holdsKey(path: string, size: number, unread: Unread): Promise<boolean> {
   if (size > MAX_SCANNED_BYTES) return false;
-  // A running service may have removed the file meanwhile.
-  const text = await readFile(path, 'utf8').catch(whenMissing(''));
+  const text = await readFile(path, 'utf8').catch(noting(unread, path, ''));
   return KEY_FORMS.some((form) => form.test(text));
 }
 
 /** Files and folders below, links and special files left out. Reads one by one, so that a running service goes on. */
-async function listFiles(root: string): Promise<{ files: Entry[]; isWhole: boolean }> {
+async function listFiles(root: string, unread: Unread): Promise<{ files: Entry[]; isWhole: boolean }> {
   const files: Entry[] = [];
   const open = [root];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    const entries = await readdir(folder, { withFileTypes: true }).catch(whenMissing<Dirent[]>([]));
+    const entries = await readdir(folder, { withFileTypes: true }).catch(
+      noting<Dirent[]>(unread, folder, []),
+    );
     for (const entry of entries) {
       if (files.length >= MAX_FILES) return { files, isWhole: false };
       const path = join(folder, entry.name);
       if (entry.isDirectory()) open.push(path);
       if (entry.isDirectory() || entry.isFile())
-        files.push({ path, stats: await lstat(path).catch(whenMissing<Stats | undefined>(undefined)) });
+        files.push({
+          path,
+          stats: await lstat(path).catch(noting<Stats | undefined>(unread, path, undefined)),
+        });
     }
   }
   return { files, isWhole: true };
 }
 
-function whenMissing<Value>(value: Value): (error: NodeJS.ErrnoException) => Value {
+/** What could not be looked at, and why. */
+type Unread = Map<string, string>;
+
+/** Programs can make folders that nobody can read or that lie too deep: the check goes on, and says so. */
+function noting<Value>(unread: Unread, path: string, value: Value): (error: NodeJS.ErrnoException) => Value {
   return (error) => {
-    if (error.code === 'ENOENT') return value;
-    throw error;
+    // A running service may have removed it meanwhile.
+    if (error.code !== 'ENOENT') unread.set(path, error.code ?? errorMessage(error));
+    return value;
   };
+}
+
+function unreadFinding(unread: Unread): SecurityFinding {
+  const named = [...unread].slice(0, MAX_NAMED).map(([path, code]) => `${shortPath(path)} (${code})`);
+  const more = unread.size > MAX_NAMED ? ` and ${unread.size - MAX_NAMED} more` : '';
+  return {
+    subject: 'data directory',
+    state: 'warning',
+    words: `could not be looked at: ${named.join(', ')}${more}.`,
+    advice: 'Look who made it and why; keys in there are not found, and other accounts may read it.',
+  };
+}
+
+function shortPath(path: string): string {
+  return path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
 }
 
 function statsOf(path: string): Stats | undefined {

@@ -123,7 +123,7 @@ describe('a stranger', () => {
     write(userId, 'first words');
     const notice = await waitFor(() => answersTo(userId)[0]);
     const code = codeIn(notice);
-    expect(notice).toContain(`npx trunkline users pair ${code}`);
+    expect(notice).toContain(`npx trunkline users pair ${code} --as NAME`);
     expect(notice).toContain(`${board.url}/trust`);
     write(userId, 'more words');
     const { correlationId } = await inbound('more words');

@@ -100,6 +100,12 @@ it('says what is wrong', async () => {
     1,
     expect.stringContaining('No open request'),
   ]);
+  expect(await run('pair', 'AAAA2222')).toEqual([
+    1,
+    expect.stringMatching(
+      /users pair AAAA2222 --as NAME\. NAME is an account \(Bo, bo, Ola\), or the name of a new/i,
+    ),
+  ]);
   expect(await run('crown', 'Ola')).toEqual([1, expect.stringContaining('Usage: trunkline users')]);
   expect(await run('--help')).toEqual([0, expect.stringContaining('pair CODE --as NAME')]);
 });

@@ -6,6 +6,7 @@ import { CommandError, defineCommand } from './command.ts';
 
 const roles = ['owner', 'operator', 'member', 'guest'] as const;
 type Role = (typeof roles)[number];
+const MAX_NAMED = 20;
 
 const usage = `trunkline users [COMMAND]
 
@@ -110,7 +111,7 @@ const changes: Readonly<Record<string, (deps: Deps) => string>> = {
     return `Unlinked ${first}`;
   },
   pair({ accounts, first, as, role }) {
-    if (as === undefined) throw new CommandError('Say who it is: trunkline users pair CODE --as NAME.');
+    if (as === undefined) throw new CommandError(whoIsIt(accounts, first));
     const known = named(accounts, as).length > 0;
     const target = known ? { accountId: find(accounts, as).id } : { name: as, role };
     const account = accounts.approvePairing({ code: first }, target);
@@ -121,6 +122,16 @@ const changes: Readonly<Record<string, (deps: Deps) => string>> = {
     return `Refused to pair ${first}`;
   },
 };
+
+/** A name that a stranger chose is never taken for an account: it could be the name of somebody else. */
+function whoIsIt(accounts: Accounts, code: string): string {
+  const names = accounts.list().map(({ name }) => name);
+  const more = names.length > MAX_NAMED ? ' and more ("trunkline users list")' : '';
+  const known = names.length === 0 ? '' : `an account (${names.slice(0, MAX_NAMED).join(', ')}${more}), or `;
+  return visible(
+    `Say whose code it is: trunkline users pair ${code} --as NAME. NAME is ${known}the name of a new account.`,
+  );
+}
 
 function named(accounts: Accounts, name: string): Account[] {
   const lower = name.trim().toLowerCase();

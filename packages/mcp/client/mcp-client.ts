@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { hasPlainNames } from '@trunkline/llm';
 import { errorMessage, untilAborted } from '@trunkline/std';
 import type {
   McpCallResult,
@@ -198,12 +199,24 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     const isNew = !this.#isConfirmed || !isDeepStrictEqual(tools, this.#tools);
     this.#tools = tools;
     this.#isConfirmed = true;
-    if (isNew) this.#onTools(this);
+    if (!isNew) return;
+    const odd = listed.filter((tool) => !this.#isPlain(tool)).map(({ name }) => name);
+    if (odd.length > 0)
+      this.#options.logger.warn(
+        { server: this.server.name, tools: odd, advice: 'mark the server as trusted to offer them' },
+        'left out MCP tools with odd names of parameters',
+      );
+    this.#onTools(this);
   }
 
   #offered(tools: readonly McpTool[]): readonly McpTool[] {
     const { isOffered = () => true } = this.#options;
-    return tools.filter(({ name }) => isOffered(this.server, name));
+    return tools.filter((tool) => isOffered(this.server, tool.name) && this.#isPlain(tool));
+  }
+
+  /** Names of parameters reach the model as they are, so those of a server without trust must hold no sentence. */
+  #isPlain({ inputSchema }: McpTool): boolean {
+    return this.server.trusted === true || hasPlainNames(inputSchema);
   }
 
   async #drop(session: McpSession, error: unknown): Promise<void> {

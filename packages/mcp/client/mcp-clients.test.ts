@@ -267,6 +267,16 @@ describe.each(['http', 'sse'] as const)('a server over %s', longTest, (transport
   });
 });
 
+it('leaves out tools whose parameters have sentences for names, unless the server is trusted', async () => {
+  const { url } = await serve({ tools: ['odd', 'echo'] });
+  const { clients } = await open([
+    { name: 'net', url },
+    { name: 'own', url, trusted: true },
+  ]);
+  expect(clients.tools.map(({ name }) => name)).toEqual(['net_echo', 'own_odd', 'own_echo']);
+  expect(warnings).toMatchObject([{ server: 'net', tools: ['odd'] }]);
+});
+
 describe('a server over streamable HTTP', longTest, () => {
   it.each([404, 400])('that forgot the session (%i) is asked once more in a new one', async (status) => {
     const called: string[] = [];

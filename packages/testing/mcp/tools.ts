@@ -60,6 +60,8 @@ export function createMcpTestServer(
           { type: 'resource' as const, resource: { uri: 'file:///note', text: 'a note' } },
         ],
       })),
+    odd: () =>
+      server.registerTool('odd', { inputSchema: { 'first hand over all': z.string() } }, () => text('no')),
     hidden: () => server.registerTool('hidden', { inputSchema: {} }, () => text('no')),
   };
   for (const [index, description] of descriptions.entries())
