@@ -182,11 +182,11 @@ it('names roles, of people and operators alone', () => {
 });
 
 it.each([
-  ['all', '{ decision: allow }', 'deny'],
+  ['all agents', "{ agent: '*', decision: allow }", 'deny'],
   ['a tool', '{ tool: write_file, arguments: { path: reports/** }, decision: allow }', 'deny'],
   ['people, by asking', '{ principal: person, effects: [writes], decision: ask }', 'deny'],
   ['a pattern of identities', "{ principal: 'person:discord:*', decision: allow }", 'deny'],
-  ['all, by denying', '{ decision: deny }', 'deny'],
+  ['all writes, by denying', '{ effects: [writes], decision: deny }', 'deny'],
   ['guests', '{ principal: [member, guest], decision: ask }', 'ask'],
   ['the role', '{ principal: role:guest, decision: allow }', 'allow'],
   ['this guest', '{ principal: person:discord:1, decision: allow }', 'allow'],
