@@ -74,9 +74,8 @@ describe('a whole agent', () => {
       mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpProgram] }] },
     });
     const agent = await scripted(calling('box_add', { a: 20, b: 22 }), { config });
-    expect(textOf(await agent.send('add'))).toMatch(
-      /^got <outside-\w+ from="box_add">\n42\n<\/outside-\w+>$/,
-    );
+    // The model repeats the marks around the result; people do not see them.
+    expect(textOf(await agent.send('add'))).toBe('got \n42\n');
   });
 
   it('takes the tools of an MCP server that comes up later', async () => {
