@@ -211,7 +211,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
       openA2aServer({ options, home, bus, exchange, logger, url: () => address.publicUrl }),
     (server) => server.stop(),
   );
-  return { context, models, bus, keys, workspace, stores, parts, exchange, commands, plugins, a2a };
+  return { context, models, bus, keys, workspace, stores, senders, parts, exchange, commands, plugins, a2a };
 }
 
 function named(ability: 'hasChannels' | 'provesSender'): string[] {

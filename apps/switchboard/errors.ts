@@ -34,7 +34,7 @@ export const switchboardErrors = defineErrors({
   guest_topic: [
     403,
     ({ topic }: { topic: string }) =>
-      `Guests talk to agents; they do not publish to ${topic}. The operator makes a guest a member on the page /trust.`,
+      `Guests talk to agents, on message.inbound.api; they do not publish to ${topic}. The operator makes a guest a member on the page /trust.`,
   ],
   reply_topic: [
     403,

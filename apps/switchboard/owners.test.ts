@@ -236,6 +236,41 @@ it('lets members and, without a key, everybody send through surfaces, but no gue
     expect((await caller('POST /publish', outbound)).status).toBe(200);
   const answered = { topic: 'message.inbound.cli', payload: {}, reply: { topic: outbound.topic } };
   for (const draft of [outbound, answered]) expect((await guest('POST /publish', draft)).status).toBe(403);
+  const topics = [
+    'tracker.comment',
+    'cloud.mail.reply.m1',
+    'operator.message.request',
+    'agent.skill.request',
+  ];
+  const surfaces = ['message.inbound.messenger.+491', 'message.inbound.chat.1', 'cron.x', 'note.x'];
+  for (const topic of [...topics, ...surfaces])
+    expect([topic, (await guest('POST /publish', { topic, payload: { content: 'x' } })).status]).toEqual([
+      topic,
+      403,
+    ]);
   const schedule = { id: 'guests', schedule: '0 9 * * *', topic: 'cron.guests', payload: { content: 'x' } };
   expect((await guest('POST /api/schedules', schedule)).status).toBe(403);
+});
+
+it('lets a guest talk to public agents, and say nothing of where the words come from', async () => {
+  const guest = who.as(person('gus', 'guest'));
+  const sent = {
+    topic: 'message.inbound.api.talk',
+    correlationId: 'of-a-guest',
+    payload: {
+      content: 'hi',
+      agent: 'helm',
+      routing: { topic: 'note.named' },
+      project: { platform: 'chat', channelId: '1' },
+    },
+    source: { interface: 'chat', channelId: 'bound', userId: 'ava' },
+    reply: { topic: 'message.outbound.api.talk' },
+  };
+  expect((await guest('POST /publish', sent)).status).toBe(200);
+  const seen = feeds.get(who.operator);
+  const inbound = await seen?.first(sent.topic, 'of-a-guest');
+  expect(inbound?.payload).toEqual({ content: 'hi', agent: 'helm' });
+  expect(inbound?.source).toEqual({ interface: 'api', userId: 'person:user:gus' });
+  const dropped = await seen?.first('dispatch.dropped.unpaired', 'of-a-guest');
+  expect(dropped?.payload.why).toContain('guests may talk to public agents only');
 });

@@ -3,11 +3,13 @@ import type { Principal } from '@trunkline/identity';
 
 /**
  * Only the switchboard writes these. Whoever else could write queue entries or answers could forge what an agent was
- * asked, or what it or a person said; the `config` topics change every workspace on the bus and carry seal keys.
+ * asked, what a person was asked, or what either said; the `config` topics change every workspace on the bus and carry
+ * seal keys.
  */
 const ownTopics = [
   'agent.skill.queue.#',
   'agent.skill.response.#',
+  'agent.input.request.#',
   'agent.input.response.#',
   'agent.input.given',
   'config.files',

@@ -1,5 +1,5 @@
 import { type Draft, escapeSegment, matchesTopic } from '@trunkline/bus';
-import { roleOf } from '@trunkline/identity';
+import { anonymous, roleOf } from '@trunkline/identity';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { switchboardErrors } from '../errors.ts';
 import { channelTopic } from '../router/router.ts';
@@ -14,8 +14,9 @@ import {
   seesSchedule,
 } from './caller.ts';
 
-/** What leaves through a surface, now or later, needs a member. */
-const memberTopics = ['message.outbound.#', 'command.schedule'];
+/** All that guests may publish: words to agents, with a way back that no surface carries. */
+const guestTopics = { topic: 'message.inbound.api.#', reply: 'message.outbound.api.#' };
+const guestFields = ['content', 'agent', 'targets', 'skill', 'skillHint', 'conversationId', 'stream'];
 
 /** A key that may publish here may ask any agent for any skill. */
 const requestTopic = 'agent.skill.request';
@@ -24,14 +25,14 @@ const requestTopic = 'agent.skill.request';
  * Throws unless the caller may send this message, reply topic and requested skill included. Returns the message as it
  * goes on the bus: a scoped key commands only its own schedules and talks in conversations of its own.
  */
-export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwners): Draft {
-  const { topic, reply } = draft;
+export function checkPublish(caller: Caller, sent: Draft, owners: ScheduleOwners): Draft {
+  const { topic, reply } = sent;
   if (isOwnTopic(topic)) throw switchboardErrors.reply_topic({ topic });
   checkReplyTopic(reply?.topic);
-  if (caller.admin) return draft;
+  if (caller.admin) return sent;
   if (caller.guest && isOperatorTopic(topic)) throw switchboardErrors.operator_topic({ topic });
+  const draft = roleOf(sent.principal ?? anonymous) === 'guest' ? guestsDraft(caller, sent) : sent;
   const wanted = reply === undefined ? [topic] : [topic, reply.topic];
-  checkMember(draft, wanted);
   const refused = wanted.find((name) => !mayPublish(caller, name));
   if (refused !== undefined) throw switchboardErrors.publish_forbidden({ topic: refused });
   if (topic === 'command.schedule')
@@ -40,11 +41,17 @@ export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwner
   return { ...draft, payload: ownConversation(caller, draft.payload) };
 }
 
-/** In a service without a key, whoever has no key counts as a member. */
-function checkMember({ principal }: Draft, wanted: readonly string[]): void {
-  if (principal === undefined || roleOf(principal) !== 'guest') return;
-  const topic = wanted.find((name) => matchesAny(memberTopics, name));
-  if (topic !== undefined) throw switchboardErrors.guest_topic({ topic });
+/**
+ * What a guest says goes on as theirs, without what only the router or a surface may say of a message. In a service
+ * without a key, whoever has no key counts as a member.
+ */
+function guestsDraft({ name }: Caller, draft: Draft): Draft {
+  const { topic, reply, payload } = draft;
+  if (!matchesTopic(guestTopics.topic, topic)) throw switchboardErrors.guest_topic({ topic });
+  if (reply !== undefined && !matchesTopic(guestTopics.reply, reply.topic))
+    throw switchboardErrors.guest_topic({ topic: reply.topic });
+  const fields = Object.entries(fieldsOf(payload)).filter(([field]) => guestFields.includes(field));
+  return { ...draft, payload: Object.fromEntries(fields), source: { interface: 'api', userId: name } };
 }
 
 /** An agent's answer is model text: it may not act as a command or pass for somebody else's words. */

@@ -146,12 +146,18 @@ function policyOf(
   };
 }
 
-function remembered({ name }: AgentDefinition, { conversationId }: SkillRequest, { memory }: AgentParts) {
+function remembered(
+  { name }: AgentDefinition,
+  { conversationId, principal = anonymous }: SkillRequest,
+  { memory }: AgentParts,
+) {
   if (conversationId === undefined) return [];
-  return memory.recall(conversationId, name).flatMap(({ said, answered, origins, saidOrigins }) => [
-    { role: 'user' as const, content: said, ...markOf(saidOrigins) },
-    { role: 'assistant' as const, content: answered, ...markOf(origins) },
-  ]);
+  return memory
+    .recall(conversationId, name, principal)
+    .flatMap(({ said, answered, origins, saidOrigins }) => [
+      { role: 'user' as const, content: said, ...markOf(saidOrigins) },
+      { role: 'assistant' as const, content: answered, ...markOf(origins) },
+    ]);
 }
 
 function remember(

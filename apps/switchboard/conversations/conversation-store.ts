@@ -179,14 +179,16 @@ export function startTurnLog(bus: Bus, store: ConversationStore): Promise<Subscr
 }
 
 export interface TurnMemory {
-  recall(conversationId: string, agent: string): Turn[];
+  /** Of what others said in it, nothing is recalled for a viewer. */
+  recall(conversationId: string, agent: string, viewer?: Principal): Turn[];
   note(turn: Omit<Turn, 'at'>): void;
 }
 
 /** Recalls as many of the last turns as fit. */
 export function createTurnMemory(store: ConversationStore): TurnMemory {
   return {
-    recall: (conversationId, agent) => fitting(store.turns({ conversationId, agent, limit: recalledTurns })),
+    recall: (conversationId, agent, viewer) =>
+      fitting(store.turns({ conversationId, agent, viewer, limit: recalledTurns })),
     note: (turn) => store.addTurn(turn),
   };
 }

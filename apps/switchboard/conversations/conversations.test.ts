@@ -1,8 +1,10 @@
+import type { Principal } from '@trunkline/identity';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Crew, startCrew } from '../fixtures/crew.ts';
 import { observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
+import { Conversations, talkOf } from '../router/decide.ts';
 import { ConversationStore, createTurnMemory } from './conversation-store.ts';
 
 let crew: Crew;
@@ -33,6 +35,8 @@ describe('a conversation', () => {
     expect(heard()).toEqual(['my name is Ada', 'model-of-helm heard you', 'who am I?']);
     await say('and I?', 'bob');
     expect(heard()).toEqual(['and I?']);
+    await say('it is me, Ada', 'ada', { proven: false });
+    expect(heard()).toEqual(['it is me, Ada']);
   });
 
   it('can be named by whoever sends, and by the context of an A2A task', async () => {
@@ -183,6 +187,29 @@ it('ends with its time, and keeps to what fits', () => {
   now += 8 * 24 * 60 * 60 * 1000;
   store.sweep();
   expect(memory.recall(id, 'ava')).toEqual([]);
+  store.close();
+  directory.remove();
+});
+
+it('belongs to who somebody is, not to the name that they bear on the surface', () => {
+  const directory = temporaryDirectory();
+  const store = new ConversationStore(`${directory.path}/c.db`);
+  const [ava, eve] = (['user:ava', 'user:eve'] as const).map(
+    (id): Principal => ({ kind: 'person', id, via: [] }),
+  ) as [Principal, Principal];
+  const conversations = new Conversations(store);
+  const talk = (principal: Principal) => {
+    const source = { interface: 'cloud', channelId: 'inbox', userId: 'Ava <ava@x.example>' };
+    const payload = { content: 'x', direct: true };
+    return talkOf({ topic: 'message.inbound.cloud.mail.inbox', payload, source, principal }, []);
+  };
+  const id = conversations.remember(talk(ava), 'helm') ?? '';
+  expect([conversations.agentOf(talk(ava)), conversations.agentOf(talk(eve))]).toEqual(['helm', undefined]);
+  expect(conversations.remember(talk(eve), 'helm')).not.toBe(id);
+  const memory = createTurnMemory(store);
+  const said = { conversationId: id, agent: 'helm', requestId: 'r1', said: 'secret', answered: 'y' };
+  memory.note({ ...said, owner: 'person:user:ava' });
+  expect([ava, eve].map((viewer) => memory.recall(id, 'helm', viewer).length)).toEqual([1, 0]);
   store.close();
   directory.remove();
 });

@@ -220,6 +220,18 @@ describe('in chat, an approval', () => {
     await answer(requestId, 'no', asOperator);
   });
 
+  it('is not asked for in words of others', async () => {
+    const channel = '700000000000000007';
+    say(`RUN ${command()}`, stranger, channel);
+    const { requestId, correlationId } = await oneWaiting();
+    const payload = { requestId, correlationId, question: 'Lunch at noon?', approval: false };
+    for (const headers of [{}, asOperator]) {
+      const topic = `agent.input.request.${correlationId}`;
+      expect((await board.call('/publish', { topic, payload }, headers)).status).toBe(403);
+    }
+    await answer(requestId, 'no', asOperator);
+  });
+
   it('ends with the pairing', async () => {
     const channel = '700000000000000006';
     const seen = await observe(board);

@@ -171,10 +171,31 @@ export class HumanInput {
     return this.#store.pending(viewer);
   }
 
-  async #announce({ requestId, correlationId, question: asked, approval, owner }: Question): Promise<void> {
+  /**
+   * A question as people are shown it, however it is announced: nobody approves one thing under the words of another.
+   * Only what this switchboard has not asked may be another's on this bus, and is taken as announced.
+   */
+  announced(payload: unknown): Announced | undefined {
+    const given = fieldsOf(payload);
+    const requestId = text(given.requestId) ?? '';
+    const own = this.#store.get(requestId);
+    if (own !== undefined) return own.answer === null ? this.#shown(own) : undefined;
+    const [correlationId, question] = [text(given.correlationId), text(given.question)];
+    const isMissing = requestId === '' || correlationId === undefined || question === undefined;
+    if (isMissing || this.#bus.status().engine === 'embedded') return undefined;
+    return { requestId, correlationId, question, approval: given.approval === true };
+  }
+
+  #shown({ requestId, correlationId, question, approval }: Question): Announced {
+    const shown = approval ? `${question}\n${this.#rules.where()}` : question;
+    return { requestId, correlationId, question: shown, approval };
+  }
+
+  async #announce(asked: Question): Promise<void> {
+    const { approval, ...shown } = this.#shown(asked);
+    const { correlationId, owner } = asked;
     const topic = `agent.input.request.${escapeSegment(correlationId)}`;
-    const question = approval ? `${asked}\n${this.#rules.where()}` : asked;
-    const payload = { requestId, correlationId, question, ...(approval && { approval }) };
+    const payload = { ...shown, ...(approval && { approval }) };
     await this.#bus.publish({ topic, payload, correlationId, principal: onBehalfOf(owner, 'switchboard') });
   }
 
@@ -258,6 +279,8 @@ interface GivenAnswer {
   answer: string;
   asOwner: boolean;
 }
+
+type Announced = Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval'>;
 
 /** The request that a question is about. */
 interface Asker {

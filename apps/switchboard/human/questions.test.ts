@@ -42,6 +42,20 @@ it('forgets what was answered after a week, and what nobody answered after a mon
   expect(kept()).toEqual([]);
 });
 
+it('shows a question in the words of whoever asked, whatever is announced under its id', async () => {
+  const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
+  const humanInput = new HumanInput(store, bus, rules);
+  const asked = { requestId: 'r1', correlationId: 'c1', question: 'May I delete it?', approval: true };
+  store.open({ ...asked, owner: 'anonymous' });
+  const forged = { requestId: 'r1', correlationId: 'c2', question: 'Lunch at noon?', approval: false };
+  expect(humanInput.announced(forged)).toEqual({
+    ...asked,
+    question: expect.stringMatching(/^May I delete it\?\nOnly the operator/),
+  });
+  expect(humanInput.announced({ ...forged, requestId: 'r2' })).toBeUndefined();
+  await bus.stop();
+});
+
 const namesOf = ({ id }: Principal) => [id];
 const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => [], namesOf, url: () => '' });
 

@@ -95,10 +95,11 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
   }
 
   async function put(payload: unknown): Promise<void> {
-    const { requestId, correlationId, question, approval = false } = fieldsOf(payload) as Partial<Question>;
-    if (requestId === undefined || correlationId === undefined || question === undefined) return;
-    const place = await find({ requestId, correlationId, approval });
+    const announced = humanInput.announced(payload);
+    if (announced === undefined) return;
+    const place = await find(announced);
     if (place === undefined) return;
+    const { requestId, correlationId, question } = announced;
     await bus.publish({
       topic: place.topic,
       payload: { content: `Question: ${question}`, requestId },

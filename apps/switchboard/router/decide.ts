@@ -1,5 +1,7 @@
 import { matchesTopic, type Source, unescapeSegment } from '@trunkline/bus';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import type { ConversationStore } from '../conversations/conversation-store.ts';
+import { principalOf } from '../core/messages.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { Project, ProjectDirectory } from '../projects/registry.ts';
@@ -15,6 +17,7 @@ export interface Inbound {
   topic: string;
   payload: unknown;
   source?: Source;
+  principal?: Principal;
 }
 
 type Rule = 'route' | 'skill-hint' | 'agent' | 'channel' | 'conversation' | 'project' | 'keyword' | 'default';
@@ -49,11 +52,21 @@ export function decide(inbound: Inbound, deps: RoutingDeps): Decision {
   );
 }
 
-export function talkOf({ topic, payload, source }: Inbound, channels: readonly Channel[]): Talk {
+export function talkOf(inbound: Inbound, channels: readonly Channel[]): Talk {
+  const { topic, payload, source } = inbound;
   const [, , surface = '', segment] = topic.split('.');
   const channelId = source?.channelId ?? (segment === undefined ? undefined : unescapeSegment(segment));
   const channel = channels.find((entry) => entry.platform === surface && entry.channelId === channelId);
-  return { surface, channelId, userId: source?.userId, direct: fieldsOf(payload).direct === true, channel };
+  const { direct, proven } = fieldsOf(payload);
+  return {
+    surface,
+    channelId,
+    // Whoever could have written another's name has no conversation, and so continues nobody's.
+    userId: proven === false ? undefined : source?.userId,
+    owner: ownerKey(principalOf(inbound)),
+    direct: direct === true,
+    channel,
+  };
 }
 
 export function matchesRoute({ when, enabled }: Route, { topic, payload }: Inbound): boolean {
@@ -222,6 +235,8 @@ interface Talk {
   surface: string;
   channelId: string | undefined;
   userId: string | undefined;
+  /** Who it is; surfaces have names that several people can bear. */
+  owner: string;
   direct: boolean;
   channel: Channel | undefined;
 }
@@ -248,8 +263,8 @@ export class Conversations {
 }
 
 /** Undefined for what is no conversation. */
-function keyOf({ surface, channelId, userId, direct, channel }: Talk): string | undefined {
+function keyOf({ surface, channelId, userId, owner, direct, channel }: Talk): string | undefined {
   if (userId === undefined) return undefined;
-  if (direct) return JSON.stringify([surface, userId]);
-  return channel?.conversation?.enabled ? JSON.stringify([surface, channelId, userId]) : undefined;
+  if (direct) return JSON.stringify([surface, userId, owner]);
+  return channel?.conversation?.enabled ? JSON.stringify([surface, channelId, userId, owner]) : undefined;
 }

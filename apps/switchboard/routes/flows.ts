@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import { maySee } from '@trunkline/identity';
+import { handedOn, maySee } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { FlowOrigin } from '../api-types.ts';
 import { throwBusFailure } from '../errors.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
+import type { SurfaceSenders } from '../surfaces/senders.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -30,7 +31,13 @@ const listQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
-export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus): void {
+interface FlowParts {
+  store: FlowStore;
+  bus: Bus;
+  senders: Pick<SurfaceSenders, 'currentSender'>;
+}
+
+export function mountFlows(app: Hono<SwitchboardEnv>, { store, bus, senders }: FlowParts): void {
   app.get(
     '/api/flows',
     describeRoute({ summary: 'Flows, the newest first' }),
@@ -76,7 +83,8 @@ export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus
       source,
       correlationId,
       parentId: origin.messageId,
-      principal: context.get('principal'),
+      // The words are their sender's, whoever has them asked once more.
+      principal: handedOn(senders.currentSender(request), 'replay'),
     };
     await bus.publish(draft).catch(throwBusFailure);
     return context.json({ success: true, data: { id: `skill-${correlationId}`, correlationId } }, 202);

@@ -58,6 +58,7 @@ export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insig
     const inbound: Inbound = {
       topic,
       payload,
+      principal: context.get('principal'),
       ...(source && { source: { ...source } as NonNullable<Inbound['source']> }),
     };
     return context.json({ success: true, data: tryOut(inbound, deps) });

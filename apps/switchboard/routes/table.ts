@@ -35,7 +35,7 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
       load: (agent) => limiter.load(agent),
     }),
   (app, { exchange }) => mountExperiments(app, exchange.abTests),
-  (app, { bus, stores }) => mountFlows(app, stores.flows, bus),
+  (app, { bus, stores, senders }) => mountFlows(app, { store: stores.flows, bus, senders }),
   (app, { commands, exchange }) => mountFiles(app, commands.bus, exchange.controlPlane),
   (app, { exchange, stores: { flows } }) =>
     mountHuman(app, exchange.humanInput, (correlationId) => flows.ownerOfRequest(correlationId)),

@@ -110,12 +110,15 @@ const turnedAway = (correlationId: string): Promise<Json> =>
   });
 const codeIn = (text: string) => /Your code is (\S+)\./.exec(text)?.[1] ?? '';
 
-function approve(code: string): string {
+function withAccounts<Result>(use: (accounts: ReturnType<typeof openAccounts>) => Result): Result {
   const accounts = openAccounts({ home: board.home, logger: { warn: () => undefined } });
-  const { id } = accounts.approvePairing({ code }, { name: 'Ava', role: 'member' });
+  const result = use(accounts);
   accounts.close();
-  return id;
+  return result;
 }
+
+const approve = (code: string): string =>
+  withAccounts((accounts) => accounts.approvePairing({ code }, { name: 'Ava', role: 'member' }).id);
 
 describe('a stranger', () => {
   it('gets one code for the operator, and once paired is the person of the account', async () => {
@@ -182,6 +185,32 @@ describe('a stranger', () => {
     });
   });
 
+  it('has words that the operator replays judged as theirs: refused, and once paired those of a member', async () => {
+    const userId = stranger();
+    write(userId, 'let me in');
+    const code = codeIn(await waitFor(() => answersTo(userId)[0]));
+    const { correlationId } = await inbound('let me in');
+    const again = async () => {
+      const { body } = await board.call(`/api/flows/skill-${correlationId}/replay`, {});
+      return await seen.first('agent.skill.request', body.data.correlationId);
+    };
+    const refused = await again();
+    expect(refused.principal).toMatchObject({ id: `discord:${userId}`, role: 'guest', via: ['replay'] });
+    expect(refused.principal.origins).toEqual([{ kind: 'message', source: `discord:${userId}` }]);
+    await turnedAway(refused.correlationId);
+    const id = approve(code);
+    const { principal } = await again();
+    expect(principal).toEqual({ kind: 'person', id: `user:${id}`, role: 'member', via: ['replay'] });
+    await waitFor(() => answersTo(userId).includes('model-of-helm answers'));
+    withAccounts((accounts) => accounts.update(id, { disabled: true }));
+    write(userId, 'words of the disabled');
+    const { correlationId: last } = await inbound('words of the disabled');
+    expect((await seen.first('dispatch.dropped.unpaired', last)).payload.why).toContain('is disabled');
+    guild.say({ content: 'bound words of the disabled', channelId: bound, userId });
+    const { correlationId: there } = await inbound('bound words of the disabled');
+    expect((await seen.first('dispatch.dropped.unpaired', there)).payload.why).toContain('is disabled');
+  });
+
   it('is known in a channel that the operator bound', async () => {
     const userId = stranger();
     guild.say({ content: 'publish it here', channelId: bound, userId });
@@ -211,7 +240,7 @@ it('on the messenger gets a code too; the recipient of the settings is known', a
 });
 
 describe('mail', () => {
-  const passed = 'mx.example; dkim=pass; dmarc=pass (p=NONE) header.from=x.example';
+  const passed = 'mx.google.com; dkim=pass; dmarc=pass (p=NONE) header.from=x.example';
   const mail = (id: string, label: string, headers: Record<string, string> = {}) => ({
     id,
     threadId: id,
@@ -251,12 +280,49 @@ describe('mail', () => {
     });
   });
 
+  it('is answered at another address only in the same domain, or where the sender is proven', async () => {
+    const replyTo = (address: string, more = {}) => ({ 'Reply-To': address, ...more });
+    google.mails.push(
+      mail('evil', 'Label_1', replyTo('eve@evil.example')),
+      mail('team', 'Label_1', replyTo('team@x.example')),
+      mail('away', 'Label_1', replyTo('ada@home.example', { 'Authentication-Results': passed })),
+    );
+    await reply('evil');
+    await waitFor(() =>
+      ['team@x.example', 'ada@home.example'].every((to) =>
+        google.sent.some(({ raw }) => raw.includes(`To: ${to}`)),
+      ),
+    );
+    expect(google.sent.some(({ raw }) => raw.includes('evil.example'))).toBe(false);
+  });
+
   it.each([
     ['Ada <Ada@X.example>', [passed], 'mail:ada@x.example', true],
     ['ada@x.example', [passed], 'mail:ada@x.example', true],
     ['ada@x.example', [], 'mail:ada@x.example', false],
-    ['ada@x.example', ['mx.example; dmarc=fail header.from=x.example', passed], 'mail:ada@x.example', false],
-    ['ada@x.example', ['mx.example; dmarc=pass header.from=evil.example'], 'mail:ada@x.example', false],
+    [
+      'ada@x.example',
+      ['mx.google.com; dmarc=fail header.from=x.example', passed],
+      'mail:ada@x.example',
+      false,
+    ],
+    ['ada@x.example', ['mx.google.com; dmarc=pass header.from=evil.example'], 'mail:ada@x.example', false],
+    ['ada@x.example', [passed.replace('mx.google.com', 'mx.evil.example')], 'mail:ada@x.example', false],
+    ['ada@x.example', [`${passed}.evil.example`], 'mail:ada@x.example', false],
+    ...[
+      'spf=pass (MAIL FROM:<dmarc=pass/header.from=x.example@evil.example>)',
+      'spf=pass (of (a); dmarc=pass header.from=x.example ;@evil.example)',
+      'spf=pass (\\) ; dmarc=pass header.from=x.example ;)',
+      'spf=pass smtp.mailfrom="a; dmarc=pass header.from=x.example ;"@evil.example',
+      'spf=pass x dmarc=pass header.from=x.example',
+      'dmarc=pass header.from=x.example; spf=pass (',
+      'dmarc=pass header.from=x.example; dmarc=fail header.from=x.example',
+    ].map((result): [string, string[], string, boolean] => [
+      'ada@x.example',
+      [`mx.google.com; ${result}`],
+      'mail:ada@x.example',
+      false,
+    ]),
     ['"ada@x.example" <eve@evil.example>', [passed], 'mail:eve@evil.example', false],
     ['ada@x.example, eve@evil.example', [passed], 'mail:unknown', false],
     ['Ada', [passed], 'mail:unknown', false],

@@ -1,12 +1,13 @@
 import { type Accounts, createSenders, type Sender } from '@trunkline/accounts';
-import type { Draft } from '@trunkline/bus';
-import { accountIdOf, type Principal, roleOf } from '@trunkline/identity';
+import type { Draft, Message } from '@trunkline/bus';
+import { accountIdOf, accountPrincipal, type Principal, type Role, roleOf } from '@trunkline/identity';
 import { namedSender, principalOf } from '../core/messages.ts';
 import type { SkillExecutor } from '../dispatch/executor.ts';
 import { type Dispatch, fieldsOf, text } from '../dispatch/request.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 interface SurfaceSenderOptions extends Omit<Parameters<typeof createSenders>[0], 'trustPage'> {
+  accounts: Pick<Accounts, 'byIdentity' | 'get' | 'requestPairing'>;
   workspace: Pick<Workspace, 'approvers' | 'channels' | 'routes' | 'cloud'>;
   /** Address of this service. */
   url(): string;
@@ -29,6 +30,7 @@ export type SurfaceSenders = ReturnType<typeof createSurfaceSenders>;
 
 /** Who writes on the chat and mail surfaces, and which agents they reach. */
 export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSenderOptions) {
+  const { accounts } = options;
   const senders = createSenders({ ...options, trustPage: () => `${url().replace(/\/+$/, '')}/trust` });
 
   /** Stamps the sender as principal. */
@@ -59,7 +61,12 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
   /** Guests reach public agents, and those that the operator has put behind a label of mail; none has effects for them. */
   function refusalOf(dispatch: Dispatch, { agent, isPublic }: SkillExecutor): SenderRefusal | undefined {
     const principal = principalOf(dispatch.message);
-    if (roleOf(principal) !== 'guest' || isPublic) return undefined;
+    if (roleOf(principal) !== 'guest') return undefined;
+    if (accountOf(principal)?.disabled) {
+      const why = `the account of ${principal.id} is disabled`;
+      return { why, notice: noticeFor(dispatch, principal) };
+    }
+    if (isPublic) return undefined;
     const topic = text(fieldsOf(dispatch.routing).topic) ?? '';
     if (isNamedPlace({ topic, source: dispatch.message.source })) return undefined;
     if (accountIdOf(principal) !== undefined) {
@@ -70,6 +77,28 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     return { why, notice: noticeFor(dispatch, principal) };
   }
 
+  function accountOf(principal: Principal) {
+    const id = accountIdOf(principal);
+    return id === undefined ? accounts.byIdentity(principal.id) : accounts.get(id);
+  }
+
+  /**
+   * Whose words an old message holds, as they are known now: a stranger may be paired, an account disabled. An account
+   * gains no rights that it did not have then.
+   */
+  function currentSender(message: Pick<Message, 'principal' | 'payload'>): Principal {
+    const then = principalOf(message);
+    const isStranger = accountIdOf(then) === undefined;
+    if (isStranger && (roleOf(then) !== 'guest' || fieldsOf(message.payload).proven === false)) return then;
+    const account = accountOf(then);
+    if (account === undefined || account.disabled)
+      return isStranger ? then : { ...then, kind: 'person', role: 'guest' };
+    const known = accountPrincipal(account.id, account.role);
+    if (isStranger) return then.id.startsWith('mail:') ? lowered(known) : known;
+    const hadLess = roles.indexOf(roleOf(then)) < roles.indexOf(account.role);
+    return hadLess ? then : { ...then, ...known, via: then.via };
+  }
+
   function noticeFor({ message }: Dispatch, { id, via }: Principal): string | undefined {
     const { author, name, direct, proven, awaitsReply } = fieldsOf(message.payload);
     if (via.length > 0 || proven === false) return undefined;
@@ -77,7 +106,7 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     return senders.notice(id, text(author) ?? text(name) ?? id);
   }
 
-  return { stamp, refusalOf };
+  return { stamp, refusalOf, currentSender };
 }
 
 /** For the operator, on the surface that OPERATOR_TOPIC names. What a stranger calls themselves is a quotation. */
@@ -99,6 +128,9 @@ export function namesOnSurfaces(principal: Principal, accounts: Pick<Accounts, '
   });
   return [principal.id, ...names];
 }
+
+/** From the least rights to the most. */
+const roles: readonly Role[] = ['guest', 'member', 'operator', 'owner'];
 
 function lowered(principal: Principal): Principal {
   return principal.kind === 'operator' ? { ...principal, kind: 'person', role: 'member' } : principal;

@@ -120,21 +120,62 @@ function draftOf(mail: gmail_v1.Schema$Message, id: string, { label, skillHint }
   };
 }
 
-/**
- * Who wrote a mail, and whether the mailbox's own check (DMARC) says that it came from there. Only its first header of
- * this name is the mailbox's: whoever sends can write others below.
- */
+/** The name under which the mailbox checks senders. */
+const mailbox = 'mx.google.com';
+
+/** Who wrote a mail, and whether the mailbox's own check (DMARC) says that it came from there. */
 export function senderOf(mail: gmail_v1.Schema$Message): { identity: string; isProven: boolean } {
-  const from = headerOf(mail, 'from');
+  const address = addressIn(headerOf(mail, 'from'));
+  if (address === undefined) return { identity: 'mail:unknown', isProven: false };
+  return { identity: `mail:${address}`, isProven: provenDomain(mail) === domainOf(address) };
+}
+
+/** The one address of a header, in lower case; undefined when there are none or several. */
+function addressIn(header: string): string | undefined {
   const [, address] =
     /^[^<>]*<([^\s@<>,]+@[^\s@<>,]+)>\s*$|^([^\s@<>,]+@[^\s@<>,]+)$/
-      .exec(from.trim())
+      .exec(header.trim())
       ?.filter((part) => part !== undefined) ?? [];
-  if (address === undefined || address.length > 254) return { identity: 'mail:unknown', isProven: false };
-  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
-  const verdict = headerOf(mail, 'authentication-results').toLowerCase();
-  const passed = /\bdmarc=pass\b[^;]*\bheader\.from=([\w.-]+)/.exec(verdict)?.[1];
-  return { identity: `mail:${address.toLowerCase()}`, isProven: passed === domain };
+  return address === undefined || address.length > 254 ? undefined : address.toLowerCase();
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
+}
+
+/**
+ * The domain for which DMARC passed (RFC 8601). Only the first header of this name is the mailbox's: whoever sends can
+ * write others below. It quotes what the sender says of himself in comments and strings, so these do not count, and
+ * more than one verdict proves nothing.
+ */
+function provenDomain(mail: gmail_v1.Schema$Message): string | undefined {
+  const header = headerOf(mail, 'authentication-results').toLowerCase();
+  const [server = '', ...results] = withoutQuoted(header)?.split(';') ?? [];
+  if (server.trim().split(/\s/)[0] !== mailbox || header.split('dmarc=').length !== 2) return undefined;
+  const verdict = results.map((result) => result.trim()).find((result) => /^dmarc=pass\s/.test(result));
+  return verdict && /\sheader\.from=([\w.-]+)(\s|$)/.exec(verdict)?.[1];
+}
+
+/** A header without comments, which may lie in each other, and quoted strings; undefined where one does not end. */
+function withoutQuoted(header: string): string | undefined {
+  let [plain, depth, isQuoted] = ['', 0, false];
+  for (const [token] of header.matchAll(/\\?./gs)) {
+    if (token === '"' && depth === 0) isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (token === '(') depth += 1;
+    else if (token === ')') depth -= 1;
+    else if (depth === 0) plain += token;
+    if (depth < 0) return undefined;
+  }
+  return depth === 0 && !isQuoted ? plain : undefined;
+}
+
+/** The sender's other address counts only where the mailbox proves the sender, or in the same domain. */
+function answerTo(mail: gmail_v1.Schema$Message): string {
+  const [from, wanted] = [headerOf(mail, 'from'), headerOf(mail, 'reply-to')];
+  const [sender, other] = [from, wanted].map(addressIn);
+  const isSame = sender !== undefined && other !== undefined && domainOf(sender) === domainOf(other);
+  return wanted !== '' && (isSame || senderOf(mail).isProven) ? wanted : from;
 }
 
 /** A label on a thread is on our own mails of it too. */
@@ -206,7 +247,7 @@ export function createMailReplier(account: CloudAccount) {
     );
     const subject = headerOf(mail, 'subject');
     const raw = encodeMail({
-      to: headerOf(mail, 'reply-to') || headerOf(mail, 'from'),
+      to: answerTo(mail),
       subject: /^re:/i.test(subject) ? subject : `Re: ${subject}`,
       text: content,
       inReplyTo: headerOf(mail, 'message-id'),
