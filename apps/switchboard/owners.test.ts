@@ -270,7 +270,7 @@ it('lets a guest talk to public agents, and say nothing of where the words come 
   const seen = feeds.get(who.operator);
   const inbound = await seen?.first(sent.topic, 'of-a-guest');
   expect(inbound?.payload).toEqual({ content: 'hi', agent: 'helm' });
-  expect(inbound?.source).toEqual({ interface: 'api', userId: 'person:user:gus' });
+  expect(inbound?.source).toEqual({ interface: 'api', userId: 'person:voice:gus' });
   const dropped = await seen?.first('dispatch.dropped.unpaired', 'of-a-guest');
-  expect(dropped?.payload.why).toContain('guests may talk to public agents only');
+  expect(dropped?.payload.why).toContain('the agent helm is not public');
 });
