@@ -36,3 +36,12 @@ export function principalOf({ id, name, role, disabled }: Account): Principal {
   if (disabled) throw accountErrors.account_disabled({ name });
   return accountPrincipal(id, role);
 }
+
+/** The surfaces whose people accounts know under the name of the product. */
+const PRODUCTS: Readonly<Record<string, string>> = { discord: 'chat', signal: 'messenger' };
+
+/** An identity as `approvers.yaml` writes it: `chat:1234` for `discord:1234`. */
+export function nameOnSurface(identity: string): string {
+  const [product = '', ...rest] = identity.split(':');
+  return `${PRODUCTS[product] ?? product}:${rest.join(':')}`;
+}

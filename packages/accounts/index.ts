@@ -1,4 +1,4 @@
-export { type Account, type AccountKey, type ListedPerson, principalOf } from './account.ts';
+export { type Account, type AccountKey, type ListedPerson, nameOnSurface, principalOf } from './account.ts';
 export { Accounts, type AccountsOptions, accountsFile, openAccounts } from './accounts.ts';
 export { accountErrors } from './errors.ts';
 export type { Pairing } from './pairings.ts';

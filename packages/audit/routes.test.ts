@@ -75,6 +75,24 @@ it('records sign-ins, changes by the operator and refused callers, and no secret
   expect(await (await call('/operator/audit/verify')).json()).toMatchObject({ entries: 4 });
 });
 
+it('lets strangers write no more than sixty entries a minute by signing in and out', async () => {
+  const { call, entries, url, key } = await start();
+  const signIn = (body: string) => fetch(`${url}/operator`, { method: 'POST', headers: json, body });
+  for (let index = 0; index < 70; index++) {
+    await signIn(index % 2 === 0 ? `{"key":"guess-${index}"}` : '{}');
+    const headers = { cookie: 'trunkline_operator=made-up' };
+    await fetch(`${url}/operator`, { method: 'DELETE', headers });
+  }
+  expect(await entries('?limit=200')).toHaveLength(60);
+  const cookie = (await signIn(JSON.stringify({ key }))).headers.get('set-cookie')?.split(';')[0] ?? '';
+  await call('/operator', { method: 'DELETE' });
+  await fetch(`${url}/operator`, { method: 'DELETE', headers: { cookie } });
+  expect((await entries('?limit=200')).slice(0, -60)).toEqual([
+    ['operator.sign-out', 'DELETE /operator', 'operator:operator', '200'],
+    ['operator.sign-in', 'POST /operator', 'anonymous:anonymous', '200'],
+  ]);
+});
+
 it('counts refusals beyond sixty a minute instead of recording each', async () => {
   const { call, entries, url } = await start();
   for (let index = 0; index < 80; index++) await fetch(`${url}/operator/audit`);

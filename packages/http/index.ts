@@ -9,6 +9,7 @@ export {
   type Keyring,
   sessionCookie,
 } from './callers/caller-guard.ts';
+export { tryKeys } from './callers/limits.ts';
 export { requireOperator, setSessionCookie } from './callers/operator-routes.ts';
 export type { SignInContext, SignInProvider } from './callers/sign-in-provider.ts';
 export type { ErrorReply, FailedRequest, RenderError } from './errors/http-error.ts';

@@ -27,6 +27,8 @@ beforeAll(async () => {
     },
     ben: { name: 'Ben', email: 'ava@example.com', email_verified: false, groups: [] },
     eve: {},
+    finn: { name: 'Finn', email: 'finn@example.com', email_verified: true, groups: [] },
+    zoe: { name: 'Zoe', email: 'ava@example.com', email_verified: true, groups: ['staff'] },
   });
 });
 afterAll(() => provider.stop());
@@ -144,6 +146,8 @@ it('leads only to pages of the service', async () => {
   const { signIn } = await start({ oidcRole: 'member' });
   for (const elsewhere of [
     '//evil.example',
+    '/.//evil.example',
+    '/app/..//evil.example',
     '/\\evil.example',
     'https://evil.example/',
     'javascript:alert(1)',
@@ -183,6 +187,34 @@ it('does not believe an address that is not verified', async () => {
     code: 'oidc_unknown_person',
     html: expect.stringContaining('not verified'),
   });
+});
+
+it('links an account by its address once: the next who gets the address is somebody else', async () => {
+  const identities = ['mail:ava@example.com'];
+  const { accounts, signIn } = await start();
+  const ava = accounts.create({ name: 'Ava', role: 'owner', identities });
+  expect((await signIn('ava')).status).toBe(303);
+  expect(await failure(await signIn('zoe'))).toMatchObject({
+    code: 'oidc_unknown_person',
+    html: expect.not.stringContaining('or mail:'),
+  });
+  expect(accounts.byIdentity(`oidc:${provider.issuer}#zoe`)).toBeUndefined();
+  const open = await start({ oidcRole: 'guest' });
+  open.accounts.create({ name: 'Ava', role: 'owner', identities });
+  for (const login of ['ava', 'zoe']) expect((await open.signIn(login)).status).toBe(303);
+  expect(open.accounts.byIdentity(`oidc:${provider.issuer}#zoe`)).toMatchObject({ role: 'guest' });
+  expect(accounts.get(ava.id)?.identities).toHaveLength(2);
+});
+
+it('links no account that it refuses: a disabled one, and one whose groups give no role', async () => {
+  const { accounts, signIn } = await start({ oidcRoleClaim: 'groups', oidcRoles: ['staff=member'] });
+  const add = (name: string, mail: string) =>
+    accounts.create({ name, role: 'member', identities: [`mail:${mail}`] });
+  const [ava, finn] = [add('Ava', 'ava@example.com'), add('Finn', 'finn@example.com')];
+  accounts.update(ava.id, { disabled: true });
+  expect(await failure(await signIn('ava'))).toMatchObject({ code: 'account_disabled' });
+  expect(await failure(await signIn('finn'))).toMatchObject({ code: 'oidc_unknown_person' });
+  for (const { id } of [ava, finn]) expect(accounts.get(id)?.identities).toHaveLength(1);
 });
 
 it('refuses a disabled account', async () => {

@@ -130,13 +130,23 @@ function accountOf(
   const { identity, name, email, groups } = person;
   // With a claim for roles the provider decides, each time: who leaves a group loses what it gave.
   const role = mappedRole(groups, options.oidcRoles) ?? options.oidcRole;
+  const own = accounts.byIdentity(identity);
   const mail = email === undefined ? undefined : accounts.byIdentity(`mail:${email}`);
-  const known = accounts.byIdentity(identity) ?? (mail && accounts.link(mail.id, identity));
+  // An address can pass to somebody else: it counts only until a subject of this issuer has come with it.
+  const issuer = identity.slice(0, identity.indexOf('#') + 1);
+  const isTaken = mail?.identities.some((each) => each.startsWith(issuer)) ?? false;
+  const known = own ?? (isTaken ? undefined : mail);
   if (known === undefined && role !== undefined)
     return accounts.create({ name, role, identities: [identity] });
   const isRevoked = options.oidcRoleClaim !== undefined && role === undefined && known?.role !== 'owner';
   if (known === undefined || isRevoked)
-    throw oidcErrors.oidc_unknown_person({ name: providerName, identity, mail: mailWords(person) });
+    throw oidcErrors.oidc_unknown_person({
+      name: providerName,
+      identity,
+      mail: isTaken ? '' : mailWords(person),
+    });
+  principalOf(known);
+  if (own === undefined) accounts.link(known.id, identity);
   if (
     options.oidcRoleClaim === undefined ||
     role === undefined ||
@@ -168,7 +178,9 @@ interface Pending extends Transaction {
 /** A page of this service; anything else would send people who sign in elsewhere. */
 function localPath(path: string, origin: string): string | undefined {
   const url = path.startsWith('/') ? URL.parse(path, origin) : null;
-  return url?.origin === origin ? `${url.pathname}${url.search}${url.hash}` : undefined;
+  // Browsers read a path that begins with two slashes, as "/.//" becomes, as the name of a host.
+  if (url?.origin !== origin || url.pathname.startsWith('//')) return undefined;
+  return `${url.pathname}${url.search}${url.hash}`;
 }
 
 /** The provider's page leads back here, so the cookie cannot be SameSite=Strict. */

@@ -37,8 +37,13 @@ it('names approvers who belong to no account', async () => {
     { state: 'warning', words: 'may approve and belongs to no account: discord:1 (approvers.yaml).' },
   ]);
   const accounts = openAccounts({ home, logger: console });
-  accounts.create({ name: 'Ada', role: 'member', identities: ['discord:1'] });
+  accounts.create({ name: 'Ada', role: 'member', identities: ['discord:1', 'signal:+49170'] });
   accounts.close();
+  // Under the names that surfaces have.
+  const named = ['chat:1', 'messenger:+49170', 'chat:2'].map((identity) => ({ ...listed, identity }));
+  expect((await look({ approvers: named })).of('approvers')).toMatchObject([
+    { state: 'warning', words: 'may approve and belongs to no account: chat:2 (approvers.yaml).' },
+  ]);
   expect(states((await look({ approvers: [listed] })).of('approvers'))).toEqual(['ok']);
   expect(states((await look({ approvers: [] })).of('approvers'))).toEqual(['ok']);
   // Where the list is not known, nothing is claimed.

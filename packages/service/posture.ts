@@ -1,7 +1,7 @@
 import { chmodSync, type Dirent, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import { openAccounts } from '@trunkline/accounts';
+import { nameOnSurface, openAccounts } from '@trunkline/accounts';
 import { AuditLog, auditFile } from '@trunkline/audit';
 import { isLoopbackHost } from '@trunkline/http';
 import { operatorKeyFile } from '@trunkline/identity';
@@ -139,7 +139,10 @@ function approverFinding(home: string, approvers: NonNullable<PostureInput['appr
   if (approvers.length === 0) return { subject, state: 'ok', words: 'only the operator may approve.' };
   const accounts = openAccounts({ home, logger: console });
   try {
-    const unpaired = approvers.filter(({ identity }) => accounts.byIdentity(identity) === undefined);
+    const names = new Set(accounts.list().flatMap(({ identities }) => identities.map(nameOnSurface)));
+    const unpaired = approvers.filter(
+      ({ identity }) => accounts.byIdentity(identity) === undefined && !names.has(identity),
+    );
     if (unpaired.length === 0)
       return {
         subject,

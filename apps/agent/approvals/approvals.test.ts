@@ -282,11 +282,18 @@ describe('who is handed on by another service', () => {
       { kind: 'approver', id: 'chat:1', via: ['switchboard', 'agent'] },
       'input-required',
     ],
+    [
+      'an approver whose account is disabled',
+      { kind: 'approver', id: 'chat:1', via: ['switchboard'], role: 'guest' },
+      'input-required',
+    ],
     ['a paired approver', { kind: 'approver', id: 'chat:1', via: ['switchboard'] }, 'completed'],
   ])('%s leaves the task %s', async (_, principal, state) => {
     const agent = await begin({ serviceToken });
     model.enqueue(run('echo made'), 'Made.');
-    const parked = await say(agent, 'Make it.', handed(principal));
+    // Nobody was a guest when they asked: guests may run nothing.
+    const { role: _role, ...asker } = principal;
+    const parked = await say(agent, 'Make it.', handed(asker));
     const task = await say(agent, 'yes', handed(principal), { taskId: parked.id });
     expect(task.status.state).toBe(state);
   });

@@ -61,8 +61,10 @@ export function approvalsOf(tools: readonly ApprovedTool[]): Approvals {
  */
 export function mayApprove(principal: Principal, { isOpen }: Pick<OperatorAccess, 'isOpen'>): boolean {
   const { kind, via } = principal;
-  if (kind === 'approver') return via.length <= 1;
-  if (isOpen) return via.length === 0 && kind !== 'service' && roleOf(principal) !== 'guest';
+  // As is an approver whose account is disabled.
+  const isGuest = roleOf(principal) === 'guest';
+  if (kind === 'approver') return via.length <= 1 && !isGuest;
+  if (isOpen) return via.length === 0 && kind !== 'service' && !isGuest;
   return isDirectOperator({ kind, id: '', via });
 }
 

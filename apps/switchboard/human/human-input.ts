@@ -244,6 +244,8 @@ interface ApprovalSettings {
 export function createApprovalRules({ access, approvers, namesOf, url }: ApprovalSettings): ApprovalRules {
   const isApprover = (principal: Principal) =>
     principal.kind === 'person' &&
+    // As is somebody whose account is disabled.
+    roleOf(principal) !== 'guest' &&
     principal.via.length === 0 &&
     namesOf(principal).some((name) => approvers().includes(name));
   return {

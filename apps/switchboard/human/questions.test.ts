@@ -79,7 +79,11 @@ it.each([
   const humanInput = new HumanInput(store, bus, createApprovalRules(approvals));
   const answer = humanInput.askApproval({ correlationId: 'c1' }, 'May I?', 60_000);
   const [question] = humanInput.pending();
-  expect(await humanInput.answer(question?.requestId ?? '', said, { ...by, via: [] })).toBe('accepted');
+  const answered = (more: Partial<Principal>) =>
+    humanInput.answer(question?.requestId ?? '', said, { ...by, via: [], ...more });
+  // An approver whose account is disabled is a guest.
+  if (by.kind === 'person') expect(await answered({ role: 'guest' })).toBe('not-allowed');
+  expect(await answered({})).toBe('accepted');
   expect(await answer).toBe(counted);
   await bus.stop();
 });

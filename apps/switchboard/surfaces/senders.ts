@@ -1,4 +1,4 @@
-import { type Accounts, createSenders, type Sender } from '@trunkline/accounts';
+import { type Accounts, createSenders, nameOnSurface, type Sender } from '@trunkline/accounts';
 import type { Draft, Message } from '@trunkline/bus';
 import { accountIdOf, accountPrincipal, type Principal, type Role, roleOf } from '@trunkline/identity';
 import { namedSender, principalOf } from '../core/messages.ts';
@@ -115,18 +115,11 @@ export function pairingRequest(identity: string, display: string) {
   return { topic: 'operator.message.request', payload: { content, urgency: 'normal' } };
 }
 
-/** The surfaces whose people accounts know under the name of the product. */
-const PRODUCTS: Readonly<Record<string, string>> = { discord: 'chat', signal: 'messenger' };
-
 /** All names of a person, as `approvers.yaml` writes them. */
 export function namesOnSurfaces(principal: Principal, accounts: Pick<Accounts, 'get'>): readonly string[] {
   const accountId = accountIdOf(principal);
   const account = accountId === undefined ? undefined : accounts.get(accountId);
-  const names = (account?.identities ?? []).map((identity) => {
-    const [product = '', ...rest] = identity.split(':');
-    return `${PRODUCTS[product] ?? product}:${rest.join(':')}`;
-  });
-  return [principal.id, ...names];
+  return [principal.id, ...(account?.identities ?? []).map(nameOnSurface)];
 }
 
 /** From the least rights to the most. */

@@ -105,11 +105,30 @@ describe('every route', () => {
     );
     accounts.link(id, 'voice:ben');
     expect(await who(key)).toMatchObject({ id: 'ben' });
+    accounts.update(id, { role: 'guest' });
+    for (const shown of [key, 'ben']) {
+      expect((await voice.get('/api/skills', shown)).status).toBe(200);
+      for (const route of [...configuring, ...admin])
+        expect([route, (await voice.post(route.split(' ')[1] ?? '', {}, shown)).status]).toEqual([
+          route,
+          403,
+        ]);
+      for (const path of ['/api/metrics', '/api/voice/references'])
+        expect([path, (await voice.get(path, shown)).status]).toEqual([path, 403]);
+    }
     accounts.update(id, { disabled: true });
     expect([
       (await voice.get('/api/whoami', key)).status,
       (await voice.get('/api/whoami', 'ben')).status,
     ]).toEqual([403, 403]);
+    accounts.update(id, { disabled: false });
+    const push = (guess: string) => {
+      const headers = { 'x-api-key': key, authorization: `Bearer ${guess}` };
+      return voice.ask('/a2a/callback', { ...json({ text: 'News.' }), headers });
+    };
+    expect((await push('guess')).status).toBe(401);
+    for (let index = 0; index < 10; index += 1) await push(`guess-${index}`);
+    expect((await push('shared')).status).toBe(429);
     accounts.close();
   });
 

@@ -1,4 +1,4 @@
-import { createKeyring, describeRoute, parseJson, refuseForeignName } from '@trunkline/http';
+import { createKeyring, describeRoute, parseJson, refuseForeignName, tryKeys } from '@trunkline/http';
 import type { Context } from 'hono';
 import type { RouteDeps, VoiceApp } from '../components.ts';
 import { type CallbackGrant, type Pushed, readPushed } from '../delivery/callbacks.ts';
@@ -59,7 +59,8 @@ function createIdentify({ options, tokens, admission }: CallbackDeps): (context:
       const grant = tokens.find(token);
       if (grant !== undefined) return { token, grant };
     }
-    if (keyring.size > 0 && !shown.some((token) => keyring.find(token)))
+    const isKnown = () => shown.some((token) => keyring.find(token)) || undefined;
+    if (keyring.size > 0 && !tryKeys(context, shown, isKnown))
       throw voiceErrors.unknown_key({ headers: { 'www-authenticate': 'Bearer' } });
     if (
       keyring.size === 0 &&

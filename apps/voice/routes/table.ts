@@ -34,6 +34,9 @@ const configuringPaths = [
   '/api/voice/clone',
 ];
 
+/** What a call and its page need. */
+const guestPaths = ['/api/whoami', '/api/ice', '/api/offer', '/api/skills', '/api/verbosity'];
+
 function guardApi(app: VoiceApp, { users, admission, operator }: RouteDeps): void {
   const { openCaller, trustedCaller, refuse } = admission;
   app.use(
@@ -42,17 +45,18 @@ function guardApi(app: VoiceApp, { users, admission, operator }: RouteDeps): voi
       keyring: () => users.keyring,
       openCaller,
       trustedCaller,
-      guestPaths: ['/api'],
+      guestPaths,
       principalOf: ({ id }) => ({ kind: 'person', id: `voice:${id}`, via: [] }),
       refuse,
     }),
   );
-  // Whoever has no key of the roster, as everybody in single-user mode, must be the operator there.
+  // Whoever has no key of the roster, as everybody in single-user mode, must be the operator there; so must guests.
   const guard = requireOperator(operator);
   for (const path of configuringPaths)
     app.use(path, (context, next) => {
-      const { kind, id } = context.get('principal');
-      return kind === 'anonymous' || id === context.get('caller').id ? guard(context, next) : next();
+      const { kind, id, role } = context.get('principal');
+      const mayConfigure = kind !== 'anonymous' && role !== 'guest' && id !== context.get('caller').id;
+      return mayConfigure ? next() : guard(context, next);
     });
 }
 

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { agentsOfThisFile, echo } from '../fixtures/agents.ts';
 import { type Json, post, rpc, saying, v10 } from '../fixtures/calls.ts';
@@ -53,6 +55,19 @@ describe('credentials', () => {
     for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json']) {
       expect((await fetch(`${agent.url}${path}`)).status).toBe(200);
     }
+  });
+
+  it('counts wrong tokens that come in one chunk', async () => {
+    const agent = await start(echo, { credentials: { bearer: 'token-1' } });
+    const socket = connect(Number(new URL(agent.url).port), '127.0.0.1');
+    const shown = [...Array.from({ length: 20 }, (_, index) => `guess-${index}`), 'token-1'];
+    const requests = shown.map(
+      (token) => `GET /a2a HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n`,
+    );
+    socket.write(`${requests.join('\r\n')}connection: close\r\n\r\n`);
+    const answers = await text(socket);
+    const statuses = [...answers.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status);
+    expect(statuses).toEqual([...Array(10).fill('401'), ...Array(11).fill('429')]);
   });
 
   it('is open without credentials, says so, and takes a blank token for none [A147]', async () => {

@@ -1,4 +1,4 @@
-import { type AppEnv, createKeyring, refuseForeignName } from '@trunkline/http';
+import { type AppEnv, createKeyring, refuseForeignName, tryKeys } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 
@@ -17,6 +17,7 @@ export type SchemeName = 'bearer' | 'apiKey';
 
 interface Scheme {
   name: SchemeName;
+  presented(context: Context): string | undefined;
   opens(context: Context): boolean;
   challenge: string;
 }
@@ -65,7 +66,9 @@ export function createCredentialsGuard(
         const reason = closedBecause();
         return reason === undefined ? next() : refusal(context, reason, schemes);
       }
-      if (!isOpen(context)) return refusal(context, refusalDetail(principal), schemes);
+      const shown = schemes.flatMap((scheme) => scheme.presented(context)?.trim() || []);
+      if (!tryKeys(context, shown, () => isOpen(context) || undefined))
+        return refusal(context, refusalDetail(principal), schemes);
       context.set('principal', tokenHolder);
       return next();
     },
@@ -80,7 +83,7 @@ function createScheme(
 ): Scheme | undefined {
   const keyring = createKeyring([{ key: expected, caller: true }]);
   if (keyring.size === 0) return undefined;
-  return { name, challenge, opens: (context) => keyring.find(presented(context) ?? '') === true };
+  return { name, challenge, presented, opens: (context) => keyring.find(presented(context) ?? '') === true };
 }
 
 function bearerToken(context: Context): string | undefined {

@@ -20,10 +20,18 @@ interface KitVariables {
   accounts: AccountAccess | undefined;
   /** Whether the caller would still be let in with the same rights; asked again and again while a stream is open. */
   stillStands: () => boolean;
+  /** Bounds how many keys can be guessed; see `tryKeys`. */
+  keyLimits: KeyLimits | undefined;
   /** What a change on an operator route was about, in words, for the audit log. */
   change?: string;
   /** Set by `requireOperator`: a change through this route belongs into the audit log. */
   operatorRoute?: boolean;
+}
+
+interface KeyLimits {
+  /** Throws while keys from the address of the request are not looked at. */
+  refusePaused(context: RequestContext): void;
+  countWrong(context: RequestContext, key: string): void;
 }
 
 /** The Hono environment of an app: `c.get('caller')` has the type the service chose. */

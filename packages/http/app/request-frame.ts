@@ -67,6 +67,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     context.set('standardHeaders', standardHeaders);
     context.set('allowedHosts', allowedHosts);
     context.set('accounts', options.accounts);
+    context.set('keyLimits', limits);
     context.set('principal', anonymous);
     try {
       try {

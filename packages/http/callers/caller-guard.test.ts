@@ -1,7 +1,7 @@
 import { encodePrincipal, type OperatorAccess, principalHeader } from '@trunkline/identity';
 import { describe, expect, it } from 'vitest';
 import { defineErrors } from '../errors/http-error.ts';
-import { startApp, type TestCaller } from '../fixtures/test-kit.ts';
+import { getRequest, rawClient, startApp, type TestCaller } from '../fixtures/test-kit.ts';
 import {
   allowCallers,
   type CallerGuardOptions,
@@ -96,6 +96,18 @@ describe('callerGuard', () => {
     expect((await get(`${open.url}/api/whoami`)).text).toBe('default');
     const undecided = await start({ keyring, openCaller: () => undefined });
     expect((await get(`${undecided.url}/api/whoami`)).status).toBe(401);
+  });
+
+  it('while no key is set, answers by a name of the internet on no path, exceptions included', async () => {
+    const keyring = createKeyring<TestCaller>([]);
+    const server = await start({ keyring, except: ['/api/events'], openCaller: () => ({ id: 'default' }) });
+    for (const path of ['/api/whoami', '/api/events']) {
+      const client = await rawClient(server.port);
+      client.write(getRequest(path, { host: 'rebound.example', connection: 'close' }));
+      await client.closed;
+      expect(client.received).toContain('"foreign_name"');
+      expect((await get(server.url + path)).status).toBe(200);
+    }
   });
 
   it('asks for the keys anew, so that a reload counts at once', async () => {

@@ -22,10 +22,10 @@ import {
   type CredentialPlace,
   challenge,
   type HeaderReader,
-  hasCredentials,
   operatorHeader,
   presentedKey,
 } from './credentials.ts';
+import { tryKeys } from './limits.ts';
 import type { SignInProvider } from './sign-in-provider.ts';
 
 export const sessionCookie = 'trunkline_operator';
@@ -60,7 +60,6 @@ export function callerGuard<Caller>(options: CallerGuardOptions<Caller>): Middle
   const guard = async (context: Context<AppEnv<Caller>>, next: () => Promise<void>) => {
     const isOpen = except.includes(context.req.path);
     // Who shows a key is known by it where none is asked for, too.
-    if (isOpen && !hasCredentials(context.req)) return next();
     const caller = identify(context, options, credentials);
     if (isOpen) return next();
     if (caller === undefined) throw refuse({ headers });
@@ -86,7 +85,7 @@ function identify<Caller>(
     return options.openCaller?.();
   }
   const key = presentedKey(context.req, credentials);
-  const caller = key === undefined ? undefined : keyring.find(key);
+  const caller = key === undefined ? undefined : tryKeys(context, [key], () => keyring.find(key));
   if (caller !== undefined) {
     const holder = options.principalOf?.(caller) ?? keyHolder;
     // Somebody whom a file of the service lists may be linked to an account.

@@ -1,12 +1,17 @@
-import { operatorAccess } from '@trunkline/identity';
+import { type AccountAccess, accountPrincipal, operatorAccess } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { startApp } from '../fixtures/test-kit.ts';
+import { getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { callerGuard, createKeyring } from './caller-guard.ts';
 import type { LimitOptions } from './limits.ts';
 
 const MINUTE = 60_000;
+
+const accounts = {
+  principalFor: (proof) =>
+    'key' in proof && proof.key === 'tlk_guest' ? accountPrincipal('gus', 'guest') : undefined,
+} as AccountAccess;
 
 /** A service behind a proxy on this machine, with a key that a person chose, and a clock that the test moves. */
 async function start(limits: LimitOptions = {}) {
@@ -29,12 +34,25 @@ async function start(limits: LimitOptions = {}) {
           trustedCaller: ({ id }) => ({ id }),
         }),
       );
+      const operators = createKeyring([{ key: 'autumn', caller: { id: 'operator' } }]);
+      const console = callerGuard({
+        keyring: operators,
+        credentials: ['bearer'],
+        except: ['/console/events'],
+        guestPaths: ['/console'],
+      });
+      app.use('/console/*', async (_context, next) => {
+        await Promise.resolve();
+        return next();
+      });
+      app.use('/console/*', console);
+      app.get('/console/:page', (context) => context.text(context.get('principal').id));
       app.get('/api/who', (context) => context.text(context.get('caller').id));
       app.get('/assets/page.js', (context) => context.text('page'));
     },
     {
       metrics,
-      access: { operator, audit },
+      access: { operator, audit, accounts },
       limits: { trustedProxies: ['127.0.0.0/8', '10.9.9.9'], now: () => clock.now, ...limits },
     },
   );
@@ -48,7 +66,16 @@ async function start(limits: LimitOptions = {}) {
       statuses.add((await ask(`${prefix}-${index}`, from)).status);
     return [...statuses];
   };
-  return { clock, metrics, events, ask, guess, operatorKey: operator.secrets[0] ?? '' };
+  return {
+    clock,
+    metrics,
+    events,
+    ask,
+    guess,
+    url: server.url,
+    port: server.port,
+    operatorKey: operator.secrets[0] ?? '',
+  };
 }
 
 it('stops looking at keys from an address that guesses, right ones too, and says how long', async () => {
@@ -138,4 +165,34 @@ it('limits the requests of each caller, apart from health and the files of pages
   expect((await ask('summer')).status).toBe(200);
   expect((await ask('summer')).status).toBe(429);
   expect(await metrics.render()).toContain('sample_http_limited_requests_total{reason="requests"} 3');
+});
+
+it.each([
+  ['a page', 401],
+  ['events', 200],
+])('does not let the key of an account guess other keys: %s', async (page, wrong) => {
+  const { clock, url } = await start();
+  const headers = { 'x-api-key': 'tlk_guest', 'x-forwarded-for': '203.0.113.1' };
+  const path = page === 'events' ? '/console/events' : '/console/page';
+  const show = (key: string) =>
+    fetch(url + path, { headers: { ...headers, authorization: `Bearer ${key}` } });
+  for (let index = 0; index < 10; index += 1) expect((await show(`guess-${index}`)).status).toBe(wrong);
+  for (const key of ['autumn', 'winter']) expect((await show(key)).status).toBe(429);
+  // Their own key is no guess, and works on where it opens something.
+  expect((await show('tlk_guest')).status).toBe(wrong);
+  expect((await fetch(`${url}/api/who`, { headers })).status).toBe(403);
+  clock.now += MINUTE;
+  expect(await (await show('autumn')).text()).toBe('key');
+});
+
+it.each(['/api/who', '/console/page'])('counts wrong keys that come in one chunk: %s', async (path) => {
+  const { metrics, port } = await start();
+  const client = await rawClient(port);
+  const keys = [...Array.from({ length: 40 }, (_, index) => `guess-${index}`), 'summer', 'autumn'];
+  client.write(keys.map((key) => getRequest(path, { authorization: `Bearer ${key}` })).join(''));
+  client.write(getRequest('/healthz', { connection: 'close' }));
+  await client.closed;
+  const statuses = [...client.received.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status);
+  expect(statuses).toEqual([...Array(10).fill('401'), ...Array(32).fill('429'), '200']);
+  expect(await metrics.render()).toContain('sample_http_wrong_keys_total 10');
 });

@@ -64,33 +64,32 @@ export class CallerLimits {
   /** Throws for a caller who asks too much, and for keys from an address that guesses. Call it once the principal is known. */
   check(context: RequestContext): void {
     const principal = context.get('principal');
-    const address = this.#addressOf(context);
     if (!UNLIMITED.test(context.req.path))
-      this.#takeToken(principal.kind === 'anonymous' ? address : ownerKey(principal));
-    if (principal.kind === 'anonymous' && shownKeys(context.req).length > 0) this.#refusePaused(address);
+      this.#takeToken(principal.kind === 'anonymous' ? this.#addressOf(context) : ownerKey(principal));
+    if (principal.kind === 'anonymous' && shownKeys(context.req).length > 0) this.refusePaused(context);
   }
 
-  /** Learns from the answer whether a key in the headers was wrong. */
+  /** Learns from the answer whether a key in the headers was wrong. Those of known callers count where they are looked up. */
   settle(context: RequestContext, status: number): void {
-    const principal = context.get('principal');
-    const isRefused = status === 401 || (status === 403 && principal.kind === 'anonymous');
-    if (!isRefused && principal.kind === 'anonymous') return;
-    const address = this.#addressOf(context);
-    if (isRefused) for (const key of shownKeys(context.req)) this.#countWrong(address, key);
-    else this.#knownAt.set(address, this.#now());
+    if (context.get('principal').kind !== 'anonymous') {
+      if (status !== 401) this.#knownAt.set(this.#addressOf(context), this.#now());
+    } else if (status === 401 || status === 403)
+      for (const key of shownKeys(context.req)) this.countWrong(context, key);
   }
 
   /** For keys that stand elsewhere than in a header: counts a wrong one, or throws where keys are not looked at. */
   refuseWrong(context: RequestContext, key: string): void {
-    const address = this.#addressOf(context);
-    this.#refusePaused(address);
-    this.#countWrong(address, key);
+    this.refusePaused(context);
+    this.countWrong(context, key);
   }
 
-  #countWrong(address: string, key: string): void {
+  countWrong(context: RequestContext, key: string): void {
+    const address = this.#addressOf(context);
     const now = this.#now();
     const fresh: Guesses = { wrong: new Set(), since: now, pauses: 0, pausedUntil: 0 };
     const guesses = this.#guesses.get(address) ?? fresh;
+    // Nobody looked at it.
+    if (now < guesses.pausedUntil) return;
     if (now - guesses.since >= MINUTE_MS) {
       if (now - guesses.pausedUntil >= HOUR_MS) guesses.pauses = 0;
       Object.assign(guesses, { wrong: new Set(), since: now });
@@ -107,7 +106,9 @@ export class CallerLimits {
     guesses.pauses += 1;
   }
 
-  #refusePaused(address: string): void {
+  /** Throws while keys from this address are not looked at. */
+  refusePaused(context: RequestContext): void {
+    const address = this.#addressOf(context);
     const now = this.#now();
     const isKnown = now - (this.#knownAt.get(address) ?? Number.NEGATIVE_INFINITY) < 24 * HOUR_MS;
     const isFlooded = !isKnown && this.#all.wrong >= MAX_WRONG_KEYS_OF_ALL;
@@ -148,6 +149,25 @@ export class CallerLimits {
   #now(): number {
     return this.#options.now?.() ?? performance.now();
   }
+}
+
+/**
+ * Looks up keys that a person may have chosen, whoever the caller is already: a guest could guess them, too. Wrong ones
+ * count at once, as requests in one chunk do not wait for each other's answers.
+ */
+export function tryKeys<Found>(
+  context: RequestContext,
+  keys: readonly string[],
+  find: () => Found | undefined,
+): Found | undefined {
+  // The key of an account is no guess.
+  const guesses = keys.filter((key) => context.get('accounts')?.principalFor({ key }) === undefined);
+  if (guesses.length === 0) return undefined;
+  const limits = context.get('keyLimits');
+  limits?.refusePaused(context);
+  const found = find();
+  if (found === undefined) for (const key of guesses) limits?.countWrong(context, key);
+  return found;
 }
 
 /** Without port, brackets and zone; IPv4 in its own form. */

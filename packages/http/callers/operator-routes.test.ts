@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { startApp } from '../fixtures/test-kit.ts';
+import { getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { callerGuard, createKeyring } from './caller-guard.ts';
 import { requireOperator } from './operator-routes.ts';
 
 const serviceToken = 'token-between-services';
 
 /** A service with a key of its own, and a route for the operator alone. */
-async function start() {
+async function start(isOpen = false) {
   const home = temporaryDirectory();
   onTestFinished(home.remove);
   const operator = operatorAccess(home.path);
@@ -24,6 +24,7 @@ async function start() {
       );
       app.get('/api/who', (c) => c.json({ caller: c.get('caller').id, principal: c.get('principal') }));
       app.post('/api/config', requireOperator(operator), (c) => c.json({ done: true }));
+      app.get('/open/config', requireOperator({ ...operator, isOpen }), (c) => c.json({ done: true }));
     },
     { access: { operator, serviceToken } },
   );
@@ -116,4 +117,17 @@ it('takes from our own services the principal they ask for, and never lends the 
   expect(await (await ask('/api/who', forged)).json()).toMatchObject({ caller: 'agent' });
   expect(await configure(as({ kind: 'operator', id: 'operator', via: ['voice'] }))).toBe(403);
   expect((await ask('/api/who', as({ kind: 'operator', id: 'operator', via: [] }))).status).toBe(401);
+});
+
+it('in an open installation lets everybody configure but a page that made its own name point here', async () => {
+  const { server, key } = await start(true);
+  const ask = async (headers: Record<string, string>) => {
+    const client = await rawClient(server.port);
+    client.write(getRequest('/open/config', { connection: 'close', ...headers }));
+    await client.closed;
+    return client.received;
+  };
+  expect(await ask({ host: '127.0.0.1' })).toContain('200 OK');
+  expect(await ask({ host: 'rebound.example' })).toContain('"foreign_name"');
+  expect(await ask({ host: 'trunkline.example', 'x-operator-key': key })).toContain('200 OK');
 });

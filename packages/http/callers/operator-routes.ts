@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { AppEnv } from '../app/context.ts';
 import { httpErrors } from '../errors/http-error.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
+import { refuseForeignName } from '../origins/origin-guard.ts';
 import { validate } from '../validation/validate.ts';
 import { type AccessOptions, sessionCookie, sessionsOf } from './caller-guard.ts';
 import type { CallerLimits } from './limits.ts';
@@ -14,8 +15,10 @@ const COOKIE_SECONDS = 90 * 24 * 3600;
 export function requireOperator(access: OperatorAccess): MiddlewareHandler {
   return async (context: Context<AppEnv>, next) => {
     context.set('operatorRoute', true);
-    if (access.isOpen || isDirectOperator(context.get('principal'))) return next();
-    throw httpErrors.operator_required({ keyFile: access.keyFile });
+    if (isDirectOperator(context.get('principal'))) return next();
+    if (!access.isOpen) throw httpErrors.operator_required({ keyFile: access.keyFile });
+    refuseForeignName(context);
+    return next();
   };
 }
 
