@@ -61,7 +61,7 @@ export function approvalsOf(tools: readonly ApprovedTool[]): Approvals {
  */
 export function mayApprove(principal: Principal, { isOpen }: Pick<OperatorAccess, 'isOpen'>): boolean {
   const { kind, via } = principal;
-  // As is an approver whose account is disabled.
+  // An approver whose account is disabled comes as a guest.
   const isGuest = roleOf(principal) === 'guest';
   if (kind === 'approver') return via.length <= 1 && !isGuest;
   if (isOpen) return via.length === 0 && kind !== 'service' && !isGuest;

@@ -244,7 +244,7 @@ interface ApprovalSettings {
 export function createApprovalRules({ access, approvers, namesOf, url }: ApprovalSettings): ApprovalRules {
   const isApprover = (principal: Principal) =>
     principal.kind === 'person' &&
-    // As is somebody whose account is disabled.
+    // Somebody whose account is disabled comes as a guest.
     roleOf(principal) !== 'guest' &&
     principal.via.length === 0 &&
     namesOf(principal).some((name) => approvers().includes(name));
