@@ -149,6 +149,25 @@ it('lets nobody else see or answer the questions of an agent to a person', async
   await waitFor(async () => (await who.bob('GET /api/hitl/pending')).text.includes('Which door?'));
 });
 
+it('shows the history of a one-shot that has fired to whoever made it', async () => {
+  const payload = { content: 'once' };
+  for (const ask of [who.ava, who.nobody]) {
+    const schedule = {
+      id: `once-${ask.name}`,
+      schedule: new Date().toISOString(),
+      topic: 'cron.once',
+      payload,
+    };
+    expect((await ask('POST /api/schedules', schedule)).status).toBe(201);
+    await waitFor(async () => {
+      const { text } = await ask(`GET /api/schedules/${schedule.id}`);
+      return text.includes('"schedule":null') && text.includes('fireId');
+    });
+  }
+  await expectMissing(who.bob, 'GET /api/schedules/ID', 'once-ava');
+  await expectMissing(who.nobody, 'GET /api/schedules/ID', 'once-ava');
+});
+
 it('lets nobody else see or command a schedule', async () => {
   const schedule = {
     id: 'daily-plan',

@@ -56,7 +56,7 @@ export function mountSchedules(
   });
   app.get('/api/schedules/:id', one, validate('query', historyQuery), (context) => {
     const id = context.req.param('id');
-    const isVisible = isSeen(context.get('caller'), schedules().ownerOf(id));
+    const isVisible = isSeen(context.get('caller'), schedules().ownerOfHistory(id));
     const known = isVisible ? schedules().get(id) : undefined;
     const history = isVisible ? schedules().history(id, context.req.valid('query').limit) : [];
     if (known === undefined && history.length === 0)

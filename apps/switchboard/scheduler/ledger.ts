@@ -23,6 +23,8 @@ const migrations = [
    CREATE TABLE last_fires (scheduleId TEXT PRIMARY KEY, scheduledAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;
    CREATE TABLE files (
      file TEXT PRIMARY KEY, mark TEXT NOT NULL, since INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+  // Whose a schedule was whose file is gone; empty: the operator's.
+  'ALTER TABLE last_fires ADD COLUMN owner TEXT',
 ];
 
 const keptMs = 30 * 86_400_000;
@@ -38,8 +40,15 @@ export class Ledger extends Store {
   }
 
   /** Records a fire in a batch; resolves to whether it is the newest of its schedule. A recorded outcome never changes. */
-  put(row: FireRow): Promise<boolean> {
-    return this.#writes.run(() => this.#write(row));
+  put(row: FireRow, owner?: string | null): Promise<boolean> {
+    return this.#writes.run(() => this.#write(row, owner));
+  }
+
+  /** Whose a schedule is that has fired; null: the operator's, undefined: not known. */
+  ownerOf(scheduleId: string): string | null | undefined {
+    const sql = 'SELECT owner FROM last_fires WHERE scheduleId = ?';
+    const owner = this.one<{ owner: string | null }>(sql, [scheduleId])?.owner ?? undefined;
+    return owner === '' ? null : owner;
   }
 
   /** The newest first. */
@@ -70,7 +79,9 @@ export class Ledger extends Store {
   }
 
   lastFires(): Map<string, number> {
-    const rows = this.all<{ scheduleId: string; scheduledAt: number }>('SELECT * FROM last_fires');
+    const rows = this.all<{ scheduleId: string; scheduledAt: number }>(
+      'SELECT scheduleId, scheduledAt FROM last_fires',
+    );
     return new Map(rows.map(({ scheduleId, scheduledAt }) => [scheduleId, scheduledAt]));
   }
 
@@ -108,7 +119,7 @@ export class Ledger extends Store {
     super.close();
   }
 
-  #write(row: FireRow): boolean {
+  #write(row: FireRow, owner: string | null | undefined): boolean {
     this.write(
       `INSERT INTO fires VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (fireId) DO UPDATE SET status = excluded.status, endedAt = excluded.endedAt, detail = excluded.detail
@@ -125,14 +136,15 @@ export class Ledger extends Store {
         row.detail?.slice(0, longestDetail) ?? null,
       ],
     );
-    return !row.manual && this.#advance(row.scheduleId, row.scheduledAt);
+    return !row.manual && this.#advance(row, owner);
   }
 
-  #advance(scheduleId: string, scheduledAt: number): boolean {
+  #advance({ scheduleId, scheduledAt }: FireRow, owner: string | null | undefined): boolean {
     const { changes } = this.write(
-      `INSERT INTO last_fires VALUES (?, ?)
-         ON CONFLICT DO UPDATE SET scheduledAt = excluded.scheduledAt WHERE excluded.scheduledAt > scheduledAt`,
-      [scheduleId, scheduledAt],
+      `INSERT INTO last_fires VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET scheduledAt = excluded.scheduledAt, owner = coalesce(excluded.owner, owner)
+         WHERE excluded.scheduledAt > scheduledAt`,
+      [scheduleId, scheduledAt, owner === null ? '' : (owner ?? null)],
     );
     return changes === 1;
   }

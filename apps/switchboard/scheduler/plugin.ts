@@ -130,7 +130,7 @@ export class SchedulerPlugin implements Plugin {
     if (bus.status().engine === 'embedded') return undefined;
     const onEntry = async (entry: SharedFire, isOwn: boolean) => {
       if (isOwn) return;
-      if ('row' in entry) return void (await ledger.put(entry.row));
+      if ('row' in entry) return void (await ledger.put(entry.row, this.ownerOf(entry.row.scheduleId)));
       await controlPlane.remove('cron', entry.ended, { actor: 'scheduler', reason: 'it fired', quiet: true });
       folder.refresh(entry.ended);
     };

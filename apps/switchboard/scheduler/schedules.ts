@@ -138,6 +138,12 @@ export class Schedules {
     return entry && ownerOf(entry.record);
   }
 
+  /** Whose the history of a schedule is, also after its file went. */
+  ownerOfHistory(id: string): string | null | undefined {
+    const owner = this.ownerOf(id);
+    return owner === undefined ? this.#settings.ledger.ownerOf(id) : owner;
+  }
+
   history(id: string, limit: number): FireRow[] {
     return this.#settings.ledger.history(id, limit);
   }
@@ -215,7 +221,7 @@ export class Schedules {
 
   async #note(row: FireRow): Promise<void> {
     const { ledger, fireCompletion, folder, replica } = this.#settings;
-    const isNewest = await ledger.put(row);
+    const isNewest = await ledger.put(row, this.ownerOf(row.scheduleId));
     const isRecurring = folder.get(row.scheduleId)?.type === 'cron';
     if (isNewest && isRecurring) fireCompletion.fired(row.scheduleId, row.scheduledAt);
     await replica?.share({ row });
@@ -232,7 +238,7 @@ export class Schedules {
   /** The leader shares it with the others. */
   async #noteHere(row: FireRow): Promise<void> {
     if (this.#settings.leader.isLeader()) await this.#note(row);
-    else await this.#settings.ledger.put(row);
+    else await this.#settings.ledger.put(row, this.ownerOf(row.scheduleId));
   }
 
   async #missed(job: ScheduleJob, missed: { scheduledAt: number; lateMs: number }): Promise<void> {
