@@ -162,15 +162,16 @@ export function researchComponents(
 function openStores(database: Database, { quotaMb }: ResearchOptions) {
   const documents = new DocumentStore(database);
   documents.removeUnfinished();
+  const limitBytes = quotaMb * 2 ** 20;
   const usedBy = (owner: string) => documents.fileBytesOf(owner);
   return {
     documents,
-    fileQuota: new Quota({ limitBytes: quotaMb * 2 ** 20, usedBy }),
+    fileQuota: new Quota({ limitBytes, usedBy }),
     jobs: new JobStore(database),
     findings: new FindingStore(database),
     answers: new AnswerStore(database),
     shares: new ShareStore(database),
-    conversations: new ConversationStore(database),
+    conversations: new ConversationStore(database, limitBytes),
   };
 }
 

@@ -177,6 +177,16 @@ it('lets each person keep so many megabytes of files, and the operator all', asy
   for (const name of ['one.txt', 'two.txt']) expect((await upload(who.operator, name)).status).toBe(201);
 });
 
+it('lets each person keep so many megabytes of chats', async () => {
+  const chat = (ask: TestCaller, id: string) =>
+    ask('POST /api/chat', { id, messages: Array(4).fill({ role: 'user', content: 'word '.repeat(30_000) }) });
+  expect((await chat(who.bob, 'long-one')).status).toBe(200);
+  const refused = await chat(who.bob, 'long-two');
+  expect([refused.status, refused.text]).toEqual([507, expect.stringMatching(/keeps 0.6 MB.*QUOTA_MB/)]);
+  expect((await chat(who.bob, 'long-one')).status).toBe(200);
+  expect((await chat(who.ava, 'long-one')).status).toBe(200);
+});
+
 it('looks owners up by an index', () => {
   const database = openDatabase(join(home.path, 'copy.db'), { migrations });
   const plan = (sql: string) =>

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { anonymous } from '@trunkline/identity';
+import { anonymous, ownerKey } from '@trunkline/identity';
 import type { Peers } from '@trunkline/service';
 import {
   callersOf,
@@ -32,8 +32,17 @@ const feeds = new Map<TestCaller, Observer>();
 beforeAll(async () => {
   model = await startModelServer({ script: () => 'I heard you' });
   board = await startSwitchboard({
-    files: { 'agents/helm.yaml': agent('helm', 'role: orchestrator\nskills: [{ name: chat }]') },
-    env: { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm', TRUNKLINE_OPEN: '0' },
+    files: {
+      'agents/helm.yaml': agent('helm', 'role: orchestrator\nskills: [{ name: chat }]'),
+      'mcp-servers.d/paid.yaml': `name: paid\ntrust: trusted\ntransport: http\nurl: http://127.0.0.1:9/\${PAID_PATH}\nenabled: false\n`,
+    },
+    env: {
+      LLM_GATEWAY_URL: model.url,
+      LLM_API_KEY: 'k',
+      LLM_MODEL: 'm',
+      TRUNKLINE_OPEN: '0',
+      PAID_PATH: 'sesame',
+    },
     peers,
   });
   who = callersOf({ url: board.url, home: board.home, serviceToken: peers.serviceToken });
@@ -197,6 +206,53 @@ it('lets nobody else see or command a schedule', async () => {
   expect((await who.ava('DELETE /api/schedules/daily-plan')).status).toBe(200);
 });
 
+it('shows what came of a schedule, and its errors, to whoever made it alone', async () => {
+  const schedule = {
+    id: 'call-abroad',
+    schedule: '0 9 * * *',
+    topic: 'cron.call-abroad',
+    payload: { content: 'my plan', channel: 'a2a', agent_name: 'hidden-agent' },
+  };
+  expect((await who.ava('POST /api/schedules', schedule)).status).toBe(201);
+  expect((await who.ava('POST /api/schedules/call-abroad/run-now')).status).toBe(200);
+  const fired = await feeds.get(who.ava)?.first('cron.call-abroad');
+  const payload = { source: 'ava', plugin: 'hers', error: 'hidden-agent is ill' };
+  expect((await who.ava('POST /publish', { topic: 'system.error', payload })).status).toBe(200);
+  for (const viewer of [who.ava, who.operator]) {
+    await waitFor(() =>
+      feeds
+        .get(viewer)
+        ?.messages.some(
+          ({ topic, correlationId }) =>
+            topic.startsWith('agent.skill.response.') && correlationId === fired?.correlationId,
+        ),
+    );
+    await waitFor(async () => (await viewer('GET /api/alerts')).text.includes('hidden-agent'));
+  }
+  expect((await who.ava('DELETE /api/schedules/call-abroad')).status).toBe(200);
+  const isFile = ({ topic, payload }: Observer['messages'][number]) =>
+    topic === 'config.updated' && JSON.stringify(payload).includes('call-abroad');
+  await waitFor(() => feeds.get(who.operator)?.messages.filter(isFile).length === 2);
+  await request(who.nobody, 'the last word');
+  for (const other of [who.bob, who.nobody]) {
+    await waitFor(() => JSON.stringify(feeds.get(other)?.messages).includes('the last word'));
+    expect(JSON.stringify(feeds.get(other)?.messages)).not.toMatch(/call-abroad|hidden-agent/);
+    expect((await other('GET /api/alerts')).text).not.toContain('hidden-agent');
+  }
+});
+
+it('tells a request that no agent takes to its sender alone', async () => {
+  const correlationId = `request-${++number}`;
+  const payload = { content: 'x', skillHint: 'no-such-skill' };
+  const draft = { topic: 'message.inbound.chat.x', payload, correlationId };
+  expect((await who.ava('POST /publish', draft)).status).toBe(200);
+  await feeds.get(who.ava)?.first('dispatch.dropped.no_skill', correlationId);
+  const ofNobody = await request(who.nobody, 'the very last word');
+  const about = (caller: TestCaller) => feeds.get(caller)?.messages.map((message) => message.correlationId);
+  await waitFor(() => about(who.bob)?.includes(ofNobody));
+  expect(about(who.bob)).not.toContain(correlationId);
+});
+
 it('keeps A2A tasks and their contexts apart', async () => {
   const rpc = async (caller: TestCaller, method: string, params: object) =>
     (await caller('POST /a2a', { jsonrpc: '2.0', id: 1, method, params })).json<Json>();
@@ -212,8 +268,10 @@ it('keeps A2A tasks and their contexts apart', async () => {
       const { error } = await rpc(other, method, { id });
       expect([method, error.code]).toEqual([method, -32001]);
     }
-    await send(other, 'what did she say', contextId);
-    expect(JSON.stringify(model.chats().at(-1)?.messages)).not.toContain('Ava in a task');
+    for (const named of [contextId, `${ownerKey(person('ava'))}:${contextId}`]) {
+      await send(other, 'what did she say', named);
+      expect(JSON.stringify(model.chats().at(-1)?.messages)).not.toContain('Ava in a task');
+    }
   }
   expect((await rpc(who.ava, 'tasks/get', { id })).result.id).toBe(id);
   await send(who.ava, 'once more', contextId);
@@ -292,4 +350,16 @@ it('lets a guest talk to public agents, and say nothing of where the words come 
   expect(inbound?.source).toEqual({ interface: 'api', userId: 'person:voice:gus' });
   const dropped = await seen?.first('dispatch.dropped.unpaired', 'of-a-guest');
   expect(dropped?.payload.why).toContain('the agent helm is not public');
+});
+
+it('shows what MCP servers are made of to the operator alone, as the file says it', async () => {
+  for (const path of ['/api/mcp-servers', '/api/mcp-servers/paid']) {
+    for (const caller of [who.ava, who.nobody, who.operator])
+      expect((await caller(`GET ${path}`)).text).not.toContain('sesame');
+    const shown = [(await who.ava(`GET ${path}`)).json<Json>().data].flat();
+    expect(shown).toEqual([
+      { name: 'paid', transport: 'http', trust: 'trusted', enabled: false, error: null },
+    ]);
+    expect((await who.operator(`GET ${path}`)).text).toContain(`http://127.0.0.1:9/\${PAID_PATH}`);
+  }
 });

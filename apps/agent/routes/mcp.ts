@@ -42,8 +42,7 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
   const { get, post } = jsonRoutes(app);
   get('/api/mcp/servers', { summary: 'MCP servers that give tools' }, ({ principal }) => {
     const isOperator = routes.isOperator(principal);
-    const shown = ({ stderr, ...state }: McpServerState) => ({ ...state, ...(isOperator && { stderr }) });
-    return { servers: routes.servers().map(shown) };
+    return { servers: routes.servers().map((state) => (isOperator ? state : withoutReasons(state))) };
   });
   const trial = { summary: 'See whether an MCP server answers', json: mcpServerSection };
   post('/api/mcp/servers/test', trial, async ({ json }) => ({ server: await routes.tryServer(json) }));
@@ -63,4 +62,9 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
     onToolEvent: (event, principal) => routes.observe('mcp', event, principal),
   });
   routes.closing.defer(close);
+}
+
+/** For the operator alone: reasons and output may name what stands in variables. */
+function withoutReasons({ name, state, tools }: McpServerState): McpServerState {
+  return { name, state, tools };
 }

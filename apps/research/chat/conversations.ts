@@ -1,5 +1,5 @@
 import { ownerFilter, ownerKey, type Principal } from '@trunkline/identity';
-import type { Database } from '@trunkline/storage';
+import { type Database, Quota } from '@trunkline/storage';
 import { z } from 'zod';
 import { containing } from '../store/jobs.ts';
 import type { NumberedResult } from './tools.ts';
@@ -48,9 +48,25 @@ const CONVERSATION = 'SELECT id, owner, messages, checkpoint, updated_at AS upda
 /** Conversations by the id that their client chose; two people may have chosen the same. */
 export class ConversationStore {
   readonly #database: Database;
+  readonly #quota: Quota;
 
-  constructor(database: Database) {
+  /** Bytes that each owner may keep; 0: no limit. */
+  constructor(database: Database, limitBytes = 0) {
     this.#database = database;
+    this.#quota = new Quota({ limitBytes, usedBy: (owner) => this.#bytesOf(owner) });
+  }
+
+  /** Words for whoever would keep too much with these messages; undefined where they fit. */
+  refusal(id: string, messages: readonly StoredMessage[], principal: Principal): string | undefined {
+    const known = this.get(id, principal);
+    const growth = bytesOf(messages) - bytesOf(known?.messages ?? []);
+    return this.#quota.refusal(known?.owner ?? ownerKey(principal), Math.max(0, growth));
+  }
+
+  #bytesOf(owner: string): number {
+    const sql = `SELECT total(octet_length(messages) + coalesce(octet_length(checkpoint), 0)) AS bytes
+      FROM conversations WHERE owner = ?`;
+    return this.#database.prepare<{ bytes: number }>(sql).get(owner)?.bytes ?? 0;
   }
 
   /** Of several that somebody may see, their own. */
@@ -94,6 +110,10 @@ export class ConversationStore {
         Date.now(),
       );
   }
+}
+
+function bytesOf(messages: readonly StoredMessage[]): number {
+  return Buffer.byteLength(JSON.stringify(messages));
 }
 
 function withSources(message: StoredMessage, before: StoredMessage | undefined): StoredMessage {

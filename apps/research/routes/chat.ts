@@ -12,10 +12,18 @@ const DESCRIPTION =
 export function mountChat(app: Hono<AppEnv>, deps: ChatDeps): void {
   app.post(
     '/api/chat',
-    describeRoute({ summary: 'Answer a conversation', description: DESCRIPTION, mediaType: 'text/plain' }),
+    describeRoute({
+      summary: 'Answer a conversation',
+      description: DESCRIPTION,
+      mediaType: 'text/plain',
+      errors: [researchErrors.quota_exceeded],
+    }),
     validate('json', chatSchema),
     (c) => {
       const request = { ...c.req.valid('json'), principal: c.get('principal') };
+      const { id, messages, principal } = request;
+      const refusal = id === undefined ? undefined : deps.conversations.refusal(id, messages, principal);
+      if (refusal !== undefined) throw researchErrors.quota_exceeded({ refusal });
       return streamText(c, {
         contentType: 'text/plain; charset=utf-8',
         headers: { 'x-vercel-ai-data-stream': 'v1' },

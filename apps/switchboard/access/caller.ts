@@ -7,8 +7,10 @@ import type { Principal } from '@trunkline/identity';
  * seal keys.
  */
 const ownTopics = [
+  'agent.skill.progress.#',
   'agent.skill.queue.#',
   'agent.skill.response.#',
+  'agent.skill.toolframe.#',
   'agent.input.request.#',
   'agent.input.response.#',
   'agent.input.given',

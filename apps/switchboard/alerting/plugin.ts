@@ -5,10 +5,11 @@ import { BoundedMap } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Leader } from '../cluster/leader.ts';
+import { onBehalf } from '../core/messages.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { throwBusFailure } from '../errors.ts';
-import type { SwitchboardEnv } from '../routes/guards.ts';
+import { messageFilter, type SwitchboardEnv } from '../routes/guards.ts';
 
 const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(100) });
 
@@ -99,8 +100,11 @@ export class AlertingPlugin implements Plugin {
     await this.#publish({ topic: 'operator.message.request', payload }, cause, bus);
   }
 
-  async #publish(draft: Draft, { correlationId, id: parentId }: Message, bus: Bus): Promise<void> {
-    if (this.#leader.isLeader()) await bus.publish({ ...draft, correlationId, parentId });
+  /** What went wrong for somebody is theirs and the operator's to see. */
+  async #publish(draft: Draft, cause: Message, bus: Bus): Promise<void> {
+    const { correlationId, id: parentId } = cause;
+    const principal = onBehalf(cause, 'switchboard');
+    if (this.#leader.isLeader()) await bus.publish({ ...draft, correlationId, parentId, principal });
   }
 }
 
@@ -140,7 +144,8 @@ function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
     const entries = await bus
       .history({ topic, limit: context.req.valid('query').limit })
       .catch(throwBusFailure);
-    const alerts = entries.map(({ message: { id, timestamp, correlationId, payload } }) => ({
+    const seen = entries.map(({ message }) => message).filter(messageFilter(context));
+    const alerts = seen.map(({ id, timestamp, correlationId, payload }) => ({
       id,
       at: new Date(timestamp).toISOString(),
       correlationId,

@@ -1,6 +1,7 @@
 import type { Bus, Draft, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
+import { onBehalf } from '../core/messages.ts';
 import { fieldsOf, text, withoutUndefined } from '../dispatch/request.ts';
 import {
   type ChangeNote,
@@ -106,13 +107,14 @@ async function outcomeOf(work: () => Promise<number | null>): Promise<Outcome> {
 
 async function tell(message: Message, outcome: Outcome, bus: Bus, logger: Logger): Promise<void> {
   const { correlationId, id: parentId, topic, reply } = message;
+  const principal = onBehalf(message, 'switchboard');
   if (!outcome.success) {
     logger.warn({ topic, error: outcome.error }, 'command refused');
     const payload = { source: 'registrar', plugin: 'registrar', error: outcome.error, topic };
-    await bus.publish({ topic: 'system.error', payload, correlationId, parentId });
+    await bus.publish({ topic: 'system.error', payload, correlationId, parentId, principal });
   }
   if (reply === undefined) return;
-  await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId });
+  await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId, principal });
 }
 
 export type CommandKind = (typeof commandKinds)[number];

@@ -52,6 +52,11 @@ export function scheduled(id: string, owner: string | undefined): Principal {
   return handedOn({ kind: 'agent', id: `key:${owner}`, via: [] }, own);
 }
 
+/** For messages about a schedule: theirs who made it without a key. What keys and the operator made is for all. */
+export function aboutSchedule(owner: string | undefined): Pick<Draft, 'principal'> {
+  return owner?.includes(':') ? { principal: onBehalfOf(owner, 'scheduler') } : {};
+}
+
 /** A stable id for what follows from a message, so that redelivery publishes it once. */
 export function derivedId(messageId: string, purpose: string): string {
   return createHash('sha256').update(`${purpose} ${messageId}`).digest('hex').slice(0, 32);

@@ -97,11 +97,7 @@ function answersFor(
   // The answer to a remote agent's question is a request of its own.
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
   // Whoever names the context of somebody else begins a conversation of their own.
-  const conversationId = [
-    'a2a',
-    ...(principal.kind === 'anonymous' ? [] : [ownerKey(principal)]),
-    task.contextId,
-  ].join(':');
+  const conversationId = `a2a:${ownerKey(principal)}:${task.contextId}`;
   const source = { interface: 'a2a' };
   return askSkill(bus, target, { content, correlationId, conversationId, source, principal, signal });
 }

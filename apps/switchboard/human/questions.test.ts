@@ -1,14 +1,17 @@
 import { join } from 'node:path';
-import { createEmbeddedBus } from '@trunkline/bus';
+import { createEmbeddedBus, type Message } from '@trunkline/bus';
+import { createLogger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
-import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createApprovalRules, HumanInput } from './human-input.ts';
 import { QuestionStore } from './question-store.ts';
+import { createSurfaceQuestions } from './surface-questions.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 let [directory, store] = [] as unknown as [TemporaryDirectory, QuestionStore];
 let now = 0;
+const silent = createLogger({ name: 'test', destination: { write: () => undefined } });
 
 beforeEach(() => {
   directory = temporaryDirectory();
@@ -58,6 +61,29 @@ it('shows a question in the words of whoever asked, whatever is announced under 
 
 const namesOf = ({ id }: Principal) => [id];
 const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => [], namesOf, url: () => '' });
+
+it('puts a question to a person for them alone, and takes no answer of others under their name', async () => {
+  const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
+  const humanInput = new HumanInput(store, bus, rules);
+  const questions = createSurfaceQuestions({ bus, humanInput, logger: silent });
+  await questions.start();
+  const put: Message[] = [];
+  await bus.subscribe('message.outbound.#', (message) => void put.push(message));
+  const ava: Principal = { kind: 'person', id: 'user:ava', via: [] };
+  const bob: Principal = { ...ava, id: 'user:bob' };
+  const source = { interface: 'chat', channelId: '1', userId: 'a' };
+  const inbound = { topic: 'message.inbound.chat.1', correlationId: 'c1', source };
+  const reply = { topic: 'message.outbound.chat.1' };
+  await bus.publish({ ...inbound, payload: { content: 'open it' }, reply, principal: ava });
+  const answer = humanInput.ask({ correlationId: 'c1', principal: ava }, 'Which door?', 60_000);
+  await waitFor(() => put.length === 1);
+  expect(put[0]?.principal).toMatchObject({ kind: 'person', id: 'user:ava', via: ['switchboard'] });
+  const said = { ...inbound, id: 'm2', timestamp: 1, payload: { content: 'the left one' } };
+  expect(await questions.take({ ...said, principal: bob })).toBe(false);
+  expect(await questions.take({ ...said, principal: ava })).toBe(true);
+  expect(await answer).toBe('the left one');
+  await bus.stop();
+});
 
 it('does not wait for a person when whoever asked has gone already', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });

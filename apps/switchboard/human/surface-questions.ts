@@ -1,10 +1,10 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { roleOf } from '@trunkline/identity';
+import { maySee, roleOf } from '@trunkline/identity';
 import { BoundedMap } from '@trunkline/std';
 import { readVerdict } from '@trunkline/tools';
 import type { Question } from '../api-types.ts';
-import { derivedId, principalOf } from '../core/messages.ts';
+import { derivedId, onBehalf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';
 import type { Surface } from '../surfaces/surface.ts';
@@ -29,6 +29,8 @@ interface Put extends Place {
   correlationId: string;
   /** The person asked may not be allowed to approve. */
   approval: boolean;
+  /** Whose question it is: nobody else answers under their name on the surface. */
+  owner: string;
 }
 
 const mostWaiting = 1000;
@@ -41,7 +43,7 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
 
   async function start(): Promise<void> {
     for (const question of humanInput.pending()) await find(question);
-    await bus.subscribe('agent.input.request.#', ({ payload }) => put(payload), {
+    await bus.subscribe('agent.input.request.#', (message) => put(message), {
       plugin: 'questions',
     });
     const forget = ({ payload }: Message) => void waiting.delete(text(fieldsOf(payload).requestId) ?? '');
@@ -54,14 +56,15 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     const content = text(fieldsOf(payload).content);
     if (source === undefined || content === undefined) return false;
     // Guests answer what they were asked themselves, not what a whole channel was.
-    const isGuest = roleOf(principalOf(message)) === 'guest';
-    const found = [...waiting].findLast(
-      ([, place]) => isFrom(place, source) && !(isGuest && place.userId === undefined),
-    );
+    const principal = principalOf(message);
+    const isGuest = roleOf(principal) === 'guest';
+    const mayAnswer = ({ userId, owner }: Put) =>
+      userId === undefined ? !isGuest : maySee(principal, owner);
+    const found = [...waiting].findLast(([, place]) => isFrom(place, source) && mayAnswer(place));
     if (found === undefined || found[1].approval) return await takeApproval(message, content);
     const [requestId] = found;
     waiting.delete(requestId);
-    return (await humanInput.answer(requestId, content, principalOf(message))) === 'accepted';
+    return (await humanInput.answer(requestId, content, principal)) === 'accepted';
   }
 
   /**
@@ -88,16 +91,22 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     return outcome === 'accepted';
   }
 
-  async function say({ topic, correlationId }: Put, { id }: Message, content: string): Promise<true> {
-    const draft = { topic, payload: { content }, id: derivedId(id, 'approval'), correlationId };
-    await bus.publish(draft);
+  async function say({ topic, correlationId }: Put, to: Message, content: string): Promise<true> {
+    const principal = onBehalf(to, 'switchboard');
+    await bus.publish({
+      topic,
+      payload: { content },
+      id: derivedId(to.id, 'approval'),
+      correlationId,
+      principal,
+    });
     return true;
   }
 
-  async function put(payload: unknown): Promise<void> {
-    const announced = humanInput.announced(payload);
+  async function put(message: Message): Promise<void> {
+    const announced = humanInput.announced(message.payload);
     if (announced === undefined) return;
-    const place = await find(announced);
+    const place = await find({ ...announced, owner: ownerOfMessage(message) });
     if (place === undefined) return;
     const { requestId, correlationId, question } = announced;
     await bus.publish({
@@ -106,6 +115,7 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
       // Stable, so that a repeated question is posted once.
       id: derivedId(requestId, 'question'),
       correlationId,
+      principal: principalOf(message),
     });
   }
 
@@ -113,11 +123,12 @@ export function createSurfaceQuestions({ bus, humanInput, logger }: SurfaceQuest
     requestId,
     correlationId,
     approval,
-  }: Pick<Question, 'requestId' | 'correlationId' | 'approval'>): Promise<Place | undefined> {
+    owner,
+  }: Pick<Question, 'requestId' | 'correlationId' | 'approval' | 'owner'>): Promise<Place | undefined> {
     try {
       const entries = await bus.history({ correlationId, limit: looksBack });
       const place = placeOf(entries.map(({ message }) => message));
-      if (place !== undefined) waiting.set(requestId, { ...place, correlationId, approval });
+      if (place !== undefined) waiting.set(requestId, { ...place, correlationId, approval, owner });
       return place;
     } catch (error) {
       logger.warn({ err: error, correlationId }, 'failed to find where to ask a question');

@@ -103,5 +103,6 @@ async function fail(message: Message, error: string, bus: Bus, logger: Logger): 
     payload: { error, messageId: parentId, correlationId },
     correlationId,
     parentId,
+    principal: onBehalf(message, 'switchboard'),
   });
 }

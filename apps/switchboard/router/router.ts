@@ -1,5 +1,5 @@
 import { type Bus, type Draft, type Message, matchesTopic, type Subscription } from '@trunkline/bus';
-import { derivedId } from '../core/messages.ts';
+import { derivedId, onBehalf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { SurfaceQuestions } from '../human/surface-questions.ts';
 import { surfaces } from '../surfaces/list.ts';
@@ -47,9 +47,11 @@ function aboutProject({ payload }: Message, { projects, workspace }: RoutingDeps
   return { slug: project.slug, ...(channel && { platform: channel.platform, channelId: channel.channelId }) };
 }
 
-async function ignore({ correlationId, id: parentId, topic }: Message, bus: Bus, why: string): Promise<void> {
+async function ignore(message: Message, bus: Bus, why: string): Promise<void> {
+  const { correlationId, id: parentId, topic } = message;
+  const principal = onBehalf(message, 'switchboard');
   const payload = { correlationId, topic, why };
-  await bus.publish({ topic: 'message.ignored', payload, correlationId, parentId });
+  await bus.publish({ topic: 'message.ignored', payload, correlationId, parentId, principal });
 }
 
 /** The scheduler delivers to targets of `a2a.yaml` itself. */
@@ -92,7 +94,7 @@ export function requestOf(
 
 async function refuse(message: Message, bus: Bus, why: string): Promise<void> {
   const { correlationId, id: parentId } = message;
-  const about = { correlationId, parentId };
+  const about = { correlationId, parentId, principal: onBehalf(message, 'switchboard') };
   await bus.publish({
     ...about,
     topic: 'dispatch.dropped.no_skill',

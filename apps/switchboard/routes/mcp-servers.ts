@@ -4,11 +4,11 @@ import type { Principal } from '@trunkline/identity';
 import type { McpServerError } from '@trunkline/mcp';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
-import { parseDocument } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { McpServerView } from '../api-types.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
-import { redactEntry } from '../control/redact.ts';
+import { redactEntry, redactText } from '../control/redact.ts';
 import { isEnabled, type McpServers } from '../mcp/mcp-servers.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/agent.ts';
 import { type CommandBus, commandErrors, sendCommand } from './control.ts';
@@ -27,35 +27,48 @@ export interface McpRoutes {
   controlPlane: ControlPlane;
 }
 
+const hiddenReason = 'It cannot be used; the operator sees why.';
 const enabledBody = z.object({ enabled: z.boolean() });
 
 /** Lists and tests MCP servers; the write API changes them. */
 export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): void {
-  const { list, servers, isOperator } = parts;
+  const { list, servers, isOperator, controlPlane } = parts;
   const find = (name: string) => {
     const server = list().find((entry) => entry.name === name);
     if (server === undefined) throw errors.server_unknown({ name });
     return server;
   };
-  // Only names of variables and headers are shown: values may be secrets.
-  const shown = (server: McpServer, principal: Principal): McpServerView => ({
-    ...(redactEntry(server) as Omit<McpServerView, 'env' | 'headers'>),
-    ...(server.transport === 'stdio'
-      ? { env: Object.keys(server.env) }
-      : { headers: Object.keys(server.headers) }),
-    enabled: isEnabled(server),
-    error: servers.failureOf(server.name).error ?? null,
-    ...(isOperator(principal) && { stderr: servers.failureOf(server.name).stderr }),
-  });
-  app.get('/api/mcp-servers', describeRoute({ summary: 'The MCP servers' }), (context) =>
+  // Variables are expanded in what the service works with: others see none of it, the operator what the file says.
+  const shown = async (server: McpServer, principal: Principal): Promise<McpServerView> => {
+    const { name, transport, trust } = server;
+    const { error = null, stderr } = servers.failureOf(name);
+    const enabled = isEnabled(server);
+    if (!isOperator(principal)) return { name, transport, trust, enabled, error: error && hiddenReason };
+    const written = redactText((await controlPlane.read('mcp', name)) ?? '');
+    return {
+      ...(redactEntry(server) as Omit<McpServerView, 'env' | 'headers'>),
+      ...(parse(written) as object | null),
+      // Only names of variables and headers are shown: values may be secrets.
+      ...(transport === 'stdio'
+        ? { env: Object.keys(server.env) }
+        : { headers: Object.keys(server.headers) }),
+      enabled,
+      error,
+      stderr,
+    };
+  };
+  app.get('/api/mcp-servers', describeRoute({ summary: 'The MCP servers' }), async (context) =>
     context.json({
       success: true,
-      data: list().map((server) => shown(server, context.get('principal'))),
+      data: await Promise.all(list().map((server) => shown(server, context.get('principal')))),
     }),
   );
   const one = describeRoute({ summary: 'An MCP server', errors: [errors.server_unknown] });
-  app.get('/api/mcp-servers/:name', one, (context) =>
-    context.json({ success: true, data: shown(find(context.req.param('name')), context.get('principal')) }),
+  app.get('/api/mcp-servers/:name', one, async (context) =>
+    context.json({
+      success: true,
+      data: await shown(find(context.req.param('name')), context.get('principal')),
+    }),
   );
   const trial = describeRoute({
     summary: 'Connects to a server and lists its tools',

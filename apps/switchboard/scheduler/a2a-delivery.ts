@@ -3,7 +3,7 @@ import { type Bus, type Delivery, escapeSegment, type Message } from '@trunkline
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
-import { derivedId, uuidOf } from '../core/messages.ts';
+import { derivedId, onBehalf, uuidOf } from '../core/messages.ts';
 import { pause } from '../core/timers.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { reportError } from '../workspace/problems.ts';
@@ -54,6 +54,7 @@ export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDe
       payload: { ...result, correlationId, durationMs },
       correlationId,
       parentId,
+      principal: onBehalf(message, 'switchboard'),
     });
   }
 
@@ -102,10 +103,12 @@ export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDe
     return resultOf(target, reply);
   }
 
-  async function complain({ topic, correlationId, id: parentId }: Message, error: string): Promise<void> {
+  async function complain(message: Message, error: string): Promise<void> {
+    const { topic, correlationId, id: parentId } = message;
     logger.error({ topic, fireId: correlationId, error }, 'failed to deliver scheduled run');
     const payload = { source: 'scheduler', plugin: 'scheduler', error, topic };
-    await reportError(bus, logger, payload, { correlationId, parentId });
+    const principal = onBehalf(message, 'switchboard');
+    await reportError(bus, logger, payload, { correlationId, parentId, principal });
   }
 
   return { start };

@@ -53,7 +53,7 @@ async function answer(message: Message, parts: CommandParts): Promise<void> {
       'schedule command refused',
     );
     const payload = { source: 'scheduler', plugin: 'scheduler', error: outcome.error, topic: message.topic };
-    await reportError(bus, logger, payload, { correlationId, parentId });
+    await reportError(bus, logger, payload, { correlationId, parentId, principal });
   }
   const topic = topicOf(command.action);
   if (topic !== undefined && outcome.success)

@@ -11,8 +11,8 @@ export interface CronFolderSettings {
   directory: string;
   ledger: Ledger;
   now: () => number;
-  /** Undefined: the record was removed. */
-  onChange: (id: string, entry: Entry | undefined) => void;
+  /** No entry: the record was removed. */
+  onChange: (id: string, entry: Entry | undefined, owner: string | undefined) => void;
   /** Undefined: the file is valid again. */
   onProblem: (path: string, error: unknown) => void;
   logger: Logger;
@@ -205,14 +205,16 @@ export class CronFolder {
     const entry = entryOf(record, this.#since(record, known));
     this.#set(id, mark, entry);
     this.#note(id, (ledger) => ledger.putFiles([knownFile(id, mark, entry)]));
-    if (before === undefined || !isSameBut(before.record, record)) this.#settings.onChange(id, entry);
+    if (before === undefined || !isSameBut(before.record, record))
+      this.#settings.onChange(id, entry, record.owner);
   }
 
   #remove(id: string): void {
     this.#marks.delete(id);
     this.#isWell(id);
     this.#note(id, (ledger) => ledger.removeFile(id));
-    if (this.#entries.delete(id)) this.#settings.onChange(id, undefined);
+    const owner = this.#entries.get(id)?.record.owner;
+    if (this.#entries.delete(id)) this.#settings.onChange(id, undefined, owner);
   }
 
   /** The ledger only saves reading the file: a failed write, as on a full disk, does no harm. */

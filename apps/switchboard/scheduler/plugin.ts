@@ -6,6 +6,7 @@ import type { Hono } from 'hono';
 import type { FireRow } from '../api-types.ts';
 import { followLeader, type Leader, nodeName } from '../cluster/leader.ts';
 import { SharedLog } from '../cluster/workspace-replica.ts';
+import { aboutSchedule } from '../core/messages.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { mountSchedules } from '../routes/schedules.ts';
@@ -109,10 +110,10 @@ export class SchedulerPlugin implements Plugin {
       directory,
       ledger,
       now: this.#clock.now,
-      onChange: (id, entry) => {
+      onChange: (id, entry, owner) => {
         this.#schedules?.changed(id, entry);
         const payload = { file: folder.path(id) };
-        void announce(bus, logger, { topic: 'config.updated', payload });
+        void announce(bus, logger, { topic: 'config.updated', payload, ...aboutSchedule(owner) });
       },
       onProblem: (path, error) => workspace.noteProblem(path, error),
       logger,

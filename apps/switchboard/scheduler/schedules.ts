@@ -7,6 +7,7 @@ import { errorMessage } from '@trunkline/std';
 import type { FireRow, ScheduleView } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import type { SharedLog } from '../cluster/workspace-replica.ts';
+import { aboutSchedule } from '../core/messages.ts';
 import { hourly } from '../core/timers.ts';
 import { announce, reportError } from '../workspace/problems.ts';
 import type { CronFolder } from './cron-folder.ts';
@@ -257,7 +258,7 @@ export class Schedules {
       scheduledAt: new Date(scheduledAt).toISOString(),
       lateMs,
     };
-    await announce(bus, logger, { topic: 'schedule.missed', payload });
+    await announce(bus, logger, { topic: 'schedule.missed', payload, ...aboutSchedule(job.record.owner) });
   }
 
   #report(error: unknown, job: ScheduleJob, fire: Fire | undefined): void {
@@ -268,7 +269,8 @@ export class Schedules {
     }
     logger.error({ err: error, schedule: job.id, fireId: fire?.fireId }, 'schedule failed');
     const words = `${job.id}: ${errorMessage(error)}`;
-    void reportError(bus, logger, { source: 'scheduler', plugin: 'scheduler', error: words });
+    const payload = { source: 'scheduler', plugin: 'scheduler', error: words };
+    void reportError(bus, logger, payload, aboutSchedule(job.record.owner));
   }
 
   #view(entry: Entry, lastFired: number | undefined): ScheduleView {

@@ -47,7 +47,7 @@ export function reportError(
   bus: Bus,
   logger: Logger,
   payload: { source: string; plugin: string; error: string; topic?: string; file?: string },
-  cause: Pick<Draft, 'correlationId' | 'parentId'> = {},
+  cause: Pick<Draft, 'correlationId' | 'parentId' | 'principal'> = {},
 ): Promise<void> {
   return announce(bus, logger, { topic: 'system.error', payload, ...cause });
 }

@@ -19,7 +19,11 @@ const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const ports = { VOICE_PORT: '0', AGENT_PORT: '0', RESEARCH_PORT: '0', SWITCHBOARD_PORT: '0' };
 
 function run(home: string, ...args: string[]): Child {
-  const environment = { HOME: home, TRUNKLINE_HOME: home, LLM_GATEWAY_URL: '', ...ports };
+  return runWith({}, home, ...args);
+}
+
+function runWith(variables: Record<string, string>, home: string, ...args: string[]): Child {
+  const environment = { HOME: home, TRUNKLINE_HOME: home, LLM_GATEWAY_URL: '', ...ports, ...variables };
   const child = startChild(launcher, { arguments: args, environment });
   onTestFinished(async () => void (await child.kill()));
   return child;
@@ -154,13 +158,18 @@ it('follows no link that a program in the sandbox may have planted, and names wh
     symlinkSync('nowhere', join(place, 'dead'));
   }
   execFileSync('mkfifo', [join(home, 'agent/workspace/pipe.db')]);
-  const backup = run(home, 'backup', copy);
+  const keyFile = join(home, 'agent/own-key');
+  for (const path of [keyFile, `${keyFile}.new`]) writeFileSync(path, 'a key');
+  symlinkSync(keyFile, join(home, 'way-to-key'));
+  const backup = runWith({ TRUNKLINE_SECRETS_KEY_FILE: keyFile }, home, 'backup', copy);
   expect(await backup.exited, backup.output()).toMatchObject({ code: 0 });
   expect(backup.output()).toContain(`${join(home, 'agent/workspace/pipe.db')} is neither a file`);
   for (const place of places) {
     const link = (name: string) => readlinkSync(join(copy, relative(home, place), name));
     expect(['file', 'folder', 'dead'].map(link)).toEqual([join(outside, 'secret'), outside, 'nowhere']);
   }
+  const keys = ['agent/own-key', 'agent/own-key.new', 'way-to-key'];
+  expect(keys.filter((name) => existsSync(join(copy, name)))).toEqual([]);
 });
 
 it('says why it could not copy', async () => {

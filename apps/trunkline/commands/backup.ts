@@ -23,12 +23,12 @@ export const main = defineCommand({
   usage,
   options: backupOptions,
   takesWords: true,
-  async run({ trunklineHome: home }, env, [target, ...more]) {
+  async run({ trunklineHome: home, secretsKeyFile }, env, [target, ...more]) {
     if (target === undefined || target.startsWith('-') || more.length > 0) {
       console.error(helpText(usage, backupOptions));
       return 2;
     }
-    const { databases, files, damaged, skipped } = await copyHome(home, target);
+    const { databases, files, damaged, skipped } = await copyHome(home, target, secretsKeyFile);
     console.log(`${databases} databases and ${files} other files of ${home} are now in ${target}.`);
     const store = secretStoreOf({ ...env, TRUNKLINE_HOME: home });
     if (store.exists()) {
@@ -53,10 +53,11 @@ interface Copied {
 }
 
 /** Copies all data of the services into a folder that is new or empty; they may go on working. */
-async function copyHome(home: string, target: string): Promise<Copied> {
+async function copyHome(home: string, target: string, keyFile: string | undefined): Promise<Copied> {
   try {
     await check(home, target);
-    return await copyAll(home, target);
+    const keys = keyFile === undefined ? [] : [keyFile, `${keyFile}.new`];
+    return await copyAll(home, target, await Promise.all(keys.map(statIfThere)));
   } catch (error) {
     if (!isExplicable(error)) throw error;
     const words = `The copy failed: ${error.message}. What is in ${target} is not whole: mend that, and copy into a new folder.`;
@@ -64,9 +65,9 @@ async function copyHome(home: string, target: string): Promise<Copied> {
   }
 }
 
-async function copyAll(home: string, target: string): Promise<Copied> {
+async function copyAll(home: string, target: string, keys: Keys): Promise<Copied> {
   const copied: Copied = { databases: 0, files: 0, damaged: [], skipped: [] };
-  for await (const found of listFolder(home, home, [])) {
+  for await (const found of listFolder(home, { home, keys }, [])) {
     const to = join(target, relative(home, found.path));
     await mkdir(found.kind === 'folder' ? to : dirname(to), { recursive: true, mode: 0o700 });
     await copyOne(found, to, copied).catch((error: unknown) => ignoreGone(found.path, error));
@@ -123,6 +124,9 @@ function isExplicable(error: unknown): error is Error {
   return error instanceof StorageError || (error instanceof Error && 'syscall' in error);
 }
 
+/** The files with the key of the secrets, as far as they are there. */
+type Keys = readonly (Stats | undefined)[];
+
 interface Found {
   path: string;
   kind: 'folder' | 'database' | 'file' | 'link' | 'other';
@@ -134,7 +138,11 @@ function statIfThere(path: string): Promise<Stats | undefined> {
 }
 
 /** All that is below a folder; a folder comes before what is in it. The operator's links are followed. */
-async function* listFolder(folder: string, home: string, above: readonly string[]): AsyncGenerator<Found> {
+async function* listFolder(
+  folder: string,
+  { home, keys }: { home: string; keys: Keys },
+  above: readonly string[],
+): AsyncGenerator<Found> {
   const real = await ifExists(realpath(folder));
   // A link to a folder that it stands in would have no end.
   if (real === undefined || above.includes(real)) return;
@@ -143,10 +151,15 @@ async function* listFolder(folder: string, home: string, above: readonly string[
   for (const name of (await ifExists(readdir(folder))) ?? []) {
     const path = join(folder, name);
     const found = await ifExists(look(path));
-    if (found?.isDirectory()) yield* listFolder(path, home, [...above, real]);
-    else if (folder === home && secretsKey.test(name)) continue;
+    if (found?.isDirectory()) yield* listFolder(path, { home, keys }, [...above, real]);
+    else if ((folder === home && secretsKey.test(name)) || isOneOf(keys, found)) continue;
     else if (found !== undefined && !temporary.test(name)) yield { path, kind: kindOf(name, found) };
   }
+}
+
+/** Whatever path or link leads to the file. */
+function isOneOf(files: Keys, found: Stats | undefined): boolean {
+  return found !== undefined && files.some((file) => file?.ino === found.ino && file.dev === found.dev);
 }
 
 function kindOf(name: string, found: Stats): Found['kind'] {
