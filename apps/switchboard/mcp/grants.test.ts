@@ -107,7 +107,7 @@ it('shows what a dead server wrote to stderr to the operator alone', { timeout: 
     const board = await startSwitchboard({ files, env: { TRUNKLINE_OPEN: open } });
     const shown = await waitFor(async () => {
       const { data } = (await board.call('/api/mcp-servers/sums')).body;
-      return /closed/i.test(data.error) && data;
+      return /closed|the operator sees why/i.test(data.error) && data;
     }, patience);
     await board.stop();
     return JSON.stringify(shown);
