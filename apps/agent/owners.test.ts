@@ -365,10 +365,10 @@ describe('a name that the agent gives out itself', () => {
   it.each([
     'system:activity',
     'system:activity:operator',
-    'system:activity:person:user:cid',
+    'system:activity:person:voice:cid',
     'system:activity:agent:a2a',
     'api-default',
-    'api-person:user:cid',
+    'api-person:voice:cid',
     'chat:4711',
   ])('is not to be had: %s', async (id) => {
     for (const call of say('bob', id)) {
@@ -382,7 +382,7 @@ describe('a name that the agent gives out itself', () => {
   });
 
   it('is that of whoever it was made for', async () => {
-    for (const call of say('bob', 'api-person:user:bob')) expect((await ask('bob', call)).status).toBe(200);
+    for (const call of say('bob', 'api-person:voice:bob')) expect((await ask('bob', call)).status).toBe(200);
     const urgent: Call = ['POST', '/api/inbox', { text: 'The roof leaks', priority: 'now' }];
     for (const who of ['operator', 'program', 'ava'])
       expect(JSON.parse((await ask(who, urgent)).text)).toMatchObject({ fired: true });
@@ -392,11 +392,11 @@ describe('a name that the agent gives out itself', () => {
   });
 
   it('starts no turn in a conversation that its sender may not continue', async () => {
-    const dan = (via: string) => () => handed({ kind: 'person', id: 'user:dan', via: [via], role: 'member' });
+    const dan = (via: string) => () => handed({ kind: 'person', id: 'chat:dan', via: [via], role: 'member' });
     [callers.inRoom, callers.dan] = [dan('switchboard'), dan('voice')];
     const urgent = (text: string): Call => ['POST', '/api/inbox', { text, priority: 'now' }];
     expect(JSON.parse((await ask('inRoom', urgent('It rains'))).text)).toMatchObject({ fired: true });
-    const path = '/api/chat/sessions/system%3Aactivity%3Aperson%3Auser%3Adan';
+    const path = '/api/chat/sessions/system%3Aactivity%3Aperson%3Achat%3Adan';
     const chat = async () => (await ask('operator', ['GET', path])).text;
     await waitFor(async () => (await chat()).includes('completed'));
     expect(JSON.parse((await ask('dan', urgent('The roof leaks'))).text)).toMatchObject({ fired: false });
@@ -405,8 +405,8 @@ describe('a name that the agent gives out itself', () => {
 });
 
 it('counts the urgent turns of each by themselves', async () => {
-  callers.eve = () => handed({ kind: 'person', id: 'user:eve', via: ['voice'], role: 'member' });
-  callers.fay = () => handed({ kind: 'person', id: 'user:fay', via: ['voice'], role: 'member' });
+  callers.eve = () => handed({ kind: 'person', id: 'voice:eve', via: ['voice'], role: 'member' });
+  callers.fay = () => handed({ kind: 'person', id: 'voice:fay', via: ['voice'], role: 'member' });
   const urgent: Call = ['POST', '/api/inbox', { text: 'Now!', priority: 'now' }];
   const isFired = async (who: string) => JSON.parse((await ask(who, urgent)).text).fired;
   for (let number = 1; number <= 8; number += 1) expect(await isFired('eve')).toBe(true);
