@@ -9,9 +9,10 @@ import { taskText } from '../turns/converse.ts';
 /** The conversation that the agent has with itself: what comes in urgently starts a turn in it. */
 const activityContext = 'system:activity';
 
-/** Somebody known has one of their own: what they send does not stand in the prompt of others. */
+/** The operator and people have one of their own each: what they send does not stand in the prompt of others. */
 export function activityContextOf(sender: Principal): string {
-  return sender.kind === 'anonymous' ? activityContext : `${activityContext}:${ownerKey(sender)}`;
+  const isPerson = sender.kind === 'operator' || sender.kind === 'person' || sender.kind === 'approver';
+  return isPerson ? `${activityContext}:${ownerKey(sender)}` : activityContext;
 }
 
 export function isActivityContext(contextId: string): boolean {
