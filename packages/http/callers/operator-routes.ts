@@ -17,7 +17,8 @@ export function requireOperator(access: OperatorAccess): MiddlewareHandler {
     context.set('operatorRoute', true);
     if (isDirectOperator(context.get('principal'))) return next();
     if (!access.isOpen) throw httpErrors.operator_required({ keyFile: access.keyFile });
-    refuseForeignName(context);
+    // A page of another name that was made to point here has no key.
+    if (context.get('principal').kind === 'anonymous') refuseForeignName(context);
     return next();
   };
 }

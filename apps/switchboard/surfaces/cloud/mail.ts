@@ -159,12 +159,12 @@ function provenDomain(mail: gmail_v1.Schema$Message): string | undefined {
 /** A header without comments, which may lie in each other, and quoted strings; undefined where one does not end. */
 function withoutQuoted(header: string): string | undefined {
   let [plain, depth, isQuoted] = ['', 0, false];
-  for (const [token] of header.matchAll(/\\?./gs)) {
-    if (token === '"' && depth === 0) isQuoted = !isQuoted;
+  for (const [part] of header.matchAll(/\\?./gs)) {
+    if (part === '"' && depth === 0) isQuoted = !isQuoted;
     else if (isQuoted) continue;
-    else if (token === '(') depth += 1;
-    else if (token === ')') depth -= 1;
-    else if (depth === 0) plain += token;
+    else if (part === '(') depth += 1;
+    else if (part === ')') depth -= 1;
+    else if (depth === 0) plain += part;
     if (depth < 0) return undefined;
   }
   return depth === 0 && !isQuoted ? plain : undefined;
