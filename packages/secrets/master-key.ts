@@ -7,7 +7,7 @@ import { readOrCreateSecret } from '@trunkline/identity';
 import { errorMessage, systemCode } from '@trunkline/std';
 import { SecretStoreError } from './secret-store-error.ts';
 
-/** Variables by name, as in `process.env`. */
+/** Variables by name; the caller hands them in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where the key of the store is kept. A staged key is one that a rotation has written and not yet put in place. */
