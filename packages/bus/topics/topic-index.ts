@@ -1,12 +1,4 @@
 import { BusError } from '../errors.ts';
-import {
-  collectValues,
-  holdsValue,
-  PatternTrie,
-  type Slot,
-  withoutValue,
-  withValue,
-} from './pattern-trie.ts';
 import { checkPattern, coversPattern, hasWildcard } from './topic.ts';
 
 /** What is journalled unless the options say otherwise: what a restart must not lose. */
@@ -23,13 +15,16 @@ export const defaultDurableTopics: readonly string[] = [
 const cachedTopics = 8192;
 const cachedValues = 262_144;
 
-/**
- * Finds the values whose patterns match a topic.
- * Patterns without wildcards stand in one map, the others in a trie, recent answers in a bounded cache.
- */
+/** One segment of a pattern in the trie; `*` and `#` are children like others. */
+interface Step<Value> {
+  children: Map<string, Step<Value>>;
+  /** Values of the pattern that ends here. */
+  values: Value[];
+}
+
+/** Finds the values whose patterns match a topic: a trie of segments, and a bounded cache of recent answers. */
 export class TopicIndex<Value extends NonNullable<unknown>> {
-  readonly #exact = new Map<string, Slot<Value>>();
-  readonly #wild = new PatternTrie<Value>();
+  readonly #root: Step<Value> = emptyStep();
   readonly #cache = new Map<string, readonly Value[]>();
   #valuesInCache = 0;
   #size = 0;
@@ -40,18 +35,20 @@ export class TopicIndex<Value extends NonNullable<unknown>> {
 
   add(pattern: string, value: Value): void {
     checkPattern(pattern);
-    if (hasWildcard(pattern)) this.#wild.add(pattern, value);
-    else this.#exact.set(pattern, withValue(this.#exact.get(pattern), value));
+    let step = this.#root;
+    for (const segment of pattern.split('.')) {
+      const next = step.children.get(segment) ?? emptyStep();
+      step.children.set(segment, next);
+      step = next;
+    }
+    step.values.push(value);
     this.#forgetAnswers(pattern);
     this.#size += 1;
   }
 
   /** Removes one value that was added under the pattern; false when there is none. */
   remove(pattern: string, value: Value): boolean {
-    const removed = hasWildcard(pattern)
-      ? this.#wild.remove(pattern, value)
-      : this.#removeExact(pattern, value);
-    if (!removed) return false;
+    if (!removeValue(this.#root, pattern.split('.'), value)) return false;
     this.#forgetAnswers(pattern);
     this.#size -= 1;
     return true;
@@ -59,13 +56,10 @@ export class TopicIndex<Value extends NonNullable<unknown>> {
 
   /** All matching values, in no particular order. The array is shared: do not change it. */
   match(topic: string): readonly Value[] {
-    return this.#cache.get(topic) ?? this.#search(topic);
-  }
-
-  #search(topic: string): readonly Value[] {
+    const cached = this.#cache.get(topic);
+    if (cached !== undefined) return cached;
     const found: Value[] = [];
-    collectValues(this.#exact.get(topic), found);
-    this.#wild.match(topic, found);
+    collect(this.#root, topic.split('.'), 0, found);
     if (this.#cache.size >= cachedTopics || this.#valuesInCache >= cachedValues) this.#forgetAnswers('#');
     this.#cache.set(topic, found);
     this.#valuesInCache += found.length;
@@ -80,15 +74,39 @@ export class TopicIndex<Value extends NonNullable<unknown>> {
     this.#cache.clear();
     this.#valuesInCache = 0;
   }
+}
 
-  #removeExact(pattern: string, value: Value): boolean {
-    const slot = this.#exact.get(pattern);
-    if (!holdsValue(slot, value)) return false;
-    const left = withoutValue(slot, value);
-    if (left === undefined) this.#exact.delete(pattern);
-    else this.#exact.set(pattern, left);
-    return true;
+const emptyStep = <Value>(): Step<Value> => ({ children: new Map(), values: [] });
+
+/** Removes the value below a step, and the steps that hold nothing afterwards. */
+function removeValue<Value>(step: Step<Value>, [segment, ...rest]: string[], value: Value): boolean {
+  if (segment === undefined) {
+    const at = step.values.indexOf(value);
+    if (at >= 0) step.values.splice(at, 1);
+    return at >= 0;
   }
+  const child = step.children.get(segment);
+  if (child === undefined || !removeValue(child, rest, value)) return false;
+  if (child.children.size === 0 && child.values.length === 0) step.children.delete(segment);
+  return true;
+}
+
+/** Follows `*` and the literal segment from each step; `#` matches whatever is left, also nothing. */
+function collect<Value>(
+  step: Step<Value> | undefined,
+  topic: readonly string[],
+  depth: number,
+  found: Value[],
+): void {
+  if (step === undefined) return;
+  for (const value of step.children.get('#')?.values ?? []) found.push(value);
+  const segment = topic[depth];
+  if (segment === undefined) {
+    for (const value of step.values) found.push(value);
+    return;
+  }
+  collect(step.children.get('*'), topic, depth + 1, found);
+  collect(step.children.get(segment), topic, depth + 1, found);
 }
 
 /** The topics that are journalled. */
