@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { errorFields, fromStatus, type TranslationOptions } from './error-translation.ts';
 import { explain } from './limits.ts';
 import { ModelError } from './model-error.ts';
+import { noteEndpointKind } from './profiles/endpoint-kind.ts';
 import { attempt, type CallPolicy } from './resilient-model.ts';
 import { tryInTurn } from './retry.ts';
 
@@ -51,7 +52,9 @@ export async function listModels(endpoint: Endpoint, caller: AbortSignal | undef
     const response = await fetch(listingAddress(endpoint), { headers: endpoint.headers, signal });
     const body = await response.text();
     if (!response.ok) throw refusal(response, body, translation);
-    return namesIn(body);
+    const listing = parseJson(body);
+    noteEndpointKind(endpoint.baseUrl, response.headers, listing);
+    return namesIn(listing);
   } catch (error) {
     throw explain(error, caller, limit, translation);
   }
@@ -67,8 +70,8 @@ function refusal(response: Response, body: string, translation: TranslationOptio
   return fromStatus(response.status, said, Object.fromEntries(response.headers), translation);
 }
 
-function namesIn(body: string): string[] {
-  const listed = modelListSchema.safeParse(parseJson(body));
+function namesIn(listing: unknown): string[] {
+  const listed = modelListSchema.safeParse(listing);
   if (!listed.success) throw new ModelError('bad-answer', { detail: 'no list of models at /models' });
   return listed.data.map((model) => model.id);
 }

@@ -4,8 +4,10 @@ import { checkEndpoint, demoCheck, type ModelCheck } from './check.ts';
 import { createDemoModel } from './demo/model.ts';
 import { type Endpoint, embedTexts, listModels, parseEndpoint } from './endpoint.ts';
 import { explain } from './limits.ts';
-import { type ModelCall, type PriceTable, priceOf } from './meter.ts';
+import type { ModelCall } from './meter.ts';
 import { ModelError } from './model-error.ts';
+import { type PriceTable, priceOf } from './profiles/prices.ts';
+import { type ModelProfile, withOrigin } from './profiles/profile.ts';
 import { type CallPolicy, createResilientModel } from './resilient-model.ts';
 import { type Logger, systemTiming, type Timing } from './retry.ts';
 
@@ -27,6 +29,8 @@ export interface ModelGatewayOptions {
   maxRetries?: number | undefined;
   /** The operator's own prices, which win over the built-in list. */
   prices?: PriceTable | undefined;
+  /** What the configuration says of a model at an endpoint, as it is now. */
+  profiles?: ((baseUrl: string, modelId: string) => Partial<ModelProfile>) | undefined;
   /** Uses the demo model even where an address is configured. */
   demo?: boolean | undefined;
   onCall?: ((call: ModelCall) => void) | undefined;
@@ -70,10 +74,18 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     supportsStructuredOutputs: true,
   });
   const { model, fastModel, embeddingModel, fallbackModels = [] } = options;
+  const origin = (modelId: string) => ({
+    endpoint,
+    modelId,
+    configured: () => options.profiles?.(endpoint.baseUrl, modelId) ?? {},
+    logger: options.logger,
+  });
+  const known = (modelId: string) => withOrigin(provider(modelId), origin(modelId));
   const languageModel = (name = model) => {
     if (!name) throw new ModelError('misconfigured', { detail: 'set LLM_MODEL to the name of a model' });
     const fallbacks = fallbackModels.filter((fallback) => fallback !== name);
-    return createResilientModel([provider(name), ...fallbacks.map((fallback) => provider(fallback))], policy);
+    const chain = [known(name), ...fallbacks.map(known)] as const;
+    return withOrigin(createResilientModel(chain, policy), origin(name));
   };
   return {
     languageModel,

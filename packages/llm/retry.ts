@@ -119,11 +119,12 @@ function isNonEmpty<Item>(items: Item[]): items is [Item, ...Item[]] {
   return items.length > 0;
 }
 
-/** A call of a model that failed and is tried again after a while. */
+/** A call of a model that failed and is tried again after a while, or a note about the call for the person who waits. */
 export interface ModelWait {
+  /** 0 for a note. */
   waitMs: number;
   /** Why the call failed. */
-  code: ModelErrorCode;
+  code: ModelErrorCode | 'note';
   /** For the person who waits. */
   message: string;
 }
@@ -133,6 +134,11 @@ type WaitListener = (wait: ModelWait) => void;
 /** Runs work that calls models; the listener hears of each wait that a person would notice. */
 export function listenForWaits<Result>(listener: WaitListener, work: () => Result): Result {
   return listeners.run(listener, work);
+}
+
+/** Tells whoever listens something about the call that they should know: that tools are not offered, say. */
+export function tellNote(message: string): void {
+  listeners.getStore()?.({ code: 'note', waitMs: 0, message });
 }
 
 function tellOfWait(code: ModelErrorCode, waitMs: number): void {

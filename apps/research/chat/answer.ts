@@ -169,10 +169,7 @@ function limitToolSteps(model: LanguageModel, most: number): { model: LanguageMo
   return {
     isOver: () => calls > most,
     model: {
-      specificationVersion: model.specificationVersion,
-      provider: model.provider,
-      modelId: model.modelId,
-      supportedUrls: model.supportedUrls,
+      ...model,
       doGenerate: (options) => model.doGenerate(options),
       doStream: ({ tools, toolChoice, ...options }) => {
         calls += 1;

@@ -112,10 +112,7 @@ interface ModelSettings {
 
 function withSettings(model: Model, settings: ModelSettings): Model {
   return {
-    specificationVersion: model.specificationVersion,
-    provider: model.provider,
-    modelId: model.modelId,
-    supportedUrls: model.supportedUrls,
+    ...model,
     doGenerate: (options) => model.doGenerate({ ...options, ...settings }),
     doStream: (options) => model.doStream({ ...options, ...settings }),
   };

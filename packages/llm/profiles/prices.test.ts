@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { costOf, priceOf } from './meter.ts';
+import { costOf, priceOf } from './prices.ts';
 
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
 

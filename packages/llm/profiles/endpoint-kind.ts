@@ -1,0 +1,102 @@
+import { BlockList, isIP } from 'node:net';
+import { BoundedMap } from '@trunkline/std';
+
+/** Which program or provider answers at an endpoint. */
+export type EndpointKind =
+  | 'ollama'
+  | 'vllm'
+  | 'llamacpp'
+  | 'lmstudio'
+  | 'litellm'
+  | 'openrouter'
+  | 'openai'
+  | 'gemini'
+  | 'mistral'
+  | 'anthropic'
+  | 'bedrock'
+  | 'azure'
+  | 'other';
+
+const hosts: readonly (readonly [host: RegExp, kind: EndpointKind])[] = [
+  [/(^|\.)openai\.azure\.com$|(^|\.)services\.ai\.azure\.com$/, 'azure'],
+  [/(^|\.)openai\.com$/, 'openai'],
+  [/(^|\.)openrouter\.ai$/, 'openrouter'],
+  [/^generativelanguage\.googleapis\.com$|(^|-)aiplatform\.googleapis\.com$/, 'gemini'],
+  [/(^|\.)mistral\.ai$/, 'mistral'],
+  [/(^|\.)anthropic\.com$/, 'anthropic'],
+  [/^bedrock-(runtime|mantle)\..*\.(amazonaws\.com|api\.aws)$/, 'bedrock'],
+  [/(^|\.)ollama\.com$/, 'ollama'],
+];
+
+/** Ports that these programs listen on unless told otherwise; they count only where no answer says more. */
+const ports: Record<string, EndpointKind> = {
+  '11434': 'ollama',
+  '8000': 'vllm',
+  '8080': 'llamacpp',
+  '1234': 'lmstudio',
+  '4000': 'litellm',
+};
+
+const owners: Record<string, EndpointKind> = {
+  vllm: 'vllm',
+  llamacpp: 'llamacpp',
+  library: 'ollama',
+  organization_owner: 'lmstudio',
+};
+
+const seen = new BoundedMap<string, EndpointKind>(200);
+
+/** The kind of an endpoint: as its answers showed, else as its address suggests. */
+export function endpointKind(baseUrl: string): EndpointKind {
+  return seen.get(baseUrl) ?? kindOfAddress(baseUrl);
+}
+
+function kindOfAddress(baseUrl: string): EndpointKind {
+  const { hostname = '', port = '' } = URL.parse(baseUrl) ?? {};
+  const byHost = hosts.find(([host]) => host.test(hostname))?.[1];
+  return byHost ?? (isLocalAddress(baseUrl) ? ports[port] : undefined) ?? 'other';
+}
+
+/** Takes the kind from the headers of an answer and from the list of models, where they show it. */
+export function noteEndpointKind(baseUrl: string, headers: Headers, listing: unknown): void {
+  const kind = kindOfHeaders(headers) ?? kindOfListing(listing);
+  if (kind !== undefined) seen.set(baseUrl, kind);
+}
+
+function kindOfHeaders(headers: Headers): EndpointKind | undefined {
+  if (headers.get('server')?.toLowerCase().includes('llama.cpp')) return 'llamacpp';
+  return headers.has('x-litellm-version') || headers.has('x-litellm-call-id') ? 'litellm' : undefined;
+}
+
+function kindOfListing(listing: unknown): EndpointKind | undefined {
+  const models = fieldOf(listing, 'data');
+  if (!Array.isArray(models)) return undefined;
+  return owners[String(fieldOf(models[0], 'owned_by') ?? '')];
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+const local = new BlockList();
+for (const [net, prefix] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['100.64.0.0', 10],
+  ['169.254.0.0', 16],
+] as const)
+  local.addSubnet(net, prefix, 'ipv4');
+local.addAddress('::1', 'ipv6');
+local.addSubnet('fc00::', 7, 'ipv6');
+local.addSubnet('fe80::', 10, 'ipv6');
+
+/** Whether an address is of this machine or of its own network: a model there costs nothing per token. */
+export function isLocalAddress(baseUrl: string): boolean {
+  const { hostname = '' } = URL.parse(baseUrl) ?? {};
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const version = isIP(host);
+  if (version !== 0) return local.check(host, version === 4 ? 'ipv4' : 'ipv6');
+  return host !== '' && (!host.includes('.') || /\.(local|lan|internal|home\.arpa|localhost)$/.test(host));
+}

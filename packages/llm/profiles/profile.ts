@@ -1,0 +1,128 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { BoundedMap } from '@trunkline/std';
+import type { Endpoint } from '../endpoint.ts';
+import { type Logger, tellNote } from '../retry.ts';
+import { endpointKind, isLocalAddress } from './endpoint-kind.ts';
+import { type ModelPrice, priceOf } from './prices.ts';
+import { profileFromTable } from './table.ts';
+
+/** How a model and its endpoint behave. */
+export interface ModelProfile {
+  /** Tokens of prompt and answer together; undefined while nobody knows. */
+  contextTokens?: number;
+  /** Tokens of the longest answer. */
+  outputTokens?: number;
+  /** How tools are offered: by the API, described in the prompt, or not at all. */
+  tools: 'native' | 'prompted' | 'none';
+  /** `auto` splits thoughts off wherever they come; `none` leaves the answer as it is. */
+  reasoning: 'auto' | 'none';
+  /** The model is known or was seen to write tool calls into its text. */
+  textToolCalls: boolean;
+  /** Whether it sees images; undefined while nobody knows. */
+  images?: boolean;
+  /** Parameters of the request that the endpoint refuses. */
+  omitParameters: readonly string[];
+  /** Limit for the first token; what the endpoint sends to keep the connection alive extends it. */
+  firstTokenMs: number;
+  /** Limit without any byte once tokens come. */
+  idleMs: number;
+  /** How long a model that is being loaded is waited for. */
+  loadingMs: number;
+  price?: ModelPrice;
+}
+
+/** Where a model of our gateway stands, and what the configuration says of it. */
+export interface ModelOrigin {
+  endpoint: Endpoint;
+  modelId: string;
+  /** Facts from the configuration, as they are now. */
+  configured: () => Partial<ModelProfile>;
+  logger?: Logger | undefined;
+}
+
+/** A symbol, so that a copy of a model (`{ ...model }`) keeps its origin. */
+const originKey = Symbol('origin of a model');
+
+type KnownModel = LanguageModelV4 & { [originKey]?: ModelOrigin };
+
+const mostLearned = 500;
+const learned = new BoundedMap<string, Partial<ModelProfile>>(mostLearned);
+const foreign = profileFromTable('other', '', false);
+
+/** Marks a model as one of our gateway's, so that its profile can be found. */
+export function withOrigin(model: LanguageModelV4, origin: ModelOrigin): LanguageModelV4 {
+  return Object.assign(model, { [originKey]: origin });
+}
+
+/** Where a model of our gateway stands; undefined for others and for the demo model. */
+export function originOf(model: LanguageModelV4): ModelOrigin | undefined {
+  return (model as KnownModel)[originKey];
+}
+
+/** How a model behaves, as far as is known now: by the table, the configuration and what was learned. */
+export function profileOf(model: LanguageModelV4): ModelProfile {
+  const origin = originOf(model);
+  return origin === undefined ? foreign : profileAt(origin);
+}
+
+export function profileAt({ endpoint, modelId, configured }: ModelOrigin): ModelProfile {
+  const { baseUrl } = endpoint;
+  const table = profileFromTable(endpointKind(baseUrl), modelId, isLocalAddress(baseUrl));
+  const own = configured();
+  const seen = learned.get(keyOf({ endpoint, modelId })) ?? {};
+  const price = own.price ?? priceOf(modelId);
+  const window = smallest(own.contextTokens, seen.contextTokens) ?? table.contextTokens;
+  return {
+    ...table,
+    ...own,
+    ...seen,
+    omitParameters: [
+      ...new Set([...(own.omitParameters ?? table.omitParameters), ...(seen.omitParameters ?? [])]),
+    ],
+    ...(window !== undefined && { contextTokens: window }),
+    ...(price !== undefined && { price }),
+  };
+}
+
+function smallest(...numbers: (number | undefined)[]): number | undefined {
+  const given = numbers.filter((number) => number !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
+}
+
+/**
+ * Remembers facts that an endpoint showed, in memory, for all gateways of the process. Parameters to leave out are added
+ * to those known. The reason is for people: it is logged once, and told to the one whose turn it was.
+ */
+export function learn(
+  subject: LanguageModelV4 | Pick<ModelOrigin, 'endpoint' | 'modelId'>,
+  facts: Partial<ModelProfile>,
+  reason: string,
+): void {
+  const origin = 'endpoint' in subject ? subject : originOf(subject);
+  if (origin === undefined) return;
+  const key = keyOf(origin);
+  const before = learned.get(key) ?? {};
+  const omitParameters = [...new Set([...(before.omitParameters ?? []), ...(facts.omitParameters ?? [])])];
+  const after = { ...before, ...facts, ...(omitParameters.length > 0 && { omitParameters }) };
+  if (isSame(before, after)) return;
+  learned.set(key, after);
+  const { logger } = 'logger' in origin ? (origin as ModelOrigin) : {};
+  logger?.warn(
+    { model: origin.modelId, endpoint: origin.endpoint.shownUrl, reason },
+    'learned about the model',
+  );
+  tellNote(reason);
+}
+
+function isSame(before: object, after: object): boolean {
+  return JSON.stringify(Object.entries(before).sort()) === JSON.stringify(Object.entries(after).sort());
+}
+
+/** What was learned of a model in this process. */
+export function learnedOf(origin: Pick<ModelOrigin, 'endpoint' | 'modelId'>): Partial<ModelProfile> {
+  return learned.get(keyOf(origin)) ?? {};
+}
+
+function keyOf({ endpoint, modelId }: Pick<ModelOrigin, 'endpoint' | 'modelId'>): string {
+  return `${endpoint.baseUrl}\n${modelId}`;
+}
