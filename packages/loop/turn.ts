@@ -1,8 +1,8 @@
-import { anonymous, joinOrigins, type Origin } from '@trunkline/identity';
+import { anonymous, joinOrigins } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import { decideByDefault } from '@trunkline/policy';
 import { Deadline } from '@trunkline/std';
-import type { ModelMessage, ToolSet } from 'ai';
+import type { ModelMessage } from 'ai';
 import {
   type CheckpointCall,
   CheckpointError,
@@ -11,11 +11,10 @@ import {
   parseCheckpoint,
   questionOf,
 } from './checkpoint.ts';
-import { compact } from './compaction.ts';
+import { fitConversation } from './fitting.ts';
 import { type ModelStep, offerTools, streamStep } from './model-step.ts';
 import type {
   Approval,
-  CompactionEvent,
   ErrorEvent,
   FinishReason,
   ResumeTurnOptions,
@@ -24,13 +23,10 @@ import type {
   TurnEvent,
   TurnOptions,
   TurnPolicy,
-  Usage,
 } from './options.ts';
 import {
   createBorder,
   createFenceFilter,
-  fenceInstructions,
-  fenceMessages,
   isKnownUrl,
   isPersonLast,
   markOf,
@@ -40,35 +36,8 @@ import {
   withoutFences,
 } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
-import { addUsage, estimateTokens, noUsage, spentBudget } from './usage.ts';
-
-/** What changes while a turn runs. */
-interface TurnState {
-  messages: ModelMessage[];
-  /** Calls of a step whose results are not yet in the conversation. */
-  calls: CheckpointCall[];
-  usage: Usage;
-  steps: number;
-  /** All text of this run. */
-  text: string;
-  /** Text of the step that is under way. */
-  stepText: string;
-  /** What the turn has read from outside the operator's trust. */
-  origins: readonly Origin[];
-  /** Calls that a person has allowed for the rest of the turn. */
-  grants: Set<string>;
-}
-
-interface Turn {
-  state: TurnState;
-  options: TurnOptions;
-  signal: AbortSignal;
-  /** The tools as the model is told of them. */
-  offered: ToolSet;
-  deps: ToolDeps;
-  /** Marks text from outside for the model; another one each turn. */
-  border: string;
-}
+import { bookUsage, emptyState, promptOf, type Turn, type TurnState } from './turn-state.ts';
+import { noUsage, spentBudget } from './usage.ts';
 
 /** One turn of the agent. Failures are events too; the last event is `pause`, `end` or `error`, and there is one of them. */
 export function runTurn({ messages, ...options }: RunTurnOptions): AsyncGenerator<TurnEvent, void> {
@@ -110,17 +79,6 @@ function answered(call: CheckpointCall, result: string, { tools }: TurnOptions):
   const origins = tool === undefined ? [] : originsOfTool(tool, call.input);
   return { ...call, result, ...(origins.length > 0 && { origins }) };
 }
-
-const emptyState = (): TurnState => ({
-  messages: [],
-  calls: [],
-  usage: noUsage,
-  steps: 0,
-  text: '',
-  stepText: '',
-  origins: [],
-  grants: new Set(),
-});
 
 /** Sets the time limit and turns failures of the model into the last event. */
 async function* guarded(
@@ -193,7 +151,7 @@ async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
     settle(state);
     const limit = reachedLimit(turn);
     if (limit !== undefined) return yield* stopAt(limit, state);
-    yield* compactWhenDue(turn);
+    yield* fitConversation(turn);
     const step = yield* think(turn);
     if (step.calls.length === 0) return yield end(state, step.finishReason);
     state.calls = yield* runCalls(step.calls, deps);
@@ -251,25 +209,6 @@ function* stopAt({ finishReason, words }: ReachedLimit, state: TurnState): Gener
   yield end(state, finishReason);
 }
 
-async function* compactWhenDue({ state, options, signal }: Turn): AsyncGenerator<CompactionEvent> {
-  const { compaction, instructions } = options;
-  if (
-    compaction === undefined ||
-    estimateTokens(instructions) + estimateTokens(state.messages) <= compaction.tokens
-  )
-    return;
-  const compacted = await compact(state.messages, compaction, signal);
-  if (signal.aborted) throw new ModelError('aborted');
-  if (compacted === undefined) return;
-  const { messages, call, ...facts } = compacted;
-  state.messages = messages;
-  if (call) {
-    const { usage: reported, input, output } = call;
-    bookUsage({ models: [compaction.model.modelId], reported, input, output }, state, options);
-  }
-  yield { type: 'compaction', ...facts };
-}
-
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
 async function* think(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
   const { state, options, signal, offered, border } = turn;
@@ -282,24 +221,6 @@ async function* think(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
   if (rest !== '') yield speak(rest, state);
   yield* record({ ...step, messages: withoutFences(step.messages, border) }, state, options);
   return step;
-}
-
-/** What the model reads: text from outside stands in a fence, and the instructions say what that means. */
-function promptOf({ state: { messages, origins }, options: { instructions }, border }: Turn) {
-  if (origins.length === 0) return { messages, instructions };
-  const words = [instructions, fenceInstructions(border)].filter((text) => text !== '');
-  return { messages: fenceMessages(messages, border), instructions: words.join('\n\n') };
-}
-
-/** Adds a call of a model to the turn, and its price to the budgets. */
-function bookUsage(
-  call: Parameters<typeof addUsage>[1],
-  state: TurnState,
-  { cost, policy, principal = anonymous }: TurnOptions,
-): void {
-  const before = state.usage.costUsd ?? 0;
-  state.usage = addUsage(state.usage, call, cost);
-  policy?.pay?.(principal, policy.agent, (state.usage.costUsd ?? before) - before);
 }
 
 function* record(step: ModelStep, state: TurnState, options: TurnOptions): Generator<TurnEvent> {
