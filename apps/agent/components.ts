@@ -159,7 +159,7 @@ export function agentComponents(
   // Turns use the tools and the model: they end before those close.
   const a2a = component(
     'tasks',
-    { context, address, active, executor, recorder, factory, state },
+    { context, address, active, executor, recorder, factory, state, stores },
     createTasks,
     (a2a) => a2a.stop(),
   );
@@ -182,6 +182,7 @@ export function agentComponents(
       model,
       factory,
     }) => {
+      context.owners.limit((owner, bytes) => a2a.engine.refusal(owner, bytes));
       context.owners.onLinked((from, to) => {
         stores.knowledge?.adopt(from, to);
         state.memory.adopt(from, to);
@@ -253,6 +254,7 @@ function openAllStores(context: AgentContext, model: LiveModel): Promise<AgentSt
   return openStores({
     places,
     embedder: chooseEmbedder(live, model),
+    room: context.owners.room,
     secrets: secretsOf(context),
     enabled: { knowledge: live.config.middleware.knowledge },
     logger,
@@ -342,20 +344,24 @@ interface TaskDeps {
   executor: TurnExecutor;
   recorder: ChatRecorder;
   state: TurnState;
+  stores: AgentStores;
 }
 
-function createTasks({ context, address, active, executor, recorder, state }: TaskDeps): A2aServer {
+function createTasks({ context, address, active, executor, recorder, state, stores }: TaskDeps): A2aServer {
   const { options, live, keys, places, peers, logger } = context;
   const card = () => ({
     ...describeAgent(options.agentName, live.config, active.skills),
     version: manifest.version,
     publicUrl: address.publicUrl,
   });
+  const keptBesides = (owner: string) =>
+    [stores, state.sessions, state.chats].reduce((sum, store) => sum + store.bytesOf(owner), 0);
   return createA2aServer({
     directory: places.state,
     executor,
     access: taskAccess(context, state),
     quotaBytes: options.quotaMb * 2 ** 20,
+    keptBesides,
     observer: recorder,
     card,
     credentials: credentialsOf(keys),

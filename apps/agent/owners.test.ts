@@ -19,7 +19,7 @@ let agent: TestAgent;
 beforeAll(async () => {
   model = await startModelServer({ script: () => 'Done.' });
   agent = await startAgent({
-    env: { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0' },
+    env: { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0', QUOTA_MB: '1' },
     config: 'knowledge: { embeddings: "off" }\n',
     serviceToken,
   });
@@ -36,6 +36,7 @@ const handed = (principal: Principal) => ({
 const callers: Record<string, () => Record<string, string>> = {
   ava: () => handed({ kind: 'person', id: 'voice:ava', via: ['voice'], role: 'member' }),
   bob: () => handed({ kind: 'person', id: 'voice:bob', via: ['voice'], role: 'member' }),
+  cy: () => handed({ kind: 'person', id: 'voice:cy', via: ['voice'], role: 'member' }),
   program: () => handed({ kind: 'agent', id: 'a2a', via: ['switchboard'] }),
   operator: () => ({
     authorization: `Bearer ${readFileSync(operatorAccess(agent.home).keyFile, 'utf8').trim()}`,
@@ -437,6 +438,34 @@ describe('the feed', () => {
     expect(seen.bob).not.toMatch(/oven|assistant/);
     expect(seen.nobody).not.toMatch(/oven|assistant/);
   });
+});
+
+it('counts all that somebody keeps together, and refuses more at every door', async () => {
+  const issue = (length: number): Call => [
+    'POST',
+    '/api/beads/issues',
+    { title: 'Full', description: 'x'.repeat(length) },
+  ];
+  const memory: Call = ['POST', '/api/knowledge/chunks', { content: 'y'.repeat(90_000), domain: 'd' }];
+  const hello = (length: number) => rpc('message/send', { message: message('z'.repeat(length)) });
+  expect((await ask('cy', hello(60_000))).text).toContain('Done.');
+  for (const call of [memory, memory, issue(300_000), issue(300_000)])
+    expect((await ask('cy', call)).status).toBeLessThan(300);
+  for (const length of [100_000, 10_000]) while ((await ask('cy', issue(length))).status < 300);
+  const notes = await read('cy', '/api/notes/workspace');
+  const tab = { ...notes.tabs.notes, id: 'mine', name: 'Mine', content: 'n'.repeat(20_000) };
+  const doors: Call[] = [
+    memory,
+    ['PUT', '/api/notes/workspace', { ...notes, tabs: { ...notes.tabs, mine: tab } }],
+    ['POST', '/api/inbox', { text: 'i'.repeat(20_000), priority: 'later' }],
+  ];
+  const words = /person:voice:cy keeps 1.0 MB here .*QUOTA_MB.*delete something/;
+  for (const call of doors) {
+    const { status, text } = await ask('cy', call);
+    expect([call[1], status, text]).toEqual([call[1], 507, expect.stringMatching(words)]);
+  }
+  expect((await ask('cy', hello(20_000))).text).toMatch(words);
+  expect((await ask('operator', issue(20_000))).status).toBeLessThan(300);
 });
 
 it('gives conversations of older versions the owners that they had', () => {

@@ -1,4 +1,5 @@
 import { ownerKey, type Principal } from '@trunkline/identity';
+import { StoreError } from './stores/store-error.ts';
 
 /** The operator's own things, and memories and conversations that were stored before they had owners. */
 export const operatorScope = 'operator';
@@ -12,7 +13,12 @@ const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
 export interface Actor {
   owner: string;
   viewer: Principal;
+  /** Throws where so many bytes more are too many for the owner. */
+  keep?: (bytes: number) => void;
 }
+
+/** Words for an owner who would keep too much; undefined where it fits. */
+export type Room = (owner: string, bytes: number) => string | undefined;
 
 /** For work of the agent itself. */
 export const operatorActor: Actor = { owner: operatorScope, viewer: operator };
@@ -45,6 +51,7 @@ export function createOwners(
   rules: () => OwnerRules,
   identitiesOf: (accountId: string) => readonly string[] = () => [],
 ) {
+  let room: Room = () => undefined;
   const adopters: Adopt[] = [];
   const adopted = new Set<string>();
   const viewer = (principal: Principal): Principal => {
@@ -68,7 +75,15 @@ export function createOwners(
   };
   return {
     viewer,
-    actor: (principal: Principal): Actor => ({ owner: ownerKey(principal), viewer: viewer(principal) }),
+    actor(principal: Principal): Actor {
+      const owner = ownerKey(principal);
+      return { owner, viewer: viewer(principal), keep: (bytes) => keepWithin(room, owner, bytes) };
+    },
+    /** Says how much owners may keep. */
+    limit(quota: Room) {
+      room = quota;
+    },
+    room: (owner: string, bytes: number) => room(owner, bytes),
     /** Whose conversations somebody's are. */
     conversation,
     /** Whether somebody may go on with a conversation of that owner. */
@@ -116,6 +131,16 @@ export const notYours =
  */
 export function memoryOf(owner: string, sessionId: string): string {
   return standsForMany(owner) && sessionId !== '' ? `context:${sessionId}` : owner;
+}
+
+/** Whose quota memories of a scope count on. */
+export function keeperOf(scope: string): string {
+  return isOfOneConversation(scope) ? 'anonymous' : scope.replace(/\/user:.*$/s, '');
+}
+
+export function keepWithin(room: Room, owner: string, bytes: number): void {
+  const refusal = room(owner, bytes);
+  if (refusal !== undefined) throw new StoreError('full', `${refusal}.`);
 }
 
 /** Whether no other conversation can ever have the scope. */

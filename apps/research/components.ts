@@ -167,7 +167,7 @@ function openStores(database: Database, { quotaMb }: ResearchOptions) {
   return {
     documents,
     fileQuota: new Quota({ limitBytes, usedBy }),
-    jobs: new JobStore(database),
+    jobs: new JobStore(database, limitBytes),
     findings: new FindingStore(database),
     answers: new AnswerStore(database),
     shares: new ShareStore(database),

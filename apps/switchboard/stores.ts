@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
+import { type SentBytes, TtlTable, ttlTableMigration } from '@trunkline/storage';
 import { ChangeStore } from './control/change-store.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
+import { Store } from './core/store.ts';
 import { hourly } from './core/timers.ts';
 import { SkillStore } from './dispatch/registry.ts';
 import { TaskStore } from './dispatch/task-store.ts';
@@ -17,6 +19,7 @@ export interface Stores {
   tasks: TaskStore;
   skills: SkillStore;
   experiments: AbStore;
+  usage: UsageStore;
   close(): void;
 }
 
@@ -33,9 +36,24 @@ export function openStores(home: string, logger: Logger): Stores {
     tasks: open((path) => new TaskStore(path), 'tasks.db'),
     skills: open((path) => new SkillStore(path), 'skills.db'),
     experiments: open((path) => new AbStore(path), 'experiments.db'),
+    usage: open((path) => new UsageStore(path), 'usage.db'),
   };
-  for (const store of [stores.flows, stores.conversations, stores.questions])
+  for (const store of [stores.flows, stores.conversations, stores.questions, stores.usage])
     opened.defer(hourly(() => store.sweep(), logger));
   const closing = opened.move();
   return { ...stores, close: () => closing.dispose() };
+}
+
+/** What callers have sent today. */
+class UsageStore extends Store {
+  readonly sent: TtlTable<SentBytes>;
+
+  constructor(path: string) {
+    super(path, [ttlTableMigration('sent')]);
+    this.sent = new TtlTable(this.database, 'sent');
+  }
+
+  sweep(): void {
+    this.sent.sweep();
+  }
 }

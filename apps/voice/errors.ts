@@ -8,6 +8,7 @@ export const voiceErrors = defineErrors({
       `nobody can call until the roster of users is mended; it is read again every 15 seconds. ${roster.reason}`,
   ],
   operator_only: [401, (access: { reason: string }) => `unknown or missing api key. ${access.reason}`],
+  quota_exceeded: [507, ({ refusal }: { refusal: string }) => `${refusal}.`],
   admin_required: [403, 'admin role required'],
   skill_not_allowed: [
     403,

@@ -64,7 +64,6 @@ export async function startOurs(): Promise<Contestant> {
     await next();
   });
   mountPublish(app, bus, {
-    quotaMb: 1024,
     owners: { ownerOf: () => undefined },
     journalDraft: (draft) => draft,
   });

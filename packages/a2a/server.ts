@@ -48,6 +48,8 @@ export interface A2aServerOptions {
   parkedTasks?: 'keep' | 'fail';
   /** Bytes that the tasks of one owner may take; default 0: no limit. QUOTA_MB. */
   quotaBytes?: number;
+  /** Bytes that an owner keeps in this service beside tasks; they count with them. */
+  keptBesides?: EngineOptions['keptBesides'];
   /** More turns than this at once are refused; default 1000. */
   maximumRunning?: number;
   /** Why callers that nobody knows are refused although no credentials are set, if so. */
@@ -180,6 +182,7 @@ function createEngine(options: A2aServerOptions): TaskEngine {
     access: options.access,
     parkedTasks: options.parkedTasks ?? 'keep',
     quotaBytes: options.quotaBytes ?? 0,
+    keptBesides: options.keptBesides,
     maximumRunning: options.maximumRunning ?? 1000,
     clock: options.clock ?? systemClock,
     logger: options.logger,

@@ -5,6 +5,7 @@ export const openAiErrors = defineErrors({
   invalid_request_error: [400, ({ message }: { message: string }) => message],
   model_not_found: [404, ({ message }: { message: string }) => message],
   rate_limit_error: [429, ({ message }: { message: string }) => message],
+  insufficient_quota: [429, ({ message }: { message: string }) => message],
   upstream_error: [502, ({ message }: { message: string }) => message],
 });
 

@@ -25,6 +25,8 @@ export interface OpenAiApi {
   defaultModel?: () => string;
   /** Whether messages may carry images. */
   images: boolean;
+  /** Words for a caller who keeps too much already. */
+  refusal?: (principal: Principal) => string | undefined;
   /** Failures of the service's own, for `/openapi.json`. */
   errors?: readonly ErrorKind[];
   /** How long a stream waits for its first event, so that an early failure is an HTTP status; default 15 seconds. */
@@ -58,12 +60,12 @@ export function mountOpenAiApi<Caller>(app: Hono<AppEnv<Caller>>, api: OpenAiApi
       return context.json(described(id));
     },
   );
-  const { model_not_found, rate_limit_error, upstream_error } = openAiErrors;
+  const { model_not_found, rate_limit_error, insufficient_quota, upstream_error } = openAiErrors;
   app.post(
     '/v1/chat/completions',
     describeRoute({
       summary: 'Create a chat completion, whole or as a stream',
-      errors: [model_not_found, rate_limit_error, upstream_error, ...(api.errors ?? [])],
+      errors: [model_not_found, rate_limit_error, insufficient_quota, upstream_error, ...(api.errors ?? [])],
     }),
     validate('json', completionRequest),
     (context) => complete(context, context.req.valid('json'), api),
@@ -78,6 +80,8 @@ async function complete<Caller>(
   const model = request.model || api.defaultModel?.() || '';
   const answer = requireModel(api, model);
   checkContent(request, api);
+  const message = api.refusal?.(context.get('principal'));
+  if (message !== undefined) throw openAiErrors.insufficient_quota({ message });
   const completion = new Completion(model);
   const leaving = new AbortController();
   const leave = () => leaving.abort();

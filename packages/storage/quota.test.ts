@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { Quota } from './index.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dailyQuota, openDatabase, Quota, TtlTable, ttlTableMigration } from './index.ts';
 
 const megabyte = 2 ** 20;
 
@@ -61,6 +61,15 @@ describe('a quota', () => {
     expect(subject.refusal('agent:ci', 1)).toMatch(/\(QUOTA_MB\): wait$/);
     time = day;
     expect(subject.refusal('agent:ci', 1)).toBeUndefined();
+  });
+
+  it('of a day goes on after a restart', () => {
+    const database = openDatabase(':memory:', { migrations: [ttlTableMigration('sent')] });
+    onTestFinished(() => database.close());
+    const restarted = () => dailyQuota(1, new TtlTable(database, 'sent'));
+    expect(restarted().refusal('agent:ci', 0.9 * megabyte)).toBeUndefined();
+    expect(restarted().refusal('agent:bob', 0.2 * megabyte)).toBeUndefined();
+    expect(restarted().refusal('agent:ci', 0.2 * megabyte)).toMatch(/keeps 0.9 MB.*wait a day/);
   });
 
   it('does not bind the operator, nor anybody at 0', () => {

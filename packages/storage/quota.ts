@@ -1,4 +1,6 @@
 import { BoundedMap } from '@trunkline/std';
+import type { Database } from './database.ts';
+import type { TtlTable } from './ttl-table.ts';
 
 export interface QuotaOptions {
   /** Bytes that each owner may keep; 0: no limit. */
@@ -11,8 +13,16 @@ export interface QuotaOptions {
   recountFullMs?: number;
   /** What whoever is refused can do. */
   advice?: string;
+  /** Where counts survive a restart; at most a thousandth of the limit is lost. */
+  saved?: { get(owner: string): SentBytes | undefined; set(owner: string, count: SentBytes): void };
   /** Milliseconds; for tests. */
   now?: () => number;
+}
+
+/** What an owner has, and since when it is counted. */
+export interface SentBytes {
+  bytes: number;
+  countedAt: number;
 }
 
 const maxOwners = 10_000;
@@ -20,7 +30,7 @@ const maxOwners = 10_000;
 /** Bounds what each owner keeps in a store. The operator has no limit; what belongs to nobody has one together. */
 export class Quota {
   readonly #options: QuotaOptions;
-  readonly #used = new BoundedMap<string, { bytes: number; countedAt: number }>(maxOwners);
+  readonly #used = new BoundedMap<string, SentBytes>(maxOwners);
 
   constructor(options: QuotaOptions) {
     this.#options = options;
@@ -39,21 +49,52 @@ export class Quota {
       const [used, limit] = [counted.bytes, limitBytes].map((count) => (count / 2 ** 20).toFixed(1));
       return `${owner} keeps ${used} MB here and may keep ${limit} MB (QUOTA_MB): ${advice}`;
     }
+    const before = counted.bytes;
     counted.bytes += bytes;
+    const step = Math.ceil(limitBytes / 1000);
+    if (before === 0 || Math.floor(before / step) < Math.floor(counted.bytes / step))
+      this.#options.saved?.set(owner, counted);
     return undefined;
   }
 
   /** Counts again where much time has passed, or where it may have become less since. */
-  #counted(owner: string, room: number, now: number): { bytes: number; countedAt: number } {
-    const { usedBy, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
-    const known = this.#used.get(owner);
+  #counted(owner: string, room: number, now: number): SentBytes {
+    const { usedBy, saved, recountMs = 60_000, recountFullMs = 1000 } = this.#options;
+    const known = this.#used.get(owner) ?? saved?.get(owner);
     const staleAfterMs = known !== undefined && known.bytes > room ? recountFullMs : recountMs;
     // A clock that was put back must not make a count stand for ever.
-    if (known !== undefined && Math.abs(now - known.countedAt) < staleAfterMs) return known;
-    const counted = { bytes: usedBy(owner), countedAt: now };
+    const isFresh = known !== undefined && Math.abs(now - known.countedAt) < staleAfterMs;
+    const counted = isFresh ? known : { bytes: usedBy(owner), countedAt: now };
     this.#used.set(owner, counted);
     return counted;
   }
+}
+
+/** What each owner may send in a day, by a table that `ttlTableMigration` made; it survives a restart. */
+export function dailyQuota(limitMb: number, table: TtlTable<SentBytes>, verb = 'send'): Quota {
+  const dayMs = 24 * 3_600_000;
+  table.sweep();
+  return new Quota({
+    limitBytes: limitMb * 2 ** 20,
+    usedBy: () => 0,
+    recountMs: dayMs,
+    recountFullMs: dayMs,
+    advice: `${verb} less, wait a day, or ask the operator for more`,
+    saved: { get: (owner) => table.get(owner), set: (owner, count) => table.set(owner, count, dayMs) },
+  });
+}
+
+/** Bytes of text columns in the rows of one owner; `where` has one placeholder. */
+export function storedBytes(
+  database: Database,
+  table: string,
+  columns: readonly string[],
+  where: string,
+  owner: string,
+): number {
+  const sizes = columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
+  const sql = `SELECT total(${sizes}) AS bytes FROM ${table} WHERE ${where}`;
+  return database.prepare<{ bytes: number }>(sql).get(owner)?.bytes ?? 0;
 }
 
 function isOperator(owner: string): boolean {

@@ -1,6 +1,6 @@
 import type { Task } from '@trunkline/a2a';
 import { ownerFilter, type Principal } from '@trunkline/identity';
-import type { Database } from '@trunkline/storage';
+import { type Database, storedBytes } from '@trunkline/storage';
 import { oneLine } from '@trunkline/tools';
 import { isActivityContext } from '../activity/activity-feed.ts';
 import type { ChatTurn } from './transcript.ts';
@@ -102,6 +102,11 @@ export class ChatStore {
   owner(sessionId: string): string | undefined {
     const sql = 'SELECT owner FROM chat WHERE session_id = ?';
     return this.#database.prepare<{ owner: string }>(sql).get(sessionId)?.owner;
+  }
+
+  bytesOf(owner: string): number {
+    const own = 'session_id IN (SELECT session_id FROM chat WHERE owner = ?)';
+    return storedBytes(this.#database, 'chat_turn', ['turn'], own, owner);
   }
 
   /** One of them by its id. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HttpError } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import { defineTool, ModelError, type PausingTool } from '@trunkline/llm';
 import {
   type EndEvent,
@@ -51,6 +51,7 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
     models: () => [agentName],
     findModel: () => (call) => answer(call, deps, outsideAnswers),
     defaultModel: () => agentName,
+    refusal: (principal) => deps.owners.room(ownerKey(principal), 0),
     images: true,
   };
 }

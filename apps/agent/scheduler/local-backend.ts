@@ -122,6 +122,7 @@ export class LocalBackend implements ScheduleBackend {
       throw new StoreError('conflict', `the job id ${id} is taken; choose another.`);
     if (known === undefined && this.#scheduler.list().length >= maxJobs)
       throw new StoreError('invalid', `there are ${maxJobs} jobs already; cancel some first.`);
+    actor.keep?.(Buffer.byteLength(prompt));
     const job = {
       id,
       prompt,

@@ -1,5 +1,5 @@
 import { ownerFilter } from '@trunkline/identity';
-import { type Database, openDatabase } from '@trunkline/storage';
+import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
 import { type Actor, operatorActor } from '../owners.ts';
 import { StoreError } from './store-error.ts';
 
@@ -63,6 +63,7 @@ export class BeadsStore {
   }
 
   create({ title, description, priority, issue_type }: NewIssue): Issue {
+    this.#actor.keep?.(sizeOf({ title, description, reason: null }));
     const now = this.#now().toISOString();
     const { lastInsertRowid } = this.#database
       .prepare(
@@ -91,8 +92,14 @@ export class BeadsStore {
     return issue;
   }
 
+  bytesOf(owner: string): number {
+    return storedBytes(this.#database, 'issues', ['title', 'description', 'reason'], 'owner = ?', owner);
+  }
+
   update(id: string, change: IssueChange): Issue {
-    const issue = { ...this.get(id), ...given(change), updated_at: this.#now().toISOString() };
+    const before = this.get(id);
+    this.#actor.keep?.(Math.max(0, sizeOf({ ...before, ...given(change) }) - sizeOf(before)));
+    const issue = { ...before, ...given(change), updated_at: this.#now().toISOString() };
     this.#database
       .prepare(
         `UPDATE issues SET title = ?, description = ?, priority = ?, issue_type = ?, status = ?, reason = ?, updated_at = ?
@@ -114,6 +121,10 @@ export class BeadsStore {
   close(): void {
     this.#database.close();
   }
+}
+
+function sizeOf({ title, description, reason }: Pick<Issue, 'title' | 'description' | 'reason'>): number {
+  return Buffer.byteLength(title + description + (reason ?? ''));
 }
 
 function numberOf(id: string): number {

@@ -1,5 +1,5 @@
 import { ownerFilter } from '@trunkline/identity';
-import { type Database, openDatabase } from '@trunkline/storage';
+import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
 import { type Actor, operatorActor } from '../owners.ts';
 import { StoreError } from './store-error.ts';
 
@@ -76,6 +76,7 @@ export class InboxStore {
   add({ text, priority, source = '', dedupKey }: NewInboxItem): InboxItem | undefined {
     return this.#database.transaction(() => {
       if (dedupKey !== undefined && this.#hasRecent(dedupKey)) return undefined;
+      this.#actor.keep?.(Buffer.byteLength(text));
       const { lastInsertRowid } = this.#database
         .prepare(
           'INSERT INTO items (text, priority, rank, source, dedup_key, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -129,6 +130,10 @@ export class InboxStore {
   deliver(id: number): InboxItem {
     this.#mark(this.#get(id).id);
     return this.#get(id);
+  }
+
+  bytesOf(owner: string): number {
+    return storedBytes(this.#database, 'items', ['text'], 'owner = ?', owner);
   }
 
   close(): void {

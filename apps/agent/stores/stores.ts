@@ -1,3 +1,4 @@
+import { keeperOf, keepWithin, type Room } from '../owners.ts';
 import { AuditLog } from './audit-log.ts';
 import { BeadsStore } from './beads-store.ts';
 import { GoalStore } from './goals/goal-store.ts';
@@ -10,6 +11,8 @@ export interface StoreOptions {
   /** Where each store stands; the paths are already those of the instance. */
   places: Record<'knowledge' | 'notes' | 'beads' | 'goals' | 'audit' | 'inbox', string>;
   embedder?: Embedder | undefined;
+  /** Words for an owner who would keep too much. */
+  room?: Room;
   /** Values that never reach the audit log. */
   secrets?: Iterable<string>;
   /** False leaves the store out, and its tools with it. */
@@ -29,6 +32,8 @@ export interface AgentStores {
   inbox: InboxStore;
   goals: GoalStore;
   audit: AuditLog | undefined;
+  /** What an owner keeps in all of them; the size of goals is bounded by itself. */
+  bytesOf(owner: string): number;
   close(): Promise<void>;
 }
 
@@ -36,6 +41,7 @@ export interface AgentStores {
 export async function openStores({
   places,
   embedder,
+  room = () => undefined,
   secrets = [],
   enabled = {},
   logger,
@@ -43,10 +49,11 @@ export async function openStores({
   const notes = await NotesStore.open(places.notes);
   const beads = new BeadsStore(places.beads);
   const inbox = new InboxStore(places.inbox);
+  const keep = (scope: string, bytes: number) => keepWithin(room, keeperOf(scope), bytes);
   const knowledge =
     enabled.knowledge === false
       ? undefined
-      : new KnowledgeStore({ path: places.knowledge, embedder, logger });
+      : new KnowledgeStore({ path: places.knowledge, embedder, keep, logger });
   const audit = enabled.audit === false ? undefined : new AuditLog({ path: places.audit, secrets, logger });
   return {
     notes,
@@ -55,6 +62,8 @@ export async function openStores({
     inbox,
     goals: new GoalStore(places.goals),
     audit,
+    bytesOf: (owner) =>
+      [notes, beads, inbox, knowledge].reduce((sum, store) => sum + (store?.bytesOf(owner) ?? 0), 0),
     async close() {
       await knowledge?.close();
       beads.close();

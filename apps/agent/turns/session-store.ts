@@ -1,6 +1,6 @@
 import type { Principal } from '@trunkline/identity';
 import { type EndEvent, type ErrorEvent, markOf } from '@trunkline/loop';
-import type { Database } from '@trunkline/storage';
+import { type Database, storedBytes } from '@trunkline/storage';
 import { operatorScope } from '../owners.ts';
 
 export type Messages = EndEvent['messages'];
@@ -65,6 +65,10 @@ export class SessionStore {
          SET messages = excluded.messages, version = excluded.version, updated_at = excluded.updated_at`,
       )
       .run(sessionId, JSON.stringify(messages), version, owner, Date.now());
+  }
+
+  bytesOf(owner: string): number {
+    return storedBytes(this.#database, 'session', ['messages'], 'scope = ?', owner);
   }
 
   /** Says whether there was one. */

@@ -1,5 +1,5 @@
 import { ownerFilter, ownerKey, type Principal } from '@trunkline/identity';
-import { type Database, Quota } from '@trunkline/storage';
+import { type Database, Quota, storedBytes } from '@trunkline/storage';
 import { z } from 'zod';
 import { containing } from '../store/jobs.ts';
 import type { NumberedResult } from './tools.ts';
@@ -64,9 +64,7 @@ export class ConversationStore {
   }
 
   #bytesOf(owner: string): number {
-    const sql = `SELECT total(octet_length(messages) + coalesce(octet_length(checkpoint), 0)) AS bytes
-      FROM conversations WHERE owner = ?`;
-    return this.#database.prepare<{ bytes: number }>(sql).get(owner)?.bytes ?? 0;
+    return storedBytes(this.#database, 'conversations', ['messages', 'checkpoint'], 'owner = ?', owner);
   }
 
   /** Of several that somebody may see, their own. */

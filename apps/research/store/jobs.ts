@@ -7,8 +7,9 @@ import {
   ownerKey,
   type Principal,
 } from '@trunkline/identity';
-import { type Database, EventLog, type LoggedEvent } from '@trunkline/storage';
+import { type Database, EventLog, type LoggedEvent, Quota, storedBytes } from '@trunkline/storage';
 import type { CitationScore } from '../api-types.ts';
+import { researchErrors } from '../errors.ts';
 import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
 import { EVENTS } from './schema.ts';
 
@@ -67,12 +68,28 @@ export class JobStore {
   readonly #log: EventLog<ResearchEvent>;
   readonly #watchers = new Map<string, Set<Watcher>>();
 
-  constructor(database: Database) {
+  readonly #quota: Quota;
+
+  /** Bytes that the reports of each owner may take; 0: no limit. */
+  constructor(database: Database, limitBytes = 0) {
     this.#database = database;
+    this.#quota = new Quota({ limitBytes, usedBy: (owner) => this.#bytesOf(owner) });
     this.#log = new EventLog<ResearchEvent>(database, EVENTS);
   }
 
+  /** Jobs with their reports, drafts and checked claims. */
+  #bytesOf(owner: string): number {
+    const own = 'job_id IN (SELECT id FROM jobs WHERE owner = ?)';
+    return (
+      storedBytes(this.#database, 'jobs', ['query', 'report', 'citations'], 'owner = ?', owner) +
+      storedBytes(this.#database, 'drafts', ['text'], own, owner) +
+      storedBytes(this.#database, 'claims', ['sentence', 'reason', 'passage'], own, owner)
+    );
+  }
+
   create(job: NewJob): void {
+    const refusal = this.#quota.refusal(ownerKey(job.principal), Buffer.byteLength(job.query));
+    if (refusal !== undefined) throw researchErrors.quota_exceeded({ refusal });
     const now = Date.now();
     this.commit(job.id, [{ type: 'scope_started', data: { query: job.query } }], () => {
       this.#database

@@ -70,6 +70,16 @@ it('publishes so many megabytes a day, each key for itself, the operator all', a
     429,
     expect.stringMatching(/QUOTA_MB.*wait a day/),
   ]);
+  const schedule = await request(
+    'POST',
+    '',
+    'max',
+    record('big', 'cron.max.big', { content: 'x'.repeat(600_000) }),
+  );
+  expect([schedule.status, JSON.stringify(schedule.body)]).toEqual([
+    429,
+    expect.stringContaining('QUOTA_MB'),
+  ]);
   for (const topic of ['note.a', 'note.b']) expect((await publish('operator', topic)).status).toBe(200);
 });
 

@@ -1,7 +1,5 @@
 import { type Bus, checkPattern, type Draft, type Message } from '@trunkline/bus';
 import { type App, answerText, describeRoute, type SseSubscriber, sse, validate } from '@trunkline/http';
-import { ownerKey } from '@trunkline/identity';
-import { Quota } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
@@ -100,7 +98,6 @@ function eventOf(message: Message) {
 }
 
 interface PublishParts {
-  quotaMb: number;
   owners: ScheduleOwners;
   journalDraft: JournalDraft;
 }
@@ -108,7 +105,6 @@ interface PublishParts {
 /** Publishes one message. */
 export function mountPublish(app: App<Caller>, bus: Bus, parts: PublishParts): void {
   const { owners, journalDraft } = parts;
-  const quota = dailyQuota(parts.quotaMb);
   const { publish_forbidden, schedule_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
   const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
   const { operator_topic, operator_schedule, guest_schedule, guest_topic, quota_exceeded } =
@@ -136,23 +132,8 @@ export function mountPublish(app: App<Caller>, bus: Bus, parts: PublishParts): v
       { ...draftOf(context.req.valid('json'), caller), principal: context.get('principal') },
       owners,
     );
-    const bytes = Number(context.req.header('content-length') ?? Buffer.byteLength(JSON.stringify(draft)));
-    const refusal = quota.refusal(ownerKey(context.get('principal')), bytes);
-    if (refusal !== undefined) throw quota_exceeded({ refusal });
     const published = await bus.publish(journalDraft(draft)).catch(throwBusFailure);
     return answerText(context, JSON.stringify({ success: true, ...published }), asJson);
-  });
-}
-
-/** What the journal takes of each publisher in a day, counted since the start. */
-function dailyQuota(quotaMb: number): Quota {
-  const dayMs = 24 * 3_600_000;
-  return new Quota({
-    limitBytes: quotaMb * 2 ** 20,
-    usedBy: () => 0,
-    recountMs: dayMs,
-    recountFullMs: dayMs,
-    advice: 'publish less, wait a day, or ask the operator for more',
   });
 }
 

@@ -5,8 +5,10 @@ import {
   isDirectOperator,
   maySee,
   type OperatorAccess,
+  ownerKey,
   type Principal,
 } from '@trunkline/identity';
+import type { Quota } from '@trunkline/storage';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { type Caller, guest, guestFor, maySee as mayRead, operator } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
@@ -141,9 +143,11 @@ export interface GuardParts {
   access: OperatorAccess;
   /** The name under which the agent service owns schedules. */
   agentName: string | undefined;
+  /** What each caller may send in a day. */
+  quota: Quota;
 }
 
-export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName }: GuardParts): void {
+export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName, quota }: GuardParts): void {
   const identify = callerGuard<Caller>({
     keyring: keys.keyring,
     openCaller: keys.openCaller,
@@ -151,7 +155,24 @@ export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName
     guestPaths,
     principalOf: ({ name, admin }) => ({ kind: admin ? 'operator' : 'agent', id: `key:${name}`, via: [] }),
   });
-  for (const path of guardedPaths) app.use(path, identify, endWithKey(keys), admit(access));
+  for (const path of guardedPaths) app.use(path, identify, endWithKey(keys), admit(access), countSent(quota));
+}
+
+/** Whatever is sent here stays in the journal and the histories for days. Tasks have a quota of their own. */
+function countSent(quota: Quota): MiddlewareHandler<SwitchboardEnv> {
+  const count = (context: Context<SwitchboardEnv>, bytes: number) => {
+    const refusal = quota.refusal(ownerKey(context.get('principal')), bytes);
+    if (refusal !== undefined) throw switchboardErrors.quota_exceeded({ refusal });
+  };
+  return async (context, next) => {
+    const { method, path } = context.req;
+    if ((method === 'POST' || method === 'PUT') && !a2aPath.test(path))
+      count(
+        context,
+        Number(context.req.header('content-length') ?? Buffer.byteLength(await context.req.text())),
+      );
+    await next();
+  };
 }
 
 /**

@@ -2,6 +2,7 @@ import { secretStoreOf } from '@trunkline/config';
 import type { App } from '@trunkline/http';
 import { isDirectOperator } from '@trunkline/identity';
 import { mountOpenAiApi } from '@trunkline/openai-api';
+import { dailyQuota } from '@trunkline/storage';
 import type { Caller } from '../access/caller.ts';
 import type { Switchboard } from '../components.ts';
 import { mountCallback } from '../dispatch/long-tasks.ts';
@@ -22,11 +23,16 @@ import { mountPlugins, mountReady, mountWorkspace } from './workspace.ts';
 const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => void)[] = [
   // Before the guards: callbacks present a token of their task instead of a key.
   (app, { exchange }) => mountCallback(app, exchange.longTasks),
-  (app, { keys, context: { operator, peers } }) =>
-    mountGuards(app, { keys, access: operator, agentName: peers?.agentName }),
+  (app, { keys, stores, context: { operator, peers, options } }) =>
+    mountGuards(app, {
+      keys,
+      access: operator,
+      agentName: peers?.agentName,
+      quota: dailyQuota(options.quotaMb, stores.usage.sent),
+    }),
   (app, { bus }) => mountReady(app, () => bus.status().connected),
-  (app, { bus, parts, commands: { journalDraft }, context: { options } }) =>
-    mountPublish(app, bus, { owners: parts.schedules, journalDraft, quotaMb: options.quotaMb }),
+  (app, { bus, parts, commands: { journalDraft } }) =>
+    mountPublish(app, bus, { owners: parts.schedules, journalDraft }),
   (app, { bus }) => mountBus(app, bus),
   (app, { workspace }) => mountWorkspace(app, workspace),
   (app, { exchange: { routing, broker, limiter } }) =>

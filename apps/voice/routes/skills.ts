@@ -1,5 +1,7 @@
 import { allowCallers, describeRoute, validate } from '@trunkline/http';
+import { ownerKey } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
+import { dailyQuota, TtlTable } from '@trunkline/storage';
 import { z } from 'zod';
 import type { Skills, VoiceReferences } from '../api-types.ts';
 import type { RouteDeps, VoiceApp } from '../components.ts';
@@ -75,16 +77,20 @@ function unknownSkill(slug: string, skills: readonly Skill[]) {
   return { error: `unknown skill: ${slug}`, available: skills.map((skill) => skill.slug) };
 }
 
-type VoiceDeps = Pick<RouteDeps, 'options' | 'sidecar' | 'cloner' | 'counters' | 'library' | 'selection'>;
+type VoiceDeps = Pick<
+  RouteDeps,
+  'options' | 'sidecar' | 'cloner' | 'database' | 'counters' | 'library' | 'selection'
+>;
 
 /** Voices made from recordings. A user's own is theirs; what an admin makes is for everybody. */
 export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
-  const { options, sidecar, cloner, counters, library, selection } = deps;
+  const { options, sidecar, cloner, counters, library, selection, database } = deps;
   const isVisible = (user: User, voice: string) => {
     const skills = library.all.filter((skill) => skill.voice === voice);
     return skills.length === 0 || skills.some(({ slug }) => selection.find(user, slug) !== undefined);
   };
   const backend = options.ttsBackend;
+  const quota = dailyQuota(options.quotaMb, new TtlTable(database, 'uploads'), 'upload');
   app.get(
     '/api/voice/references',
     describeRoute({ summary: 'Voices saved on the sidecar' }),
@@ -103,11 +109,16 @@ export function mountVoice(app: VoiceApp, deps: VoiceDeps): void {
 
   app.post(
     '/api/voice/clone',
-    describeRoute({ summary: 'Clone a voice from a recording of 10 to 30 seconds' }),
+    describeRoute({
+      summary: 'Clone a voice from a recording of 10 to 30 seconds',
+      errors: [voiceErrors.quota_exceeded],
+    }),
     validate('form', uploadSchema),
     async (context) => {
       const { audio, ...fields } = context.req.valid('form');
       const { id, role } = context.get('caller');
+      const refusal = quota.refusal(ownerKey(context.get('principal')), audio.size);
+      if (refusal !== undefined) throw voiceErrors.quota_exceeded({ refusal });
       const file = { bytes: new Uint8Array(await audio.arrayBuffer()), name: audio.name };
       try {
         const { autoTranscribed, ...clone } = await cloner.clone({

@@ -75,6 +75,7 @@ export function openVoiceDatabase(directory: string): Database {
     errandPrincipals,
     researchJobs,
     deliveryOrigins,
+    ttlTableMigration('uploads'),
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

@@ -172,6 +172,18 @@ describe('states', () => {
     await clock.advanceBy(25 * 3_600_000);
     expect(() => send(engine, 'y'.repeat(3000))).not.toThrow();
   });
+
+  it('refuses an answer to a waiting task likewise, and counts what is kept besides', async () => {
+    const agent = new SteppedAgent();
+    let besides = 0;
+    const { engine } = start(agent.script, { quotaBytes: 5000, keptBesides: () => besides });
+    const { live } = send(engine, 'ask me');
+    agent.step({ type: 'input-required', question: 'Which?' });
+    await live.settled();
+    expect(() => send(engine, 'x'.repeat(6000), { taskId: live.id })).toThrow(/QUOTA_MB/);
+    besides = 6000;
+    expect(engine.refusal('person:new', 1)).toMatch(/^person:new keeps 0.0 MB/);
+  });
 });
 
 describe('cancelling', () => {

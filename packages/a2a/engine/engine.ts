@@ -39,8 +39,9 @@ export interface EngineOptions {
   access?: TaskAccess | undefined;
   /** What a restart does to tasks that wait for an answer. */
   parkedTasks: 'keep' | 'fail';
-  /** Bytes that the tasks of one owner may take; 0: no limit. */
+  /** Bytes that one owner may keep, of tasks and of what `keptBesides` counts; 0: no limit. */
   quotaBytes: number;
+  keptBesides?: ((owner: string) => number) | undefined;
   /** More turns than this at once are refused. */
   maximumRunning: number;
   clock: Clock;
@@ -67,7 +68,7 @@ export class TaskEngine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#store = new TaskStore(options.path);
-    const usedBy = (owner: string) => this.#store.bytesOf(owner);
+    const usedBy = (owner: string) => this.#store.bytesOf(owner) + (options.keptBesides?.(owner) ?? 0);
     this.#quota = new Quota({ limitBytes: options.quotaBytes, usedBy, now: () => options.clock.now() });
     this.#writer = new TaskWriter(this.#store, options.clock, options.logger);
     this.#observers = new TaskObservers(options.logger);
@@ -83,6 +84,11 @@ export class TaskEngine {
   /** How many tasks are in memory. */
   get inMemory(): number {
     return this.#memory.size;
+  }
+
+  /** Words for whoever would keep too much, of tasks or of anything else; undefined where it fits, and then it counts. */
+  refusal(owner: string, bytes: number): string | undefined {
+    return this.#quota.refusal(owner, bytes);
   }
 
   observe(observer: TaskObserver): void {
@@ -196,9 +202,7 @@ export class TaskEngine {
   }
 
   #begin(command: SendCommand): StartedTurn {
-    const bytes = Buffer.byteLength(JSON.stringify(command.message));
-    const refusal = this.#quota.refusal(ownerKey(command.principal), bytes);
-    if (refusal !== undefined) throw new A2aError('QUOTA_EXCEEDED', refusal);
+    this.#checkQuota(command);
     const now = this.#options.clock.now();
     const requestKey = requestKeyOf(command);
     const origin = { sequence: 0, stored: false, requestKey };
@@ -211,7 +215,13 @@ export class TaskEngine {
     return started;
   }
 
+  #checkQuota({ message, principal }: SendCommand): void {
+    const refusal = this.refusal(ownerKey(principal), Buffer.byteLength(JSON.stringify(message)));
+    if (refusal !== undefined) throw new A2aError('QUOTA_EXCEEDED', refusal);
+  }
+
   #resume(live: LiveTask, command: SendCommand): StartedTurn {
+    this.#checkQuota(command);
     const parked = live.snapshot();
     const release = accept(parked, command, this.#options.admit);
     live.remember(withinTask(command.message, parked));

@@ -42,7 +42,7 @@ export const homeOptions = group('Data', {
   }),
   quotaMb: integer({
     env: 'QUOTA_MB',
-    doc: 'Megabytes that each person, or all who are nobody known together, may keep of each of these: A2A tasks of a service, files and chats of research, messages that they publish in a day. The operator has no limit. 0: nobody has.',
+    doc: 'Megabytes that each person, or all who are nobody known together, may keep of each of these: tasks of a service (at the agent with conversations, memories, notes, issues and inbox), files, chats and reports of research; and what they send to the switchboard, and upload to voice, in a day. The operator has no limit. 0: nobody has.',
     min: 0,
     default: 1024,
   }),

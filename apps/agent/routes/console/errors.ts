@@ -6,6 +6,7 @@ import { StoreError } from '../../stores/store-error.ts';
 
 const statuses: Record<StoreError['code'], number> = {
   conflict: 409,
+  full: 507,
   invalid: 400,
   not_found: 404,
   not_shared: 403,

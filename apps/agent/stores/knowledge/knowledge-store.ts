@@ -1,5 +1,5 @@
 import { joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
-import { type Database, openDatabase } from '@trunkline/storage';
+import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
 import { operatorScope } from '../../owners.ts';
 import { type Embedder, EmbeddingQueue } from './embedder.ts';
 import { fuse, indexText, knowledgeMigrations, matchAll, matchAny, queryWords } from './full-text.ts';
@@ -40,6 +40,8 @@ export interface KnowledgeOptions {
   path: string;
   /** Adds recall by meaning to recall by keywords. */
   embedder?: Embedder | undefined;
+  /** Throws where so many bytes more are too many for whoever's memory that is. */
+  keep?: ((scope: string, bytes: number) => void) | undefined;
   now?: () => Date;
   logger: { warn(fields: object, message: string): void };
 }
@@ -52,6 +54,7 @@ const WIDEN = 8;
 export class KnowledgeStore {
   readonly #database: Database;
   readonly #now: () => Date;
+  readonly #keep: NonNullable<KnowledgeOptions['keep']>;
   readonly #logger: KnowledgeOptions['logger'];
   readonly #embedder: Embedder | undefined;
   readonly #vectors: VectorIndex | undefined;
@@ -59,9 +62,10 @@ export class KnowledgeStore {
   /** A failure is logged once, not with every query. */
   #warned = false;
 
-  constructor({ path, embedder, now = () => new Date(), logger }: KnowledgeOptions) {
+  constructor({ path, embedder, keep = () => undefined, now = () => new Date(), logger }: KnowledgeOptions) {
     this.#database = openDatabase(path, { migrations: knowledgeMigrations });
     this.#now = now;
+    this.#keep = keep;
     this.#logger = logger;
     this.#embedder = embedder;
     if (embedder === undefined) return;
@@ -186,6 +190,13 @@ export class KnowledgeStore {
     });
   }
 
+  /** What counts for an owner: memories of theirs, of the users they speak for, and of conversations of nobody. */
+  bytesOf(owner: string): number {
+    const whose =
+      "CASE WHEN scope LIKE 'context:%' THEN 'anonymous' ELSE iif(instr(scope, '/user:'), substr(scope, 1, instr(scope, '/user:') - 1), scope) END = ?";
+    return storedBytes(this.#database, 'chunks', ['heading', 'content'], whose, owner);
+  }
+
   /** Moves all of one scope to another; under a heading that both have, the newer owner's stays as it is. */
   adopt(from: string, to: string): void {
     this.#database.prepare('UPDATE OR IGNORE chunks SET scope = ? WHERE scope = ?').run(to, from);
@@ -206,6 +217,8 @@ export class KnowledgeStore {
     const updated_at = this.#now().toISOString();
     const chunk = { domain, heading, content, scope, updated_at };
     const known = heading === '' ? undefined : this.#byHeading(scope, domain, heading);
+    const before = known === undefined ? '' : (this.get(known)?.content ?? '');
+    this.#keep(scope, Math.max(0, Buffer.byteLength(content) - Buffer.byteLength(before)));
     const id = known === undefined ? this.#insert(chunk) : this.#change(known, content, updated_at);
     this.#index(id, heading, content);
     this.#database

@@ -193,8 +193,15 @@ export class NotesStore {
   async #save(workspace: NotesWorkspace): Promise<void> {
     const { path, workspace: before } = this.#notebook;
     const next = { ...workspace, workspaceVersion: before.workspaceVersion + 1 };
+    this.#actor.keep?.(Math.max(0, sizeOf(next) - sizeOf(before)));
     this.#notebook.workspace = next;
     await writeFileAtomic(path, JSON.stringify(next, null, 2));
+  }
+
+  bytesOf(owner: string): number {
+    const tabs = Object.values(this.#notebook.workspace.tabs);
+    const own = tabs.filter(({ metadata }) => (metadata.owner ?? 'anonymous') === owner);
+    return own.reduce((sum, tab) => sum + sizeOf(tab), 0);
   }
 
   #find(name: string): NotesTab {
@@ -211,6 +218,10 @@ export class NotesStore {
       throw new StoreError('not_shared', `the tab '${tab.name}' is not open for writing by the agent.`);
     return tab;
   }
+}
+
+function sizeOf(stored: object): number {
+  return Buffer.byteLength(JSON.stringify(stored));
 }
 
 function versionOf({ content, metadata: { updatedAt: at, origins } }: NotesTab) {
