@@ -1,13 +1,8 @@
-import type { EmbeddingModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { z } from 'zod';
 import { errorFields, fromStatus, type TranslationOptions } from './error-translation.ts';
 import { explain } from './limits.ts';
 import { ModelError } from './model-error.ts';
 import { noteEndpointKind } from './profiles/endpoint-kind.ts';
-import { attempt, type CallPolicy } from './resilient-model.ts';
-import { tryInTurn } from './retry.ts';
-
-const batchSize = 128;
 
 /** Where the models are, taken apart so that no secret stands in an address. */
 export interface Endpoint {
@@ -90,47 +85,4 @@ function authorization(url: URL, apiKey: string | undefined): Record<string, str
   if (url.username === '' && url.password === '') return {};
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
-}
-
-/** Vectors for texts, in the order of the texts. */
-export async function embedTexts(
-  model: EmbeddingModelV4,
-  texts: readonly string[],
-  policy: CallPolicy,
-  signal: AbortSignal | undefined,
-): Promise<number[][]> {
-  const vectors: number[][] = [];
-  for (let start = 0; start < texts.length; start += batchSize) {
-    const values = texts.slice(start, start + batchSize);
-    vectors.push(
-      ...(await tryInTurn([model], policy, signal, () => embedOnce(model, values, policy, signal))),
-    );
-  }
-  return vectors;
-}
-
-async function embedOnce(
-  model: EmbeddingModelV4,
-  values: string[],
-  policy: CallPolicy,
-  caller: AbortSignal | undefined,
-): Promise<number[][]> {
-  const embed = async (abortSignal: AbortSignal) => {
-    const result = await model.doEmbed({ values, abortSignal });
-    if (result.embeddings.length !== values.length)
-      throw new ModelError('bad-answer', { detail: 'a vector is missing' });
-    return result;
-  };
-  const { embeddings } = await attempt(model.modelId, policy, caller, embed, ({ usage }) => ({
-    finishReason: 'stop',
-    usage: inputUsage(usage?.tokens),
-  }));
-  return embeddings;
-}
-
-function inputUsage(tokens: number | undefined): LanguageModelV4Usage {
-  return {
-    inputTokens: { total: tokens, noCache: tokens, cacheRead: undefined, cacheWrite: undefined },
-    outputTokens: { total: 0, text: 0, reasoning: undefined },
-  };
 }

@@ -103,8 +103,16 @@ function codeOfStatus(status: number, said: EndpointError): ModelErrorCode {
   if (status === 404) return 'not-found';
   if (status === 413) return 'context-too-long';
   if (status === 429) return said.code === 'insufficient_quota' ? 'no-credit' : 'rate-limited';
+  if (status >= 500 && isLoading(said)) return 'loading';
   if (status === 408 || status >= 500) return 'server-error';
   return codeOfWords(said) ?? 'bad-request';
+}
+
+/** As llama.cpp, Ollama, Text Generation Inference and Hugging Face say it. */
+function isLoading({ message = '' }: EndpointError): boolean {
+  const loads =
+    /loading model|model .*\b(is )?(currently |still )?(loading|not ready)|currently loading|is being loaded/i;
+  return loads.test(message) && !/fail|error|unable/i.test(message);
 }
 
 function codeOfWords({ code = '', message = '' }: EndpointError): ModelErrorCode | undefined {

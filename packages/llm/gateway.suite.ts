@@ -19,19 +19,25 @@ const shortestLimitMs = 60_000;
 export function fakeTiming() {
   const waits: number[] = [];
   const limits = new Map<object, { milliseconds: number; action: () => void }>();
+  let now = Date.parse('2026-01-01T00:00:00Z');
   const timing: Timing = {
-    now: () => Date.parse('2026-01-01T00:00:00Z'),
+    now: () => now,
     random: () => 0.5,
     setTimer(milliseconds, action) {
       const timer = { cancel: () => void limits.delete(timer) };
       if (milliseconds >= shortestLimitMs) limits.set(timer, { milliseconds, action });
       else waits.push(milliseconds);
-      if (milliseconds < shortestLimitMs) queueMicrotask(action);
+      if (milliseconds < shortestLimitMs) {
+        now += milliseconds;
+        queueMicrotask(action);
+      }
       return timer;
     },
   };
   const strike = (milliseconds: number) => {
-    for (const limit of limits.values()) if (limit.milliseconds === milliseconds) limit.action();
+    const struck = [...limits.values()].filter((limit) => limit.milliseconds === milliseconds);
+    for (const limit of struck) limit.action();
+    return struck.length;
   };
   return { timing, waits, limits, strike };
 }

@@ -2,12 +2,13 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { checkEndpoint, demoCheck, type ModelCheck } from './check.ts';
 import { createDemoModel } from './demo/model.ts';
-import { type Endpoint, embedTexts, listModels, parseEndpoint } from './endpoint.ts';
+import { embedTexts } from './embeddings.ts';
+import { type Endpoint, listModels, parseEndpoint } from './endpoint.ts';
 import { explain } from './limits.ts';
 import type { ModelCall } from './meter.ts';
 import { ModelError } from './model-error.ts';
 import { type PriceTable, priceOf } from './profiles/prices.ts';
-import { type ModelProfile, withOrigin } from './profiles/profile.ts';
+import { type ModelProfile, profileOf, withOrigin } from './profiles/profile.ts';
 import { type CallPolicy, createResilientModel } from './resilient-model.ts';
 import { type Logger, systemTiming, type Timing } from './retry.ts';
 
@@ -21,10 +22,12 @@ export interface ModelGatewayOptions {
   /** Models to try in order when the first fails for good. */
   fallbackModels?: readonly string[] | undefined;
   embeddingModel?: string | undefined;
-  /** Limit of one attempt, from the request to the last token. */
+  /** Limit of an answer that does not come as a stream. */
   timeoutMs?: number | undefined;
-  /** Limit from the request to the first token of a stream. */
+  /** Limits that win over those of the model's profile: see `ModelProfile`. */
   firstTokenTimeoutMs?: number | undefined;
+  idleTimeoutMs?: number | undefined;
+  loadingTimeoutMs?: number | undefined;
   /** Retries of one model beyond the first attempt. */
   maxRetries?: number | undefined;
   /** The operator's own prices, which win over the built-in list. */
@@ -77,7 +80,7 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
   const origin = (modelId: string) => ({
     endpoint,
     modelId,
-    configured: () => options.profiles?.(endpoint.baseUrl, modelId) ?? {},
+    configured: () => ({ ...options.profiles?.(endpoint.baseUrl, modelId), ...limitsOf(options) }),
     logger: options.logger,
   });
   const known = (modelId: string) => withOrigin(provider(modelId), origin(modelId));
@@ -112,18 +115,27 @@ function createDemoGateway(options: ModelGatewayOptions): ModelGateway {
   };
 }
 
+function limitsOf(options: ModelGatewayOptions): Partial<ModelProfile> {
+  const { firstTokenTimeoutMs, idleTimeoutMs, loadingTimeoutMs } = options;
+  return {
+    ...(firstTokenTimeoutMs !== undefined && { firstTokenMs: firstTokenTimeoutMs }),
+    ...(idleTimeoutMs !== undefined && { idleMs: idleTimeoutMs }),
+    ...(loadingTimeoutMs !== undefined && { loadingMs: loadingTimeoutMs }),
+  };
+}
+
 function policyOf(options: ModelGatewayOptions, secrets: readonly string[]): CallPolicy {
   const timing = options.timing ?? systemTiming;
   const translation = { secrets, now: timing.now };
   return {
-    timeoutMs: options.timeoutMs ?? 300_000,
-    firstTokenTimeoutMs: options.firstTokenTimeoutMs ?? 60_000,
+    timeoutMs: options.timeoutMs,
     maxRetries: options.maxRetries ?? 2,
     timing,
     translation,
     logger: options.logger,
     onCall: options.onCall,
     priceOf: (model) => priceOf(model, options.prices),
+    loadingMs: (model) => profileOf(model).loadingMs,
     explain: (error, signal) => explain(error, signal, undefined, translation),
   };
 }

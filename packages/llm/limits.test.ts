@@ -2,12 +2,13 @@ import { type ScriptedReply, waitFor } from '@trunkline/testing';
 import { streamText } from 'ai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { collect, fakeTiming, prompt, read, setUp, stopServers } from './gateway.suite.ts';
-import type { Timing } from './retry.ts';
+import { activityListener, startLimits } from './limits.ts';
+import { listenForWaits, type Timing } from './retry.ts';
 
 afterEach(stopServers);
 
 describe('time limits', () => {
-  const limits = { firstTokenTimeoutMs: 60_000, timeoutMs: 90_000 };
+  const limits = { firstTokenTimeoutMs: 60_000, idleTimeoutMs: 70_000, timeoutMs: 90_000 };
 
   it('a stall before the first token goes to the next model', async () => {
     const stallFirst = (name: string): ScriptedReply => (name === 'first' ? { fault: 'stall' } : 'Hello');
@@ -42,12 +43,27 @@ describe('time limits', () => {
     await outcome;
   });
 
-  it('a stall in mid-stream ends as data', async () => {
+  it('a whole answer without a limit of its own has the time of a first token, and five minutes at least', async () => {
+    const { server, model, limits: running } = await setUp(['Hello', { fault: 'stall' }]);
+    await model.doGenerate({ prompt });
+    expect(running.size).toBe(0);
+    const aborter = new AbortController();
+    const answer = expect(model.doGenerate({ prompt, abortSignal: aborter.signal })).rejects.toThrow();
+    await waitFor(() => server.requests.length === 2);
+    expect([...running.values()].map(({ milliseconds }) => milliseconds)).toEqual([900_000]);
+    aborter.abort();
+    await answer;
+  });
+
+  it('a stall in mid-stream is noticed after the idle limit, and ends as data', async () => {
     const { server, model, strike } = await setUp([{ fault: 'stall', text: 'Hel' }], limits);
     const { stream } = await model.doStream({ prompt });
-    strike(90_000);
-    const parts = await collect(stream);
-    expect(parts.filter((part) => part.type === 'error')).toMatchObject([{ error: { code: 'timeout' } }]);
+    const reading = collect(stream);
+    await waitFor(() => strike(70_000) > 0);
+    const parts = await reading;
+    expect(parts.filter((part) => part.type === 'error')).toMatchObject([
+      { error: { code: 'timeout', message: expect.stringMatching(/no more .* 70 s; LLM_IDLE_TIMEOUT_S/) } },
+    ]);
     expect(parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'error' } });
     await waitFor(() => server.requests[0]?.abandoned);
   });
@@ -60,16 +76,102 @@ describe('time limits', () => {
       limits: running,
     } = await setUp([{ fault: 'stall', text: 'Hel', answer: 'lo' }], limits);
     const { stream } = await model.doStream({ prompt });
-    strike(60_000);
+    expect(strike(60_000)).toBe(0);
     server.release();
     const texts = (await collect(stream)).map((part) => (part.type === 'text-delta' ? part.delta : ''));
     expect(texts.join('')).toBe('Hello');
     expect(running.size).toBe(0);
   });
 
+  it('only a reader who waits has a limit', async () => {
+    const { server, model, limits: running } = await setUp([{ fault: 'stall', text: 'Hel' }], limits);
+    const reader = (await model.doStream({ prompt })).stream.getReader();
+    expect(running.size).toBe(0);
+    for (let part = await reader.read(); part.value?.type !== 'text-delta'; ) part = await reader.read();
+    expect(running.size).toBe(0);
+    await reader.cancel();
+    await waitFor(() => server.requests[0]?.abandoned);
+  });
+
   it('a slow drip is let finish', async () => {
     const { model } = await setUp([{ text: 'One two three four five', dripMs: 5 }], limits);
     expect((await read(model)).text).toBe('One two three four five');
+  });
+});
+
+describe('bytes', () => {
+  const wait = { what: 'nothing', milliseconds: 60_000, setting: 'A_SETTING' } as const;
+
+  function start() {
+    const time = fakeTiming();
+    const running = startLimits(undefined, { timing: time.timing, translation: {} });
+    return { ...time, running, onActivity: running.run(activityListener) };
+  }
+
+  it.each([
+    ['every byte', 'keep-alive', true],
+    ['every byte', undefined, true],
+    ['data', 'keep-alive', false],
+    ['data', undefined, true],
+    ['nothing', undefined, false],
+  ] as const)('a limit that %s extends starts anew with %s: %s', (extendedBy, kind, isExtended) => {
+    const { running, onActivity, limits } = start();
+    running.await({ ...wait, extendedBy });
+    const [timer] = limits.keys();
+    onActivity(kind);
+    expect(limits.size).toBe(1);
+    expect(limits.has(timer ?? {})).toBe(!isExtended);
+  });
+
+  it('that come while nothing is waited for start no limit', () => {
+    const { running, onActivity, limits } = start();
+    running.await({ ...wait, extendedBy: 'data' });
+    running.rest();
+    onActivity();
+    expect(limits.size).toBe(0);
+  });
+});
+
+describe('a model that is being loaded', () => {
+  const loading = (message: string, status = 503): ScriptedReply => ({ fault: 'status', status, message });
+
+  it.each([
+    'Loading model',
+    'Model acme/tiny is currently loading',
+    'llm server loading model',
+    'Model tiny is not ready',
+  ])('is waited for, and the person is told once: %s', async (message) => {
+    const { server, model, waits } = await setUp([...Array(5).fill(loading(message)), 'Hello']);
+    const notes: string[] = [];
+    const { text } = await listenForWaits(
+      (wait) => notes.push(wait.message),
+      () => read(model),
+    );
+    expect(text).toBe('Hello');
+    expect(server.requests).toHaveLength(6);
+    expect(waits).toEqual([3000, 3000, 3000, 3000, 3000]);
+    expect(notes).toEqual(['The model is being loaded; waiting for it, up to 10 minutes']);
+  });
+
+  it('is given up after the set time, or when the caller leaves', async () => {
+    const script = () => loading('Loading model');
+    const { server, model } = await setUp(script, { loadingTimeoutMs: 10_000 });
+    await expect(read(model)).rejects.toMatchObject({
+      code: 'loading',
+      message: expect.stringContaining('LLM_LOADING_TIMEOUT_S'),
+    });
+    expect(server.requests).toHaveLength(4);
+    const aborter = new AbortController();
+    const leaving = listenForWaits(
+      () => aborter.abort(),
+      () => read(model, aborter.signal),
+    );
+    await expect(leaving).rejects.toMatchObject({ code: 'aborted' });
+  });
+
+  it('is not one that failed to load', async () => {
+    const { model } = await setUp(() => loading('error loading model', 500));
+    await expect(read(model)).rejects.toMatchObject({ code: 'server-error' });
   });
 });
 

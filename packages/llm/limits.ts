@@ -1,25 +1,45 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { formatDuration } from '@trunkline/std';
 import { type TranslationOptions, toModelError } from './error-translation.ts';
 import { ModelError } from './model-error.ts';
 import type { Timing } from './retry.ts';
-
-interface TimeLimits {
-  totalMs: number;
-  /** For streams: how long the first token may take. */
-  firstTokenMs?: number;
-}
 
 export interface LimitOptions {
   timing: Timing;
   translation: TranslationOptions;
 }
 
+/** Called for every chunk of bytes that an endpoint sends; `keep-alive` for one that holds none of the answer. */
+export type OnActivity = (kind?: 'keep-alive') => void;
+
+const activities = new AsyncLocalStorage<OnActivity>();
+
+/**
+ * Gives the listener of the attempt that is being made. A client asks for it when a call starts, and calls it for every
+ * chunk it receives, so that an endpoint which works or waits is told from one that is stuck.
+ */
+export function activityListener(): OnActivity {
+  return activities.getStore() ?? (() => undefined);
+}
+
+/** A wait for the endpoint: words for its failure, the setting that changes the limit, and what extends it. */
+interface Wait {
+  what: string;
+  milliseconds: number;
+  setting: string;
+  extendedBy: 'nothing' | 'data' | 'every byte';
+}
+
 /** The time limits of one attempt, joined with the caller's own signal. */
 export interface RunningLimits {
   signal: AbortSignal;
-  firstTokenArrived(): void;
-  /** Stops the timers. */
-  end(): void;
-  /** Stops the timers and drops the connection. */
+  /** Starts work whose client reports its activity to these limits. */
+  run<Result>(work: () => Result): Result;
+  /** Limits the wait for something; the limit before ends. */
+  await(wait: Wait): void;
+  /** Nothing is waited for: the timer stops. */
+  rest(): void;
+  /** Stops the timer and drops the connection. */
   abandon(): void;
   /** The catalogued error for what the attempt threw: the caller's abort first, then a limit that struck. */
   explain(error: unknown): ModelError;
@@ -27,26 +47,34 @@ export interface RunningLimits {
 
 export function startLimits(
   caller: AbortSignal | undefined,
-  limits: TimeLimits,
   { timing, translation }: LimitOptions,
 ): RunningLimits {
   const own = new AbortController();
-  const strike = (what: string, milliseconds: number) =>
-    timing.setTimer(milliseconds, () =>
-      own.abort(new ModelError('timeout', { detail: `${what} within ${milliseconds} ms` })),
-    );
-  const total = strike('no complete answer', limits.totalMs);
-  const first = limits.firstTokenMs === undefined ? undefined : strike('no first token', limits.firstTokenMs);
-  const end = () => {
-    total.cancel();
-    first?.cancel();
+  let current: Wait | undefined;
+  let timer: { cancel(): void } | undefined;
+  const rest = () => {
+    timer?.cancel();
+    timer = undefined;
+    current = undefined;
+  };
+  const start = (wait: Wait) => {
+    rest();
+    current = wait;
+    const { what, milliseconds, setting } = wait;
+    const detail = `${what} within ${formatDuration(milliseconds)}; ${setting} sets the limit`;
+    timer = timing.setTimer(milliseconds, () => own.abort(new ModelError('timeout', { detail })));
+  };
+  const onActivity: OnActivity = (kind) => {
+    if (current === undefined || current.extendedBy === 'nothing') return;
+    if (kind === undefined || current.extendedBy === 'every byte') start(current);
   };
   return {
     signal: caller ? AbortSignal.any([caller, own.signal]) : own.signal,
-    firstTokenArrived: () => first?.cancel(),
-    end,
+    run: (work) => activities.run(onActivity, work),
+    await: start,
+    rest,
     abandon() {
-      end();
+      rest();
       own.abort(new ModelError('aborted'));
     },
     explain: (error) => explain(error, caller, own.signal, translation),

@@ -18,6 +18,11 @@ const catalogue = {
       'The conversation is too long for the model. Shorten it, or set LLM_MODEL to one with a larger context.',
   },
   interrupted: { retryable: true, advice: 'The connection to the model endpoint broke off. Try again.' },
+  loading: {
+    retryable: true,
+    advice:
+      'The model endpoint is still loading the model. Try again later, or raise LLM_LOADING_TIMEOUT_S to wait longer.',
+  },
   misconfigured: { retryable: false, advice: 'The model settings are incomplete.' },
   'no-credit': {
     retryable: false,

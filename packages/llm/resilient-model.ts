@@ -8,7 +8,10 @@ import type {
 import { type LimitOptions, type RunningLimits, startLimits } from './limits.ts';
 import { type Meter, type MeterOptions, startMeter } from './meter.ts';
 import { ModelError } from './model-error.ts';
+import { profileOf } from './profiles/profile.ts';
 import { type RetryPolicy, tryInTurn } from './retry.ts';
+
+const firstTokenSetting = 'LLM_FIRST_TOKEN_TIMEOUT_S';
 
 const noUsage: LanguageModelV4Usage = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -16,9 +19,12 @@ const noUsage: LanguageModelV4Usage = {
 };
 
 export interface CallPolicy extends RetryPolicy, LimitOptions, MeterOptions {
-  timeoutMs: number;
-  firstTokenTimeoutMs: number;
+  /** Limit of an answer that comes as a whole, whatever bytes come before it; the profile's limits when not given. */
+  timeoutMs: number | undefined;
 }
+
+/** A whole answer gives no sign before its end, so it has at least this long. */
+const shortestWholeMs = 300_000;
 
 /** One model made of several: retries, time limits and fall-back, and every call reported. */
 export function createResilientModel(
@@ -34,7 +40,7 @@ export function createResilientModel(
     doGenerate: (options) =>
       tryInTurn(chain, policy, options.abortSignal, (model) =>
         attempt(
-          model.modelId,
+          model,
           policy,
           options.abortSignal,
           async (abortSignal) => model.doGenerate({ ...options, abortSignal }),
@@ -48,16 +54,24 @@ export function createResilientModel(
 
 /** Makes one attempt within its time limit and reports it to the meter. */
 export async function attempt<Result>(
-  modelId: string,
+  model: { modelId: string },
   policy: CallPolicy,
   caller: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Result>,
   reportOf: (result: Result) => Parameters<Meter['report']>[0],
 ): Promise<Result> {
-  const meter = startMeter(modelId, policy);
-  const limits = startLimits(caller, { totalMs: policy.timeoutMs }, policy);
+  const meter = startMeter(model.modelId, policy);
+  const limits = startLimits(caller, policy);
+  const { firstTokenMs } = profileOf(model);
+  limits.await({
+    what: 'no complete answer',
+    setting: firstTokenSetting,
+    ...(policy.timeoutMs === undefined
+      ? { milliseconds: Math.max(firstTokenMs, shortestWholeMs), extendedBy: 'every byte' }
+      : { milliseconds: policy.timeoutMs, extendedBy: 'nothing' }),
+  });
   try {
-    const result = await work(limits.signal);
+    const result = await limits.run(() => work(limits.signal));
     meter.report(reportOf(result));
     return result;
   } catch (error) {
@@ -65,7 +79,7 @@ export async function attempt<Result>(
     meter.report({ error: failure });
     throw failure;
   } finally {
-    limits.end();
+    limits.rest();
   }
 }
 
@@ -76,16 +90,22 @@ async function streamOnce(
   policy: CallPolicy,
 ): Promise<LanguageModelV4StreamResult> {
   const meter = startMeter(model.modelId, policy);
-  const times = { totalMs: policy.timeoutMs, firstTokenMs: policy.firstTokenTimeoutMs };
-  const limits = startLimits(options.abortSignal, times, policy);
+  const limits = startLimits(options.abortSignal, policy);
+  const { firstTokenMs, idleMs } = profileOf(model);
   try {
-    const result = await model.doStream({ ...options, abortSignal: limits.signal });
+    limits.await({
+      what: 'no first token',
+      milliseconds: firstTokenMs,
+      setting: firstTokenSetting,
+      extendedBy: 'every byte',
+    });
+    const result = await limits.run(async () => model.doStream({ ...options, abortSignal: limits.signal }));
     refuseWebPage(result.response?.headers);
     const reader = result.stream.getReader();
     const opening = await readToFirstToken(reader);
-    limits.firstTokenArrived();
+    limits.rest();
     meter.firstToken();
-    return { ...result, stream: continueStream(opening, reader, limits, meter) };
+    return { ...result, stream: continueStream(opening, reader, idleMs, limits, meter) };
   } catch (error) {
     const failure = limits.explain(error);
     limits.abandon();
@@ -129,15 +149,29 @@ type Part = LanguageModelV4StreamPart;
 function continueStream(
   opening: Part[],
   reader: ReadableStreamDefaultReader<Part>,
+  idleMs: number,
   limits: RunningLimits,
   meter: Meter,
 ): ReadableStream<Part> {
   const waiting = [...opening];
+  const idle = {
+    what: 'no more of the answer',
+    milliseconds: idleMs,
+    setting: 'LLM_IDLE_TIMEOUT_S',
+    extendedBy: 'data',
+  } as const;
+  // The limit counts only while somebody reads: a slow reader must not look like a stuck endpoint.
+  const next = async () => {
+    limits.await(idle);
+    const { value } = await reader.read();
+    limits.rest();
+    return value;
+  };
   return new ReadableStream<Part>(
     {
       async pull(controller) {
         try {
-          const part = waiting.shift() ?? (await reader.read()).value;
+          const part = waiting.shift() ?? (await next());
           if (part === undefined) close(controller);
           else controller.enqueue(observed(part));
         } catch (error) {
@@ -146,7 +180,7 @@ function continueStream(
       },
       async cancel(reason) {
         meter.report({ error: new ModelError('aborted') });
-        limits.end();
+        limits.rest();
         await reader.cancel(reason);
       },
     },
@@ -162,7 +196,6 @@ function continueStream(
   }
 
   function close(controller: ReadableStreamDefaultController<Part>): void {
-    limits.end();
     meter.report({});
     controller.close();
   }

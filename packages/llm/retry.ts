@@ -23,10 +23,14 @@ export interface RetryPolicy {
   maxRetries: number;
   timing: Timing;
   logger: Logger | undefined;
+  /** How long a model that is being loaded is waited for. */
+  loadingMs(candidate: object): number;
   /** Turns what an attempt threw into a catalogued error; an abort of the caller shows as `aborted`. */
   explain(error: unknown, signal: AbortSignal | undefined): ModelError;
 }
 
+/** How often a model that is being loaded is asked again, unless its endpoint says when. */
+const loadingPauseMs = 3000;
 const firstWaitMs = 500;
 const longestBackoffMs = 8_000;
 // Most endpoints count rates by the minute. A longer wait fails at once.
@@ -66,11 +70,20 @@ async function withRetries<Candidate extends { modelId: string }, Result>(
   signal: AbortSignal | undefined,
   attempt: (candidate: Candidate) => Promise<Result>,
 ): Promise<Result> {
-  for (let retry = 0; ; retry += 1) {
+  let retry = 0;
+  let loading: { until: number } | undefined;
+  for (;;) {
     try {
       return await attempt(candidate);
     } catch (error) {
       const failure = policy.explain(error, signal);
+      if (failure.code === 'loading') {
+        loading ??= startLoadingWait(candidate, policy);
+        const pauseMs = failure.retryAfterMs ?? loadingPauseMs;
+        if (policy.timing.now() + pauseMs > loading.until) throw failure;
+        await sleep(pauseMs, policy.timing, signal);
+        continue;
+      }
       if (retry >= policy.maxRetries || !isQuickFailure(failure)) throw failure;
       const waitMs = waitBefore(retry, failure, policy.timing);
       policy.logger?.warn(
@@ -79,8 +92,21 @@ async function withRetries<Candidate extends { modelId: string }, Result>(
       );
       tellOfWait(failure.code, waitMs);
       await sleep(waitMs, policy.timing, signal);
+      retry += 1;
     }
   }
+}
+
+/** A model that is being loaded is waited for as long as its profile says; the person is told once. */
+function startLoadingWait(candidate: { modelId: string }, { timing, logger, ...policy }: RetryPolicy) {
+  const loadingMs = policy.loadingMs(candidate);
+  logger?.warn({ model: candidate.modelId, loadingMs }, 'model is being loaded, waiting for it');
+  listeners.getStore()?.({
+    code: 'loading',
+    waitMs: loadingMs,
+    message: `The model is being loaded; waiting for it, up to ${formatDuration(loadingMs)}`,
+  });
+  return { until: timing.now() + loadingMs };
 }
 
 async function sleep(milliseconds: number, timing: Timing, signal: AbortSignal | undefined): Promise<void> {

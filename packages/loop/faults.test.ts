@@ -62,7 +62,7 @@ describe('faults of the endpoint become the last event, with words', () => {
   });
 
   it('a stall in the middle, with the words that came', async () => {
-    const { last } = await play([{ fault: 'stall', text: 'Half' }], {}, { timeoutMs: 200 });
+    const { last } = await play([{ fault: 'stall', text: 'Half' }], {}, { idleTimeoutMs: 200 });
     expect(last).toMatchObject({ code: 'timeout', text: 'Half' });
   });
 

@@ -43,8 +43,6 @@ export interface ModelOrigin {
 /** A symbol, so that a copy of a model (`{ ...model }`) keeps its origin. */
 const originKey = Symbol('origin of a model');
 
-type KnownModel = LanguageModelV4 & { [originKey]?: ModelOrigin };
-
 const mostLearned = 500;
 const learned = new BoundedMap<string, Partial<ModelProfile>>(mostLearned);
 const foreign = profileFromTable('other', '', false);
@@ -55,12 +53,12 @@ export function withOrigin(model: LanguageModelV4, origin: ModelOrigin): Languag
 }
 
 /** Where a model of our gateway stands; undefined for others and for the demo model. */
-export function originOf(model: LanguageModelV4): ModelOrigin | undefined {
-  return (model as KnownModel)[originKey];
+export function originOf(model: object): ModelOrigin | undefined {
+  return (model as { [originKey]?: ModelOrigin })[originKey];
 }
 
 /** How a model behaves, as far as is known now: by the table, the configuration and what was learned. */
-export function profileOf(model: LanguageModelV4): ModelProfile {
+export function profileOf(model: object): ModelProfile {
   const origin = originOf(model);
   return origin === undefined ? foreign : profileAt(origin);
 }
