@@ -131,7 +131,7 @@ export const researchOptions = defineOptions(
   'Research: answers and reports with checked sources',
   {
     port: integer({
-      env: 'PORT',
+      env: ['PORT', 'RESEARCH_PORT'],
       flag: '--port',
       default: 3399,
       min: 0,

@@ -2,11 +2,13 @@
 import { join } from 'node:path';
 import { ConfigError, loadEnvironmentFile } from '@trunkline/config';
 import { type Command, commands, overview } from './commands/list.ts';
+import { settingNotes } from './misspelt.ts';
 import { version } from './version.ts';
 
 process.exit(await run(process.argv.slice(2)));
 
 async function run([name = 'help', ...argv]: string[]): Promise<number> {
+  if (name === 'help' && argv[0] !== undefined) return run([argv[0], '--help']);
   if (name === 'help' || name === '--help' || name === '-h') return say(overview());
   if (name === '--version' || name === '-v') return say(version);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -17,7 +19,10 @@ async function run([name = 'help', ...argv]: string[]): Promise<number> {
 async function execute(command: Command, argv: string[]): Promise<number> {
   try {
     const { main } = await command.load();
-    return await main(argv, loadEnvironmentFile(join(process.cwd(), '.env')));
+    const env = loadEnvironmentFile(join(process.cwd(), '.env'));
+    if (command.isService && !argv.includes('--help'))
+      for (const note of settingNotes(env)) console.error(note);
+    return await main(argv, env);
   } catch (error) {
     if (error instanceof ConfigError) return complain(error.message);
     throw error;

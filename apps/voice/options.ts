@@ -223,7 +223,7 @@ const connection = group('Connection', {
 
 export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation in the browser', {
   port: integer({
-    env: 'PORT',
+    env: ['PORT', 'VOICE_PORT'],
     flag: '--port',
     default: 7866,
     min: 0,

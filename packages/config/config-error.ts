@@ -27,9 +27,13 @@ function linesOf(problems: readonly string[]): string[] {
 }
 
 /** The candidate that is most like the word, when one is near enough to be a slip of the fingers. */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+export function nearest(
+  word: string,
+  candidates: Iterable<string>,
+  mostSlips = Math.max(2, Math.floor(word.length / 3)),
+): string | undefined {
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+  let bestDistance = mostSlips + 1;
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];

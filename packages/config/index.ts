@@ -1,5 +1,5 @@
 export { isSecretStoreName, type SecretStore, SecretStoreError } from '@trunkline/secrets';
-export { ConfigError, lineProblem } from './config-error.ts';
+export { ConfigError, lineProblem, nearest } from './config-error.ts';
 export {
   changeEnvironmentFile,
   type Environment,

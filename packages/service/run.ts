@@ -16,7 +16,9 @@ import {
   readVariable,
   secretValues,
 } from '@trunkline/config';
+import { StartError } from '@trunkline/http';
 import { operatorAccess, operatorLink } from '@trunkline/identity';
+import { recordRunning, runningProcesses } from './running.ts';
 
 /** The line in the log, for those who look for it. */
 export const strayFailure = 'something failed that nobody waited for; it is a defect, please report it';
@@ -40,6 +42,8 @@ export interface RunOptions<Table extends OptionTable, Running extends RunningSe
   start(options: OptionsOf<Table>, logger: Logger, hide: (secret: string) => void): Promise<Running>;
   /** Where the operator signs in; the address of the service when not given. */
   signInUrl?(running: Running, options: OptionsOf<Table>): string | undefined;
+  /** All addresses that it serves; its own when not given. */
+  urls?(running: Running): readonly string[];
   /** What to print once it runs, with the link that signs the operator in; the address and the link when not given. */
   announce?(running: Running, link: string | undefined): string;
 }
@@ -75,12 +79,15 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   flushCompileCache();
   const start = () => run.start(options, logger, (secret) => secrets.add(secret));
   const running = await startInHome(options, start);
+  const { trunklineHome: home } = options as HomeOptions;
+  const record = home === undefined ? undefined : recordRunning(home, run.urls?.(running) ?? [running.url]);
   const link = signInLink(run, running, options);
   print(run.announce?.(running, link) ?? introduction(run.table.title, running.url, link));
   showSignIn(link, options, run.env, logger);
   const name = await signal;
   logger.info({ signal: name }, 'stopping');
   await running.stop();
+  record?.remove();
   return 0;
 }
 
@@ -127,8 +134,23 @@ async function startInHome<Running>(options: object, start: () => Promise<Runnin
   try {
     return await start();
   } catch (error) {
-    throw failure !== undefined && String(error).includes(home) ? failure : error;
+    if (failure !== undefined && String(error).includes(home)) throw failure;
+    throw alreadyRunning(error, home) ?? error;
   }
+}
+
+/** A port or a folder that another process of this home has is no fault to look for: that one runs. */
+function alreadyRunning(error: unknown, home: string): StartError | undefined {
+  const { code, message } = error instanceof Error ? (error as Error & { code?: unknown }) : {};
+  if (home === '' || (code !== 'port_taken' && code !== 'directory_in_use' && code !== 'journal_in_use'))
+    return undefined;
+  const port = /^Port (\d+) /.exec(message ?? '')?.[1];
+  const other = runningProcesses(home).find(
+    ({ urls }) => port === undefined || urls.some((url) => new URL(url).port === port),
+  );
+  if (other === undefined) return undefined;
+  const words = `Trunkline already runs at ${other.urls.join(', ')}, process ${other.pid}. Stop it first (Ctrl-C in its terminal).`;
+  return new StartError('already_running', `${words}\n${message}`, { cause: error });
 }
 
 async function failureOfHome(home: string): Promise<unknown> {

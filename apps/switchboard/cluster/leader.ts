@@ -37,10 +37,7 @@ export class LeaderPlugin implements Plugin, Leader {
   async start({ bus, logger, home }: PluginContext): Promise<void> {
     this.#node = await nodeName(home);
     const onChange = (token: number | undefined) => {
-      logger.info(
-        { term: token },
-        token === undefined ? 'another switchboard leads' : 'this switchboard leads',
-      );
+      logger.info({ term: token }, token === undefined ? 'leadership ended' : 'leadership started');
       for (const listener of this.#listeners) listener(token);
     };
     this.#lease = await bus.lease('leader', { ttlMs: this.#ttlMs, onChange });

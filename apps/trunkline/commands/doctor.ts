@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
+import type { Environment } from '@trunkline/config';
 import { createModelGateway } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
 import { createSandbox } from '@trunkline/sandbox';
@@ -11,6 +12,7 @@ import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
 import { checkPorts } from '../doctor/ports.ts';
 import { exposures } from '../fleet/exposures.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
+import { settingNotes } from '../misspelt.ts';
 import { upOptions } from '../options.ts';
 import { defineCommand } from './command.ts';
 
@@ -36,6 +38,7 @@ export const main = defineCommand({
   async run(options, env) {
     const services = readServiceOptions(options, env);
     const checks: Promise<Diagnosis[]>[] = [
+      Promise.resolve(checkSettings(env)),
       checkModel(services.agent),
       diagnoseCalls(),
       diagnoseSpeech(services.voice),
@@ -63,6 +66,14 @@ export const main = defineCommand({
     return findings.some(({ state }) => state === 'failed') ? 1 : 0;
   },
 });
+
+/** Names variables that are likely misspelt. */
+function checkSettings(env: Environment): Diagnosis[] {
+  const subject = 'settings';
+  const notes = settingNotes(env);
+  if (notes.length === 0) return [{ subject, state: 'ok', words: 'no variable looks misspelt.' }];
+  return notes.map((words) => ({ subject, state: 'warning', words }));
+}
 
 /** Connects to the NATS servers if NATS_URL names some; the embedded bus needs nothing. */
 async function checkBus(options: SwitchboardOptions): Promise<Diagnosis[]> {

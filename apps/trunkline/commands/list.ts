@@ -3,17 +3,19 @@ import { version } from '../version.ts';
 
 export interface Command {
   summary: string;
+  /** Runs until a signal stops it. */
+  isService?: true;
   /** Loaded only when it is run, so that help and small commands start at once. */
   load(): Promise<{ main(argv: readonly string[], env: Environment): Promise<number> }>;
 }
 
 /** Every command of `trunkline`, in the order in which help lists them. */
 export const commands: Readonly<Record<string, Command>> = {
-  up: { summary: 'Run all four services in one process.', load: () => import('./up.ts') },
-  voice: { summary: 'Run the voice service alone.', load: () => import('@trunkline/voice') },
-  agent: { summary: 'Run the agent service alone.', load: () => import('@trunkline/agent') },
-  research: { summary: 'Run the research service alone.', load: () => import('@trunkline/research') },
-  switchboard: { summary: 'Run the switchboard alone.', load: () => import('@trunkline/switchboard') },
+  up: service('Run all four services in one process.', () => import('./up.ts')),
+  voice: service('Run the voice service alone.', () => import('@trunkline/voice')),
+  agent: service('Run the agent service alone.', () => import('@trunkline/agent')),
+  research: service('Run the research service alone.', () => import('@trunkline/research')),
+  switchboard: service('Run the switchboard alone.', () => import('@trunkline/switchboard')),
   login: {
     summary: 'Print links that sign a browser in as the operator.',
     load: () => import('./login.ts'),
@@ -55,6 +57,10 @@ export const commands: Readonly<Record<string, Command>> = {
     load: () => import('./send.ts'),
   },
 };
+
+function service(summary: string, load: Command['load']): Command {
+  return { summary, isService: true, load };
+}
 
 /** The text of `trunkline --help`. */
 export function overview(): string {

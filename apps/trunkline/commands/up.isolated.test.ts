@@ -17,8 +17,20 @@ describe('trunkline up', () => {
   it('runs all four services, whatever PORT says, tells where they are and stops cleanly on Ctrl-C', async () => {
     // One service alone would take PORT.
     const port = await freePort();
-    const child = trunkline(['up'], { ...anyPorts(), PORT: String(port) });
+    const slips = {
+      LLM_MODLE: 'qwen3',
+      TRUNKLINE_HOM: '/srv',
+      LLM_MODEL: 'qwen3',
+      PEER_ADA_URL: '',
+      NODE_PATH: '',
+    };
+    const child = trunkline(['up'], { ...anyPorts(), ...slips, PORT: String(port) });
     await child.waitForLine('Ctrl-C stops everything', 60_000);
+    expect(child.output()).toContain('LLM_MODLE is not a setting; did you mean LLM_MODEL?');
+    expect(child.output()).toContain('TRUNKLINE_HOM is not a setting; did you mean TRUNKLINE_HOME?');
+    expect(child.output()).toContain('LLM_MODEL is set, but LLM_GATEWAY_URL is not');
+    for (const name of ['PEER_ADA_URL', 'NODE_PATH', 'PATH'])
+      expect(child.output()).not.toContain(`${name} is not`);
     expect(child.output()).not.toContain(`:${port}`);
     const urls = addresses(child.output());
     expect(Object.keys(urls).sort()).toEqual([...services].sort());
@@ -109,6 +121,9 @@ describe('trunkline up', () => {
           const second = trunkline([name, '--port', '0'], home.environment);
           expect(await second.exited).toMatchObject({ code: 1 });
           expect(second.output()).toMatch(/Another process uses the (data|bus journal) in .*: stop it, or/);
+          const { agent } = addresses(child.output());
+          expect(second.output()).toContain('Trunkline already runs at ');
+          expect(second.output()).toMatch(new RegExp(`${agent}, .*, process ${child.pid}\\.`));
         }),
       );
       await child.kill('SIGKILL');

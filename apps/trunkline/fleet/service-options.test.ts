@@ -6,6 +6,15 @@ import { readServiceOptions } from './service-options.ts';
 const backendFor = (env: Record<string, string>) =>
   readServiceOptions(readOptions(upOptions, { env }), env).voice.ttsBackend;
 
+it('names two services that were given one port', () => {
+  const read = (env: Record<string, string>) =>
+    readServiceOptions(readOptions(upOptions, { env }), env).voice.port;
+  expect(() => read({ VOICE_PORT: '7870' })).toThrow(
+    'VOICE_PORT and AGENT_PORT are 7870; give each its own port',
+  );
+  expect(read({ VOICE_PORT: '0', AGENT_PORT: '0' })).toBe(0);
+});
+
 it('the voices of this machine speak unless a backend or a sidecar is named', () => {
   expect(backendFor({})).toBe('inprocess');
   expect(backendFor({ SIDECAR_URL: 'http://127.0.0.1:9' })).toBe('sidecar');

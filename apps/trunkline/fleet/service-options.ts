@@ -11,6 +11,7 @@ import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
 import type { upOptions } from '../options.ts';
+import { portOptions } from '../ports.ts';
 
 export type UpOptions = OptionsOf<typeof upOptions>;
 export type ServiceOptions = ReturnType<typeof readServiceOptions>;
@@ -20,7 +21,7 @@ export function readServiceOptions(options: UpOptions, env: Environment) {
   // PORT belongs to a service that runs alone: together, two would take it.
   const shared = { ...env, PORT: undefined };
   const tables = [voiceOptions, agentOptions, researchOptions, switchboardOptions];
-  const problems = new Set(tables.flatMap((table) => problemsOf(table, shared)));
+  const problems = new Set([...tables.flatMap((table) => problemsOf(table, shared)), ...samePorts(options)]);
   if (problems.size > 0) throw new ConfigError('The settings cannot be used:', [...problems]);
   return {
     voice: { ...readOptions(voiceOptions, { env: withLocalVoice(shared) }), port: options.voicePort },
@@ -28,6 +29,20 @@ export function readServiceOptions(options: UpOptions, env: Environment) {
     research: { ...readOptions(researchOptions, { env: shared }), port: options.researchPort },
     switchboard: { ...readOptions(switchboardOptions, { env: shared }), port: options.switchboardPort },
   };
+}
+
+/** Two services on one port: the system would name only the second. Port 0 is any free one. */
+function samePorts(options: UpOptions): string[] {
+  const ports = Object.entries(portOptions).map(([key, { env }]) => ({
+    name: env.join(),
+    port: options[key as keyof typeof portOptions],
+  }));
+  const taken = Map.groupBy(ports, ({ port }) => port);
+  return [...taken].flatMap(([port, users]) =>
+    port === 0 || users.length < 2
+      ? []
+      : [`${users.map(({ name }) => name).join(' and ')} are ${port}; give each its own port`],
+  );
 }
 
 /** Without a speech backend or a sidecar, voice speaks with the voices of this machine. */

@@ -1,0 +1,59 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemCode } from '@trunkline/std';
+import { z } from 'zod';
+
+const recordSchema = z.object({ pid: z.int().positive(), urls: z.array(z.string()) });
+
+type RunningProcess = z.output<typeof recordSchema>;
+
+/** Records in the home which addresses this process serves, until `remove` is called or the process is gone. */
+export function recordRunning(home: string, urls: readonly string[]): { remove(): void } {
+  const folder = folderOf(home);
+  const file = join(folder, `${process.pid}.json`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(file, JSON.stringify({ pid: process.pid, urls }), { mode: 0o600 });
+  return { remove: () => rmSync(file, { force: true }) };
+}
+
+/** Processes that serve from this home now. Records of processes that ended without a word are removed. */
+export function runningProcesses(home: string): RunningProcess[] {
+  const folder = folderOf(home);
+  return namesIn(folder).flatMap((name) => {
+    const file = join(folder, name);
+    const record = recordIn(file);
+    if (record !== undefined && record.pid !== process.pid && isAlive(record.pid)) return [record];
+    rmSync(file, { force: true });
+    return [];
+  });
+}
+
+const folderOf = (home: string) => join(home, 'running');
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return [];
+    throw error;
+  }
+}
+
+function recordIn(file: string): RunningProcess | undefined {
+  try {
+    return recordSchema.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
+  } catch (error) {
+    if (error instanceof SyntaxError || systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it runs, as another user.
+    return systemCode(error) === 'EPERM';
+  }
+}
