@@ -41,7 +41,15 @@ it('finds what is exposed, weak, readable or written down, and mends the modes',
   writeFileSync(notes, `deploy with ghp_${'a1B2'.repeat(9)}\n`, { mode: 0o644 });
   chmodSync(home, 0o755);
   writeFileSync(join(workingDirectory, '.env'), 'SWITCHBOARD_API_KEY=hunter2\n', { mode: 0o644 });
+  const workspace = join(home, 'switchboard/workspace');
+  mkdirSync(workspace, { recursive: true });
+  writeFileSync(join(workspace, 'approvers.yaml'), 'approvers: [chat:4711]\n');
+  mkdirSync(join(home, 'agent/config'));
+  writeFileSync(join(home, 'agent/config/agent.yaml'), 'approvals: { approvers: ["chat:12"] }\n');
   const { code, output } = await audit([], { RESEARCH_HOST: '0.0.0.0' });
+  expect(output).toMatch(
+    /^note +approvers .*no account: chat:12 \(agent\.yaml\), chat:4711 \(approvers\.yaml\)/m,
+  );
   expect(code).toBe(1);
   expect(output).toMatch(/^FAILED +keys +SWITCHBOARD_API_KEY can be guessed/m);
   expect(output).toMatch(/^note +research is open +it listens on 0\.0\.0\.0/m);

@@ -4,6 +4,7 @@ import { Policy } from '@trunkline/policy';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAuditLog, checkPosture, type SecurityFinding } from '@trunkline/service';
 import type { AuditEntry } from '@trunkline/std';
+import { listedApprovers } from '../audit/approvers.ts';
 import { checkPlainSecrets } from '../audit/plain-secrets.ts';
 import { exposures } from '../fleet/exposures.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
@@ -21,7 +22,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
       [
         helpText(usage, upOptions),
         '',
-        '  (nothing)  look for exposed services, weak keys, readable files and secrets in files',
+        '  (nothing)  look for exposed services, weak keys, readable files, secrets in files, unpaired approvers, old packages',
         '  --fix      mend what can be mended without a decision of yours',
         `  log        the newest ${SHOWN} entries of the audit log of all services`,
         '  verify     recompute the hash chain of the audit log',
@@ -42,6 +43,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
       services: exposures(services),
       sandbox: await createSandbox({ mode: services.agent.sandbox }).status(),
       policy: new Policy({ home, logger: { info: () => undefined, error: () => undefined } }).config,
+      approvers: await listedApprovers(home, services),
     });
     findings.push(checkPlainSecrets(importOptions(home, env, secretStoreOf(env))));
     return await report(findings, argv.includes('--fix'));

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { loadYaml } from '@trunkline/config';
+import { serviceHome } from '@trunkline/storage';
+import { z } from 'zod';
+import type { ServiceOptions } from '../fleet/service-options.ts';
+
+const identities = z.array(z.string()).default([]);
+const agentFile = z.looseObject({ approvals: z.looseObject({ approvers: identities }).optional() }).nullish();
+const workspaceFile = z.looseObject({ approvers: identities }).nullish();
+
+/** Who may approve at the agent and on the switchboard beside the operator. */
+export async function listedApprovers(
+  home: string,
+  { agent, switchboard }: ServiceOptions,
+): Promise<{ identity: string; file: string }[]> {
+  const agentFolder = agent.configDirectory ?? join(serviceHome(home, 'agent'), 'config');
+  const workspace = switchboard.workspaceDirectory ?? join(serviceHome(home, 'switchboard'), 'workspace');
+  const asWritten = { allowMissing: true, expand: false } as const;
+  const configured = await loadYaml(
+    agent.configFile ?? join(agentFolder, 'agent.yaml'),
+    agentFile,
+    asWritten,
+  );
+  const listed = await loadYaml(join(workspace, 'approvers.yaml'), workspaceFile, asWritten);
+  const from = (file: string, found: readonly string[] = []) => found.map((identity) => ({ identity, file }));
+  return [
+    ...from('agent.yaml', configured?.approvals?.approvers),
+    ...from('approvers.yaml', listed?.approvers),
+  ];
+}
