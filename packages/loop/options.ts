@@ -141,6 +141,8 @@ export interface ToolEnd {
   durationMs: number;
   /** Where the result came from, when from outside the operator's trust. */
   origins?: readonly Origin[];
+  /** The rule of the policy that held the call, where it was not run for that. */
+  held?: AskReason;
 }
 
 interface UsageEvent extends Usage {

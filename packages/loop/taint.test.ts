@@ -164,6 +164,10 @@ describe('a turn that has read text from outside', () => {
     expect(resultsOf(events).at(-1)?.[1]).toMatch(
       /^Error: write_file was not run: .*nobody can be asked here/,
     );
+    const end = events.findLast(({ type }) => type === 'tool-end');
+    expect(end).toMatchObject({
+      held: { rule: expect.stringMatching(/^default: /), why: expect.any(String) },
+    });
     const no = await play(script, { tools, policy: { ...policy, ask: async () => ({ refused: 'no.' }) } });
     expect(resultsOf(no.events).at(-1)?.[1]).toBe('Error: write_file was not run: no.');
     expect(written).not.toContain('e');

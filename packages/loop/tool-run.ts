@@ -48,7 +48,7 @@ type Prepared =
       ask?: AskReason;
     }
   | { kind: 'wait'; ask?: AskReason }
-  | { kind: 'refuse'; result: string };
+  | { kind: 'refuse'; result: string; held?: AskReason };
 
 /** Checks a call before it is run; every refusal is a text the model can act on. */
 async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval): Promise<Prepared> {
@@ -74,7 +74,7 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
   const record = (result: string) => recordCall(deps, { request, input, decided }, result);
   if (decision === 'deny') {
     record('refused');
-    return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`);
+    return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`, { rule, why });
   }
   if (tool.pause || tool.pausesFor?.(input)) return { kind: 'wait' };
   const { key, covers } = grantFor(request, input);
@@ -92,6 +92,7 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
   record('nobody could be asked');
   return refuse(
     `${tool.name} was not run: ${why}, so a person has to allow it, and nobody can be asked here. Say what you wanted to do; the operator can allow it in policy.yaml.`,
+    { rule, why },
   );
 }
 
@@ -174,6 +175,7 @@ async function settle(
 interface Ran {
   result: string;
   origins?: readonly Origin[];
+  held?: AskReason;
 }
 
 /** Where the output of a tool comes from. */
@@ -269,8 +271,8 @@ function keyOf({ name, input }: RequestedCall): string {
   return `${name} ${JSON.stringify(input)}`;
 }
 
-function refuse(reason: string): Prepared {
-  return { kind: 'refuse', result: `Error: ${reason}` };
+function refuse(reason: string, held?: AskReason): Prepared {
+  return { kind: 'refuse', result: `Error: ${reason}`, ...(held && { held }) };
 }
 
 function available(tools: ReadonlyMap<string, Tool>): string {
@@ -321,7 +323,7 @@ export async function* runCalls(
   }
   return outcomes;
 
-  function* conclude({ index, result, origins = [], durationMs }: Finished): Generator<ToolEnd> {
+  function* conclude({ index, result, origins = [], held, durationMs }: Finished): Generator<ToolEnd> {
     const [call, outcome] = [calls[index], outcomes[index]];
     if (call === undefined || outcome === undefined) return;
     outcome.result = result;
@@ -329,7 +331,7 @@ export async function* runCalls(
     const failed = isFailure(result);
     if (failed) noteFailure(call, result, deps);
     const { toolCallId, name } = call;
-    const marked = origins.length === 0 ? {} : { origins };
+    const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }) };
     yield { type: 'tool-end', toolCallId, name, result, failed, durationMs, ...marked };
   }
 }
@@ -345,7 +347,7 @@ async function begin(
     return async () => ({ result: `Error: too many calls in one step; the first ${mostCalls} were run.` });
   const prepared = await prepare(call, deps, approved);
   if (prepared.kind === 'wait') return prepared;
-  if (prepared.kind === 'refuse') return async () => ({ result: prepared.result });
+  if (prepared.kind === 'refuse') return async () => prepared;
   return () => settle(call, prepared, deps);
 }
 

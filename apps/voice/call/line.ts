@@ -1,3 +1,4 @@
+import type { AskReason } from '@trunkline/loop';
 import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { LoadingStatus } from './listening/audio-input.ts';
 
@@ -63,7 +64,13 @@ export type Outgoing =
     }
   | {
       type: 'llm-function-call-stopped';
-      data: { tool_call_id: string; function_name: string; result: string; cancelled: boolean };
+      data: {
+        tool_call_id: string;
+        function_name: string;
+        result: string;
+        cancelled: boolean;
+        held?: AskReason;
+      };
     }
   | { type: 'server-message'; data: { type: LoadingStatus } }
   | { type: 'metrics'; data: object }

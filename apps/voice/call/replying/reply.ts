@@ -205,7 +205,11 @@ export class Reply {
         fillers.onToolEnded(event.toolCallId);
         send({
           type: 'llm-function-call-stopped',
-          data: callData(event, { result: event.result.slice(0, longestShown), cancelled: false }),
+          data: callData(event, {
+            result: event.result.slice(0, longestShown),
+            cancelled: false,
+            ...(event.held && { held: event.held }),
+          }),
         });
         return;
       case 'end':

@@ -106,11 +106,18 @@ describe('an exchange', () => {
       start('c'),
       stop('a', { result: 'noon' }),
       stop('b', { result: 'Error: no clock' }),
+      start('d'),
+      stop('d', { result: 'Error: not run', held: { rule: 'rules[0]', why: 'it writes' } }),
     );
+    expect(exchange.entries[3]).toMatchObject({
+      state: 'held',
+      held: { rule: 'rules[0]', why: 'it writes' },
+    });
     expect(exchange.entries).toMatchObject([
       { name: 'clock', input: '{"zone":"UTC"}', state: 'done', result: 'noon', startedAt: 0, endedAt: 300 },
       { state: 'failed', result: 'Error: no clock' },
       { state: 'running' },
+      { state: 'held' },
     ]);
     expect(settle(exchange, 'whole').entries[2]).toMatchObject({ state: 'failed' });
   });

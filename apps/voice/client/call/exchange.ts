@@ -25,8 +25,10 @@ export interface ToolStep {
   callId: string;
   name: string;
   input: string;
-  state: 'running' | 'done' | 'failed';
+  state: 'running' | 'done' | 'failed' | 'held';
   result: string;
+  /** The rule of the policy that held it, and why. */
+  held?: { rule: string; why: string };
   startedAt: number;
   endedAt: number | undefined;
 }
@@ -163,12 +165,20 @@ function toolStarted(exchange: Exchange, data: Fields, now: number): Exchange {
 function toolStopped(exchange: Exchange, data: Fields, now: number): Exchange {
   const result = jsonText(data.result);
   const failed = data.cancelled === true || result.startsWith('Error:');
+  const held = heldOf(data.held);
+  const state = held ? 'held' : failed ? 'failed' : 'done';
   const entries = exchange.entries.map((entry) =>
     entry.kind === 'tool' && entry.callId === String(data.tool_call_id ?? '') && entry.state === 'running'
-      ? { ...entry, state: failed ? ('failed' as const) : ('done' as const), result, endedAt: now }
+      ? { ...entry, state: state as ToolStep['state'], result, endedAt: now, ...(held && { held }) }
       : entry,
   );
   return { ...exchange, entries };
+}
+
+function heldOf(value: unknown): ToolStep['held'] {
+  if (typeof value !== 'object' || value === null || !('rule' in value) || !('why' in value))
+    return undefined;
+  return { rule: String(value.rule), why: String(value.why) };
 }
 
 // The service measures up to the packet it sends, which is more exact than what the page sees.

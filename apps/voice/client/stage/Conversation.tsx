@@ -1,4 +1,4 @@
-import { IconButton, Lamp, type LampState } from '@trunkline/ui';
+import { IconButton, Lamp, type LampState, RuleLink } from '@trunkline/ui';
 import { SendHorizontal } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { Caption, Entry, Exchange, ToolStep } from '../call/exchange.ts';
@@ -7,6 +7,7 @@ const STATES: Record<ToolStep['state'], { lamp: LampState; word: string }> = {
   running: { lamp: 'waiting', word: 'Running' },
   done: { lamp: 'live', word: 'Done' },
   failed: { lamp: 'failed', word: 'Failed' },
+  held: { lamp: 'failed', word: 'Held' },
 };
 
 /** Captions of both sides, and the tools used in between. */
@@ -102,6 +103,12 @@ function ToolLine({ step }: { step: ToolStep }) {
           {step.result !== '' && <Detail label="Answer" text={step.result} />}
         </dl>
       </details>
+      {step.held && (
+        <>
+          <p className="break-words text-14 first-letter:uppercase">{step.held.why}.</p>
+          <RuleLink rule={step.held.rule} />
+        </>
+      )}
     </li>
   );
 }
