@@ -15,6 +15,8 @@ export * from './linear/server.ts';
 export * from './mcp/server.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';
+export * from './model/wire-server.ts';
+export * from './model/wires.ts';
 export * from './movable-clock.ts';
 export * from './nats.ts';
 export * from './network.ts';
