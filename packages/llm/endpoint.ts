@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { errorFields, fromStatus, type TranslationOptions } from './error-translation.ts';
+import { fromStatus, type TranslationOptions } from './error-translation.ts';
 import { explain } from './limits.ts';
 import { ModelError } from './model-error.ts';
 import { noteEndpointKind } from './profiles/endpoint-kind.ts';
+import { readErrorText } from './wire/error-body.ts';
 
 /** Where the models are, taken apart so that no secret stands in an address. */
 export interface Endpoint {
@@ -61,8 +62,7 @@ function listingAddress(endpoint: Endpoint): string {
 }
 
 function refusal(response: Response, body: string, translation: TranslationOptions): ModelError {
-  const said = errorFields(parseJson(body)) ?? {};
-  return fromStatus(response.status, said, Object.fromEntries(response.headers), translation);
+  return fromStatus(response.status, readErrorText(body), Object.fromEntries(response.headers), translation);
 }
 
 function namesIn(listing: unknown): string[] {

@@ -7,6 +7,8 @@ import {
 } from '@ai-sdk/provider';
 import { errorMessage } from '@trunkline/std';
 import { ModelError, type ModelErrorCode } from './model-error.ts';
+import { isContextOverflow, namedWindow } from './wire/context-overflow.ts';
+import { type EndpointError, errorFields, readErrorText } from './wire/error-body.ts';
 
 export interface TranslationOptions {
   /** Texts that must not show in the error's words. */
@@ -69,14 +71,8 @@ function fromResponse(error: unknown, options: TranslationOptions): ModelError |
   if (!APICallError.isInstance(error)) return undefined;
   const status = error.statusCode;
   if (status === undefined) return new ModelError('unreachable');
-  const said = errorFields(error.data) ?? { message: error.message };
+  const said = errorFields(error.data) ?? readErrorText(error.responseBody || error.message);
   return fromStatus(status, said, error.responseHeaders ?? {}, options);
-}
-
-interface EndpointError {
-  message?: string;
-  type?: string;
-  code?: string;
 }
 
 /** The error for an HTTP status with what the endpoint said beside it. */
@@ -88,10 +84,11 @@ export function fromStatus(
 ): ModelError {
   const code = codeOfStatus(status, said);
   // What an endpoint says about a key may quote the key.
-  const detail = code === 'refused-key' ? undefined : cleanDetail(said.message ?? '', options);
+  const detail = code === 'refused-key' ? undefined : cleanDetail(said.message, options);
   return new ModelError(code, {
     status,
     detail,
+    contextTokens: code === 'context-too-long' ? namedWindow(said) : undefined,
     retryAfterMs: parseRetryAfter(headers, options.now ?? Date.now),
   });
 }
@@ -100,25 +97,25 @@ function codeOfStatus(status: number, said: EndpointError): ModelErrorCode {
   if (status < 400) return 'bad-answer';
   if (status === 401 || status === 403) return 'refused-key';
   if (status === 402) return 'no-credit';
-  if (status === 404) return 'not-found';
   if (status === 413) return 'context-too-long';
   if (status === 429) return said.code === 'insufficient_quota' ? 'no-credit' : 'rate-limited';
+  const code = codeOfWords(said);
+  if (code !== undefined) return code;
+  if (status === 404) return 'not-found';
   if (status >= 500 && isLoading(said)) return 'loading';
-  if (status === 408 || status >= 500) return 'server-error';
-  return codeOfWords(said) ?? 'bad-request';
+  return status === 408 || status >= 500 ? 'server-error' : 'bad-request';
 }
 
 /** As llama.cpp, Ollama, Text Generation Inference and Hugging Face say it. */
-function isLoading({ message = '' }: EndpointError): boolean {
+function isLoading({ message }: EndpointError): boolean {
   const loads =
     /loading model|model .*\b(is )?(currently |still )?(loading|not ready)|currently loading|is being loaded/i;
   return loads.test(message) && !/fail|error|unable/i.test(message);
 }
 
-function codeOfWords({ code = '', message = '' }: EndpointError): ModelErrorCode | undefined {
-  if (code === 'model_not_found') return 'not-found';
-  const tooLong = /context.?(length|window|size)|prompt is too long|too many tokens/i;
-  return tooLong.test(code) || tooLong.test(message) ? 'context-too-long' : undefined;
+function codeOfWords(said: EndpointError): ModelErrorCode | undefined {
+  if (said.code === 'model_not_found') return 'not-found';
+  return isContextOverflow(said) ? 'context-too-long' : undefined;
 }
 
 function fromUnreadable(error: unknown): ModelError | undefined {
@@ -131,26 +128,20 @@ function fromUnreadable(error: unknown): ModelError | undefined {
 
 /** An error object that came inside a stream which had begun with status 200. */
 function fromErrorChunk(error: unknown, options: TranslationOptions): ModelError | undefined {
-  const said = isObject(error) && !(error instanceof Error) ? errorFields({ error }) : undefined;
-  if (said === undefined) return undefined;
-  const detail = cleanDetail(said.message ?? '', options);
-  const kind = `${said.type ?? ''} ${said.code ?? ''}`;
-  if (/rate.?limit|429/i.test(kind)) return new ModelError('rate-limited', { detail });
-  return new ModelError(codeOfWords(said) ?? 'server-error', { detail });
+  const isFields = typeof error === 'object' && error !== null && !(error instanceof Error);
+  return isFields ? fromDocument({ error }, options) : undefined;
 }
 
-/** The fields of an OpenAI-style error document, when it is one. */
-export function errorFields(document: unknown): EndpointError | undefined {
-  const error = isObject(document) ? document.error : undefined;
-  if (typeof error === 'string') return { message: error };
-  if (!isObject(error)) return undefined;
-  const text = (name: string) =>
-    typeof error[name] === 'string' || typeof error[name] === 'number' ? `${error[name]}` : '';
-  return { message: text('message'), type: text('type'), code: text('code') };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+/** An error document that came with a status of success; its own code often is the status that it should have had. */
+export function fromDocument(document: unknown, options: TranslationOptions): ModelError {
+  const said = errorFields(document) ?? readErrorText('');
+  const status = Number(said.code);
+  if (status >= 400 && status < 600) return fromStatus(status, said, {}, options);
+  const kind = `${said.type} ${said.code}`;
+  if (/rate.?limit|resource.?exhausted/i.test(kind)) return fromStatus(429, said, {}, options);
+  const detail = cleanDetail(said.message, options);
+  const code = codeOfWords(said) ?? 'server-error';
+  return new ModelError(code, { detail, contextTokens: namedWindow(said) });
 }
 
 function cleanDetail(text: string, { secrets = [] }: TranslationOptions): string {

@@ -1,5 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { BoundedMap } from '@trunkline/std';
 import { checkEndpoint, demoCheck, type ModelCheck } from './check.ts';
 import { createDemoModel } from './demo/model.ts';
 import { embedTexts } from './embeddings.ts';
@@ -8,9 +9,13 @@ import { explain } from './limits.ts';
 import type { ModelCall } from './meter.ts';
 import { ModelError } from './model-error.ts';
 import { type PriceTable, priceOf } from './profiles/prices.ts';
-import { type ModelProfile, profileOf, withOrigin } from './profiles/profile.ts';
+import { learn, type ModelProfile, profileAt, profileOf, withOrigin } from './profiles/profile.ts';
 import { type CallPolicy, createResilientModel } from './resilient-model.ts';
 import { type Logger, systemTiming, type Timing } from './retry.ts';
+import { createChatModel } from './wire/chat-model.ts';
+
+/** Models by name that a gateway holds ready. */
+const mostModels = 100;
 
 export interface ModelGatewayOptions {
   /** Base address of an OpenAI-compatible API. Without it the offline demo model answers. */
@@ -73,8 +78,6 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     baseURL: endpoint.baseUrl,
     headers: endpoint.headers,
     queryParams: endpoint.query,
-    includeUsage: true,
-    supportsStructuredOutputs: true,
   });
   const { model, fastModel, embeddingModel, fallbackModels = [] } = options;
   const origin = (modelId: string) => ({
@@ -83,12 +86,27 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     configured: () => ({ ...options.profiles?.(endpoint.baseUrl, modelId), ...limitsOf(options) }),
     logger: options.logger,
   });
-  const known = (modelId: string) => withOrigin(provider(modelId), origin(modelId));
+  const known = (modelId: string) => {
+    const place = origin(modelId);
+    const wire = createChatModel({
+      endpoint,
+      model: modelId,
+      translation: policy.translation,
+      profile: () => profileAt(place),
+      learn: (facts, reason) => learn(place, facts, reason),
+    });
+    return withOrigin(askedAgainWithoutTools(wire), place);
+  };
+  const models = new BoundedMap<string, LanguageModelV4>(mostModels);
   const languageModel = (name = model) => {
     if (!name) throw new ModelError('misconfigured', { detail: 'set LLM_MODEL to the name of a model' });
+    const made = models.get(name);
+    if (made !== undefined) return made;
     const fallbacks = fallbackModels.filter((fallback) => fallback !== name);
     const chain = [known(name), ...fallbacks.map(known)] as const;
-    return withOrigin(createResilientModel(chain, policy), origin(name));
+    const resilient = withOrigin(createResilientModel(chain, policy), origin(name));
+    models.set(name, resilient);
+    return resilient;
   };
   return {
     languageModel,
@@ -99,6 +117,26 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     embed: embeddingModel
       ? (texts, signal) => embedTexts(provider.embeddingModel(embeddingModel), texts, policy, signal)
       : undefined,
+  };
+}
+
+/**
+ * Calls a model once more after it turned out that it takes no tools: by then its profile says so, and the tools are
+ * described in the prompt or left out.
+ */
+function askedAgainWithoutTools(model: LanguageModelV4): LanguageModelV4 {
+  const again = async <Result>(call: () => PromiseLike<Result>): Promise<Result> => {
+    try {
+      return await call();
+    } catch (error) {
+      if (error instanceof ModelError && error.code === 'tools-unsupported') return await call();
+      throw error;
+    }
+  };
+  return {
+    ...model,
+    doGenerate: (options) => again(() => model.doGenerate(options)),
+    doStream: (options) => again(() => model.doStream(options)),
   };
 }
 

@@ -49,6 +49,10 @@ const catalogue = {
     retryable: true,
     advice: 'The model took too long to answer. Try again, or use a faster LLM_MODEL.',
   },
+  'tools-unsupported': {
+    retryable: false,
+    advice: 'The model cannot call tools. Set LLM_MODEL to one that can.',
+  },
   unknown: { retryable: false, advice: 'The model call failed.' },
   unreachable: {
     retryable: true,
@@ -64,6 +68,8 @@ interface ModelErrorFacts {
   status?: number | undefined;
   /** How long the endpoint asked to wait. */
   retryAfterMs?: number | undefined;
+  /** The context window of the model, where the endpoint named it. */
+  contextTokens?: number | undefined;
 }
 
 /** A failed model call. It carries no cause: causes hold prompts and headers that must not reach a log. */
@@ -72,6 +78,7 @@ export class ModelError extends Error {
   readonly retryable: boolean;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly contextTokens: number | undefined;
 
   constructor(code: ModelErrorCode, facts: ModelErrorFacts = {}) {
     super(messageFor(code, facts));
@@ -81,6 +88,7 @@ export class ModelError extends Error {
     this.retryable = catalogue[code].retryable;
     this.status = facts.status;
     this.retryAfterMs = facts.retryAfterMs;
+    this.contextTokens = facts.contextTokens;
   }
 }
 

@@ -1,3 +1,5 @@
+import { BoundedMap } from '@trunkline/std';
+
 /** US dollars for a million tokens. */
 export interface ModelPrice {
   input: number;
@@ -82,10 +84,18 @@ function find(table: PriceTable, names: string[]): ModelPrice | undefined {
   return undefined;
 }
 
+/** Tables are asked at each call of a model; compiling their patterns each time showed in the profile of a turn. */
+const compiled = new BoundedMap<string, RegExp>(2_000);
+
 /** Whether a model name matches a pattern, in which `*` stands for any characters. */
 export function matchesName(pattern: string, name: string): boolean {
-  const source = pattern.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*');
-  return new RegExp(`^${source}$`, 'i').test(name);
+  let expression = compiled.get(pattern);
+  if (expression === undefined) {
+    const source = pattern.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*');
+    expression = new RegExp(`^${source}$`, 'i');
+    compiled.set(pattern, expression);
+  }
+  return expression.test(name);
 }
 
 /** The name without a provider in front (`openai/…`), and without a date or `latest` behind. */

@@ -1,0 +1,190 @@
+import type { JSONValue, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
+import { isErrorDocument, isFields } from './error-body.ts';
+import { providerName } from './messages.ts';
+import { ToolCallReader } from './tool-calls.ts';
+import { finishReasonOf, usageIn, usageOf } from './usage.ts';
+
+type Fields = Record<string, unknown>;
+
+export interface AnswerHandler {
+  push(part: LanguageModelV4StreamPart): void;
+  /** The endpoint sent an error in place of the answer, or of its rest. */
+  failed(document: unknown): void;
+}
+
+/** Makes the parts of an answer of the documents that an endpoint sends: chunks of a stream, or a whole completion. */
+export class AnswerReader {
+  readonly #on: AnswerHandler;
+  readonly #calls: ToolCallReader;
+  #open: 'text' | 'reasoning' | undefined;
+  #blocks = 0;
+  #hasText = false;
+  #hasRefusal = false;
+  #hasMetadata = false;
+  #rawFinish: string | undefined;
+  #usage: unknown;
+  #reasoningField = '';
+  #details: Record<string, Fields[]> = {};
+  /** Whether the endpoint said that the answer is complete. */
+  isComplete = false;
+
+  constructor(on: AnswerHandler) {
+    this.#on = on;
+    this.#calls = new ToolCallReader((part) => on.push(part));
+  }
+
+  /** Whether anything was said or called. */
+  get isEmpty(): boolean {
+    return !this.#hasText && this.#calls.isEmpty;
+  }
+
+  get usage(): LanguageModelV4Usage {
+    return usageOf(this.#usage);
+  }
+
+  read(document: unknown): void {
+    if (isErrorDocument(document)) this.#on.failed(document);
+    else if (isFields(document)) this.#readChunk(document);
+  }
+
+  #readChunk(chunk: Fields): void {
+    this.#readMetadata(chunk);
+    const choice = firstChoice(chunk.choices);
+    this.#usage = usageIn(chunk, choice) ?? this.#usage;
+    this.#readDelta(choice);
+    const reason = typeof choice.finish_reason === 'string' ? choice.finish_reason : '';
+    if (reason !== '') this.#rawFinish = reason;
+    // A whole message needs nobody to say that it is complete.
+    if (reason !== '' || (isFields(choice.message) && !isFields(choice.delta))) this.isComplete = true;
+    if (choice.error) this.#on.failed({ error: choice.error });
+  }
+
+  /** Closes what is open. */
+  end(): void {
+    this.#close();
+    this.#calls.end(this.#details as Record<string, JSONValue>);
+  }
+
+  finishPart(failed: boolean): Extract<LanguageModelV4StreamPart, { type: 'finish' }> {
+    const facts = { hasCalls: !this.#calls.isEmpty, hasRefusal: this.#hasRefusal };
+    const finishReason = failed
+      ? { unified: 'error' as const, raw: this.#rawFinish }
+      : finishReasonOf(this.#rawFinish, facts);
+    return { type: 'finish', finishReason, usage: this.usage };
+  }
+
+  #readMetadata({ id, model, created }: Fields): void {
+    if (this.#hasMetadata || (!id && !model)) return;
+    this.#hasMetadata = true;
+    this.#on.push({
+      type: 'response-metadata',
+      ...(typeof id === 'string' && { id }),
+      ...(typeof model === 'string' && { modelId: model }),
+      ...(typeof created === 'number' && created > 0 && { timestamp: new Date(created * 1000) }),
+    });
+  }
+
+  #readDelta(choice: Fields): void {
+    // Some send the whole message once more at the end of a stream.
+    const whole = this.isEmpty && isFields(choice.message) ? choice.message : {};
+    const delta = isFields(choice.delta) ? choice.delta : whole;
+    this.#readReasoning(delta);
+    this.#readContent(delta.content ?? choice.text);
+    if (typeof delta.refusal === 'string') this.#refuse(delta.refusal);
+    const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+    if (isFields(delta.function_call)) calls.push({ index: 0, function: delta.function_call });
+    if (calls.length > 0) this.#close();
+    for (const call of calls) this.#calls.read(call);
+  }
+
+  #readReasoning(delta: Fields): void {
+    for (const name of ['reasoning_details', 'thinking_blocks']) this.#keepDetails(name, delta[name]);
+    const fields = ['reasoning_content', 'reasoning', 'thinking'];
+    const field = fields.find((name) => typeof delta[name] === 'string' && delta[name] !== '');
+    if (field === undefined) {
+      const details = Array.isArray(delta.reasoning_details) ? delta.reasoning_details.filter(isFields) : [];
+      for (const { text, summary } of details) this.#say('reasoning', textOf(text ?? summary));
+      return;
+    }
+    this.#reasoningField = field;
+    this.#say('reasoning', String(delta[field]));
+  }
+
+  #readContent(content: unknown): void {
+    if (typeof content === 'string') this.#say('text', content);
+    else if (Array.isArray(content)) for (const part of content) this.#readPart(part);
+    else if (isFields(content)) this.#readPart(content);
+  }
+
+  #readPart(part: unknown): void {
+    if (typeof part === 'string') this.#say('text', part);
+    if (!isFields(part)) return;
+    const { type, text, refusal } = part;
+    const thought = part.thinking ?? (type === 'reasoning' ? (text ?? part.reasoning) : undefined);
+    if (thought !== undefined) this.#say('reasoning', textOf(thought));
+    else if (typeof text === 'string') this.#say('text', text);
+    else if (typeof refusal === 'string') this.#refuse(refusal);
+  }
+
+  #refuse(words: string): void {
+    this.#hasRefusal ||= words !== '';
+    this.#say('text', words);
+  }
+
+  #say(kind: 'text' | 'reasoning', delta: string): void {
+    if (delta === '') return;
+    if (this.#open !== kind) {
+      this.#close();
+      this.#blocks += 1;
+      this.#open = kind;
+      this.#on.push({ type: `${kind}-start`, id: this.#id });
+    }
+    if (kind === 'text') this.#hasText = true;
+    this.#on.push({ type: `${kind}-delta`, id: this.#id, delta });
+  }
+
+  #close(): void {
+    const kind = this.#open;
+    if (kind === undefined) return;
+    this.#open = undefined;
+    const reasoningField = kind === 'reasoning' ? this.#reasoningField : '';
+    const metadata =
+      reasoningField === '' ? {} : { providerMetadata: { [providerName]: { reasoningField } } };
+    this.#on.push({ type: `${kind}-end`, id: this.#id, ...metadata });
+  }
+
+  get #id(): string {
+    return `${this.#blocks}`;
+  }
+
+  /** Signed thoughts come in fragments and go back whole with the calls that they led to. */
+  #keepDetails(name: string, given: unknown): void {
+    if (!Array.isArray(given)) return;
+    const kept = this.#details[name] ?? [];
+    this.#details[name] = kept;
+    for (const detail of given.filter(isFields)) {
+      const last = kept.at(-1);
+      if (last === undefined || last.type !== detail.type || last.index !== detail.index)
+        kept.push({ ...detail });
+      else for (const [key, value] of Object.entries(detail)) last[key] = joined(key, last[key], value);
+    }
+  }
+}
+
+function joined(key: string, before: unknown, value: unknown): unknown {
+  const isText = ['text', 'thinking', 'summary', 'data'].includes(key);
+  if (isText && typeof before === 'string' && typeof value === 'string') return before + value;
+  return value === null || value === '' ? before : value;
+}
+
+function firstChoice(choices: unknown): Fields {
+  const listed = Array.isArray(choices) ? choices.filter(isFields) : [];
+  return listed.find(({ index }) => (index ?? 0) === 0) ?? {};
+}
+
+/** Mistral's thoughts are a list of parts inside a part. */
+function textOf(thought: unknown): string {
+  if (typeof thought === 'string') return thought;
+  if (!Array.isArray(thought)) return '';
+  return thought.map((part) => (isFields(part) && typeof part.text === 'string' ? part.text : '')).join('');
+}

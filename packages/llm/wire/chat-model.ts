@@ -1,0 +1,232 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
+import type { Endpoint } from '../endpoint.ts';
+import { fromDocument, fromStatus, type TranslationOptions } from '../error-translation.ts';
+import { activityListener, type OnActivity } from '../limits.ts';
+import { ModelError } from '../model-error.ts';
+import { AnswerReader } from './answer-reader.ts';
+import { createDocumentReader } from './document-reader.ts';
+import { isWebPage, readErrorText, webPageWords } from './error-body.ts';
+import { providerName } from './messages.ts';
+import { postJson, readErrorBody, type WireResponse } from './post.ts';
+import { refusedParameter, refusesTools } from './refusals.ts';
+import { type RequestProfile, wireRequest } from './request.ts';
+
+export interface ChatModelOptions {
+  endpoint: Endpoint;
+  model: string;
+  translation: TranslationOptions;
+  /** What is known of the model now. */
+  profile(): RequestProfile & { contextTokens?: number | undefined };
+  /** Records what the endpoint refused, so that it is not sent again; parameters are added to those known. */
+  learn(facts: Partial<RequestProfile>, reason: string): void;
+}
+
+type Part = LanguageModelV4StreamPart;
+
+const mostRefusals = 6;
+
+/** A chat model behind an OpenAI-style endpoint; it reads what endpoints really send. Fails with a ModelError. */
+export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
+  const { endpoint, model, translation } = options;
+  const url = new URL(`${endpoint.baseUrl}/chat/completions`);
+  url.search = new URLSearchParams(endpoint.query).toString();
+
+  /** Sends the call, and again at once without what the endpoint refuses. */
+  async function open(call: LanguageModelV4CallOptions, stream: boolean): Promise<OpenAnswer> {
+    const refused: string[] = [];
+    for (;;) {
+      const profile = options.profile();
+      const omitParameters = [...profile.omitParameters, ...refused];
+      const { body, warnings } = wireRequest(model, call, { ...profile, omitParameters }, stream);
+      const text = JSON.stringify(body);
+      const headers = { ...endpoint.headers, ...definedHeaders(call.headers) };
+      const response = await postJson(url, { headers, body: text, signal: call.abortSignal });
+      if (response.status < 300) return { response, warnings, body: text };
+      const parameter = await refusalOf(response, body);
+      if (refused.length >= mostRefusals)
+        throw new ModelError('bad-request', { detail: `${parameter} is refused` });
+      refused.push(parameter);
+    }
+  }
+
+  /** The parameter that an error response refuses; every other error is thrown. */
+  async function refusalOf(response: WireResponse, body: Record<string, unknown>): Promise<string> {
+    const { status, headers } = response;
+    const said = readErrorText(await readErrorBody(response));
+    const failure = fromStatus(status, said, headers, translation);
+    if (failure.code === 'context-too-long') throw failure;
+    const sent = Object.keys(body).filter((name) => body[name] !== undefined);
+    if (refusesTools(status, said, sent)) {
+      options.learn(
+        { tools: 'prompted' },
+        `${model} takes no tools through the API; they are described in the prompt.`,
+      );
+      throw new ModelError('tools-unsupported', { status, detail: said.message });
+    }
+    const parameter = refusedParameter(status, said, sent);
+    if (parameter === undefined) throw failure;
+    options.learn(
+      { omitParameters: [parameter] },
+      `${model} refuses "${parameter}"; it is left out from now on.`,
+    );
+    return parameter;
+  }
+
+  return {
+    specificationVersion: 'v4',
+    provider: `${providerName}.chat`,
+    modelId: model,
+    supportedUrls: {},
+    doGenerate: async (call) => {
+      const onActivity = activityListener();
+      const answer = await open(call, false);
+      return await wholeAnswer(answer, readParts(answer, { onActivity, translation }));
+    },
+    doStream: async (call): Promise<LanguageModelV4StreamResult> => {
+      const { includeRawChunks } = call;
+      const onActivity = activityListener();
+      const answer = await open(call, true);
+      const { response, body } = answer;
+      const stream = streamOf(readParts(answer, { onActivity, translation, includeRawChunks }), response);
+      return { stream, request: { body }, response: { headers: response.headers } };
+    },
+  };
+}
+
+interface OpenAnswer {
+  response: WireResponse;
+  warnings: SharedV4Warning[];
+  body: string;
+}
+
+interface ReadOptions {
+  onActivity: OnActivity;
+  translation: TranslationOptions;
+  includeRawChunks?: boolean | undefined;
+}
+
+/** The parts of an answer, in batches as they arrive. A failure is an `error` part; only a broken connection throws. */
+async function* readParts(
+  { response, warnings }: OpenAnswer,
+  { onActivity, translation, includeRawChunks }: ReadOptions,
+): AsyncGenerator<Part[], void> {
+  let parts: Part[] = [{ type: 'stream-start', warnings }];
+  let failed = false;
+  let isDone = false;
+  const fail = (error: ModelError) => {
+    if (failed) return;
+    failed = true;
+    answer.end();
+    parts.push({ type: 'error', error });
+  };
+  const answer = new AnswerReader({
+    push: (part) => parts.push(part),
+    failed: (document) => fail(fromDocument(document, translation)),
+  });
+  const documents = createDocumentReader({
+    document(value) {
+      if (includeRawChunks) parts.push({ type: 'raw', rawValue: value });
+      if (!failed) answer.read(value);
+    },
+    done: () => {
+      isDone = true;
+    },
+    unreadable: (text) => fail(unreadable(text, translation)),
+  });
+  try {
+    for await (const bytes of response.body) {
+      onActivity(documents.push(bytes) ? undefined : 'keep-alive');
+      if (failed || isDone) break;
+      if (parts.length > 0) yield parts;
+      parts = [];
+    }
+    documents.end();
+    if (!answer.isComplete && !isDone) fail(incomplete(answer));
+    if (!failed) answer.end();
+    parts.push(answer.finishPart(failed));
+    isDone = !failed;
+    yield parts;
+  } finally {
+    if (isDone) response.release();
+    else response.close();
+  }
+}
+
+function unreadable(text: string, translation: TranslationOptions): ModelError {
+  if (isWebPage(text)) return new ModelError('bad-answer', { detail: webPageWords(text) });
+  if (/^\s*[{[]/.test(text)) return new ModelError('bad-answer');
+  return fromStatus(200, readErrorText(text), {}, translation);
+}
+
+/** An empty body, or one that stopped before the endpoint said that the answer is complete. */
+function incomplete(answer: AnswerReader): ModelError {
+  const detail = answer.isEmpty ? 'nothing came' : 'the answer stopped before its end';
+  return new ModelError('interrupted', { detail });
+}
+
+function streamOf(batches: AsyncGenerator<Part[], void>, response: WireResponse): ReadableStream<Part> {
+  return new ReadableStream<Part>(
+    {
+      async pull(controller) {
+        const { done, value } = await batches.next();
+        if (done) controller.close();
+        else for (const part of value) controller.enqueue(part);
+      },
+      cancel: () => response.close(),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function wholeAnswer(
+  { response, warnings, body }: OpenAnswer,
+  batches: AsyncGenerator<Part[], void>,
+): Promise<LanguageModelV4GenerateResult> {
+  const content: LanguageModelV4Content[] = [];
+  let metadata: ReturnType<typeof metadataOf> = {};
+  let finish: Extract<Part, { type: 'finish' }> | undefined;
+  for await (const parts of batches) {
+    for (const part of parts) {
+      if (part.type === 'error') throw part.error;
+      if (part.type === 'text-start') content.push({ type: 'text', text: '' });
+      if (part.type === 'reasoning-start') content.push({ type: 'reasoning', text: '' });
+      if (part.type === 'text-delta' || part.type === 'reasoning-delta') append(content.at(-1), part.delta);
+      if (part.type === 'reasoning-end' && part.providerMetadata)
+        Object.assign(content.at(-1) ?? {}, { providerMetadata: part.providerMetadata });
+      if (part.type === 'tool-call') content.push(part);
+      if (part.type === 'response-metadata') metadata = metadataOf(part);
+      if (part.type === 'finish') finish = part;
+    }
+  }
+  if (finish === undefined) throw new ModelError('interrupted');
+  const { finishReason, usage } = finish;
+  return {
+    content,
+    finishReason,
+    usage,
+    warnings,
+    request: { body },
+    response: { ...metadata, headers: response.headers },
+  };
+}
+
+function metadataOf({ type: _, ...metadata }: Extract<Part, { type: 'response-metadata' }>) {
+  return metadata;
+}
+
+function append(block: LanguageModelV4Content | undefined, delta: string): void {
+  if (block?.type === 'text' || block?.type === 'reasoning') block.text += delta;
+}
+
+function definedHeaders(headers: LanguageModelV4CallOptions['headers'] = {}): Record<string, string> {
+  const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(given);
+}

@@ -1,0 +1,101 @@
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { ModelError } from '../model-error.ts';
+
+export interface WireResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: AsyncIterable<Uint8Array>;
+  /** Drops the connection. */
+  close(): void;
+  /** Reads on without waiting, so that the connection can serve the next call; drops it if it has not ended soon. */
+  release(): void;
+}
+
+export interface PostOptions {
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal | undefined;
+}
+
+const mostRedirects = 3;
+const longestErrorBody = 64 * 1024;
+const releaseMs = 1_000;
+
+/**
+ * Posts JSON to a model endpoint. Node's own client, not fetch: fetch gives up after 300 s without a byte, which a model
+ * that is being loaded may need, and costs twice the CPU a call. The time limits of a call come with its signal.
+ */
+export async function postJson(url: URL, options: PostOptions, redirects = 0): Promise<WireResponse> {
+  const response = await send(url, options);
+  const { statusCode: status = 0, headers } = response;
+  const moved = [301, 302, 307, 308].includes(status) ? headers.location : undefined;
+  if (moved !== undefined && URL.canParse(moved, url)) {
+    response.destroy();
+    if (redirects >= mostRedirects)
+      throw new ModelError('bad-answer', { status, detail: 'too many redirects' });
+    return await postJson(new URL(moved, url), forwarded(options, url, new URL(moved, url)), redirects + 1);
+  }
+  return {
+    status,
+    headers: flatHeaders(response),
+    body: response.iterator({ destroyOnReturn: false }),
+    close: () => void response.destroy(),
+    release: () => release(response),
+  };
+}
+
+/** The words of an error response; more than any endpoint says about an error is not read. */
+export async function readErrorBody({ body, close }: WireResponse): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length >= longestErrorBody) break;
+  }
+  close();
+  return new TextDecoder().decode(Buffer.concat(pieces));
+}
+
+async function send(url: URL, { headers, body, signal }: PostOptions): Promise<IncomingMessage> {
+  if (!/^https?:$/.test(url.protocol))
+    throw new ModelError('misconfigured', { detail: 'LLM_GATEWAY_URL must be an http or https address' });
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const open = url.protocol === 'https:' ? secureRequest : plainRequest;
+  const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const request = open(
+    url,
+    { method: 'POST', headers: { ...headers, ...length }, ...(signal && { signal }) },
+    resolve,
+  );
+  request.on('error', reject);
+  request.end(body);
+  return await promise;
+}
+
+function release(response: IncomingMessage): void {
+  if (response.readableEnded || response.destroyed) return;
+  const timer = setTimeout(() => response.destroy(), releaseMs).unref();
+  // What fails now concerns nobody: the answer is complete.
+  response.on('error', () => clearTimeout(timer));
+  response.on('end', () => clearTimeout(timer));
+  response.resume();
+}
+
+/** A key is for the host that it was given for. */
+function forwarded(options: PostOptions, from: URL, to: URL): PostOptions {
+  if (from.hostname === to.hostname && !(from.protocol === 'https:' && to.protocol === 'http:'))
+    return options;
+  const headers = Object.entries(options.headers).filter(
+    ([name]) => !/^(authorization|.*key.*)$/i.test(name),
+  );
+  return { ...options, headers: Object.fromEntries(headers) };
+}
+
+function flatHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  return flat;
+}

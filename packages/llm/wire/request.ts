@@ -1,0 +1,109 @@
+import type { JSONObject, LanguageModelV4CallOptions, SharedV4Warning } from '@ai-sdk/provider';
+import { providerName, wireMessages } from './messages.ts';
+
+/** What shapes a request beyond the call itself. */
+export interface RequestProfile {
+  /** `prompted` and `none` send no tools. */
+  tools: 'native' | 'prompted' | 'none';
+  /** Parameters that the model refuses. A left out `max_tokens` goes as `max_completion_tokens`. */
+  omitParameters: readonly string[];
+}
+
+export interface WireRequest {
+  body: Record<string, unknown>;
+  warnings: SharedV4Warning[];
+}
+
+/** The fields of thoughts that go back with messages; they are refused and left out like parameters. */
+const thoughtFields = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'];
+
+/** The body of a chat completion request. */
+export function wireRequest(
+  model: string,
+  call: LanguageModelV4CallOptions,
+  profile: RequestProfile,
+  stream: boolean,
+): WireRequest {
+  const omitted = new Set(profile.omitParameters);
+  const { user, reasoningEffort, textVerbosity, strictJsonSchema, ...raw } = providerOptions(call);
+  const effort = reasoningEffort ?? customEffort(call.reasoning);
+  const body: Record<string, unknown> = {
+    model,
+    ...(user !== undefined && { user }),
+    [omitted.has('max_tokens') ? 'max_completion_tokens' : 'max_tokens']: call.maxOutputTokens,
+    temperature: call.temperature,
+    top_p: call.topP,
+    ...(call.topK !== undefined && raw.top_k === undefined && { top_k: call.topK }),
+    frequency_penalty: call.frequencyPenalty,
+    presence_penalty: call.presencePenalty,
+    stop: call.stopSequences?.length ? call.stopSequences : undefined,
+    seed: call.seed,
+    response_format: responseFormat(call, strictJsonSchema !== false),
+    ...raw,
+    ...(effort !== undefined && { reasoning_effort: effort }),
+    ...(textVerbosity !== undefined && { verbosity: textVerbosity }),
+    messages: wireMessages(call.prompt),
+    ...toolFields(call, profile, omitted),
+    ...(stream && !omitted.has('stream') && { stream: true, stream_options: { include_usage: true } }),
+  };
+  if (omitted.has('response_format')) askForJson(body, call);
+  for (const name of omitted) omit(body, name);
+  const providerTools = call.tools?.filter((tool) => tool.type === 'provider') ?? [];
+  const warnings = providerTools.map(({ id }) => ({ type: 'unsupported' as const, feature: `tool ${id}` }));
+  return { body, warnings };
+}
+
+function providerOptions({ providerOptions: given }: LanguageModelV4CallOptions): JSONObject {
+  return { ...given?.openaiCompatible, ...given?.[providerName] };
+}
+
+function customEffort(reasoning: LanguageModelV4CallOptions['reasoning']): string | undefined {
+  return reasoning === 'provider-default' ? undefined : reasoning;
+}
+
+function responseFormat({ responseFormat: format }: LanguageModelV4CallOptions, strict: boolean) {
+  if (format?.type !== 'json') return undefined;
+  const { schema, name = 'response', description } = format;
+  if (schema === undefined) return { type: 'json_object' };
+  return { type: 'json_schema', json_schema: { name, description, schema, strict } };
+}
+
+/** For endpoints that know no response format: the schema is asked for in words. */
+function askForJson(
+  body: Record<string, unknown>,
+  { responseFormat: format }: LanguageModelV4CallOptions,
+): void {
+  if (format?.type !== 'json') return;
+  const schema =
+    format.schema === undefined ? '' : ` It must match this JSON schema: ${JSON.stringify(format.schema)}`;
+  const words = `Answer with one JSON document and nothing else, without a code fence.${schema}`;
+  const messages = body.messages as Record<string, unknown>[];
+  const [first] = messages;
+  if (first?.role === 'system') messages[0] = { ...first, content: `${first.content}\n\n${words}` };
+  else messages.unshift({ role: 'system', content: words });
+}
+
+function toolFields(
+  { tools, toolChoice }: LanguageModelV4CallOptions,
+  profile: RequestProfile,
+  omitted: ReadonlySet<string>,
+): Record<string, unknown> {
+  const functions = (tools ?? []).flatMap((tool) => {
+    if (tool.type !== 'function') return [];
+    const { name, description, inputSchema, strict } = tool;
+    return [{ type: 'function', function: { name, description, parameters: inputSchema, strict } }];
+  });
+  const forbidden = toolChoice?.type === 'none' && omitted.has('tool_choice');
+  if (functions.length === 0 || profile.tools !== 'native' || forbidden)
+    return { parallel_tool_calls: undefined, tool_choice: undefined };
+  if (toolChoice === undefined) return { tools: functions };
+  const named = toolChoice.type === 'tool' && { type: 'function', function: { name: toolChoice.toolName } };
+  return { tools: functions, tool_choice: named || toolChoice.type };
+}
+
+function omit(body: Record<string, unknown>, name: string): void {
+  if (name === 'messages' || name === 'model') return;
+  delete body[name];
+  if (!thoughtFields.includes(name)) return;
+  body.messages = (body.messages as Record<string, unknown>[]).map(({ [name]: _, ...message }) => message);
+}
