@@ -362,6 +362,7 @@ function createTasks({ context, address, active, executor, recorder, state, stor
     access: taskAccess(context, state),
     quotaBytes: options.quotaMb * 2 ** 20,
     keptBesides,
+    current: (principal) => context.accounts.current(principal),
     observer: recorder,
     card,
     credentials: credentialsOf(keys),

@@ -4,6 +4,7 @@ import { createGuardedFetch } from '@trunkline/http';
 import { createModelGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import {
+  accountsOf,
   auditOf,
   type ComponentValues,
   component,
@@ -44,6 +45,7 @@ export function researchComponents(
 ) {
   const { logger } = service;
   const home = serviceHome(options.trunklineHome, 'research');
+  const accounts = accountsOf(options, service);
   const modelTimeoutMs = options.modelTimeout * 1000;
   const settings = {
     parallelDimensions: options.parallelDimensions,
@@ -120,6 +122,7 @@ export function researchComponents(
         directory: join(home, 'a2a'),
         executor: createResearchExecutor(deepResearch),
         quotaBytes: options.quotaMb * 2 ** 20,
+        current: (principal) => accounts.current(principal),
         card: () => ({
           name: 'research',
           description: manifest.description,

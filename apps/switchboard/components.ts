@@ -207,8 +207,12 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const a2a = component(
     'a2a',
     { context, bus, exchange },
-    ({ context: { address }, bus, exchange }) =>
-      openA2aServer({ options, home, bus, exchange, logger, url: () => address.publicUrl }),
+    ({ context: { address, accounts }, bus, exchange }) =>
+      openA2aServer({
+        ...{ options, home, bus, exchange, logger },
+        url: () => address.publicUrl,
+        current: (principal) => accounts.current(principal),
+      }),
     (server) => server.stop(),
   );
   return { context, models, bus, keys, workspace, stores, senders, parts, exchange, commands, plugins, a2a };

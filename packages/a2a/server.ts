@@ -50,6 +50,8 @@ export interface A2aServerOptions {
   quotaBytes?: number;
   /** Bytes that an owner keeps in this service beside tasks; they count with them. */
   keptBesides?: EngineOptions['keptBesides'];
+  /** Ends turns within 15 seconds when whoever asked is disabled, removed or gets a lower role. */
+  current?: EngineOptions['current'];
   /** More turns than this at once are refused; default 1000. */
   maximumRunning?: number;
   /** Why callers that nobody knows are refused although no credentials are set, if so. */
@@ -183,6 +185,7 @@ function createEngine(options: A2aServerOptions): TaskEngine {
     parkedTasks: options.parkedTasks ?? 'keep',
     quotaBytes: options.quotaBytes ?? 0,
     keptBesides: options.keptBesides,
+    current: options.current,
     maximumRunning: options.maximumRunning ?? 1000,
     clock: options.clock ?? systemClock,
     logger: options.logger,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   type AppEnv,
   callerGuard,
@@ -20,7 +21,7 @@ import {
   type Role,
 } from '@trunkline/identity';
 import type { AccountsView } from '@trunkline/std';
-import { temporaryDirectory } from '@trunkline/testing';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Accounts, openAccounts } from './accounts.ts';
 import { mountAccounts } from './routes.ts';
@@ -73,6 +74,13 @@ async function start() {
       },
     });
   });
+  let polls = 0;
+  app.get('/keyed/chat/poll', async (context) => {
+    opened = context.env;
+    polls += 1;
+    await once(context.env.outgoing, 'close');
+    return context.json({});
+  });
   app.get('/configure', requireOperator(operator), (context) => context.json({}));
   mountAccounts(app, accounts, operator);
   const server = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'SAMPLE_PORT', logger });
@@ -102,7 +110,17 @@ async function start() {
       return !outgoing.writableEnded;
     };
   };
-  return { accounts, recorded, call, key, manage, person, open };
+  return {
+    accounts,
+    recorded,
+    call,
+    key,
+    manage,
+    person,
+    open,
+    polls: () => polls,
+    cut: () => opened?.streams.endRevoked(),
+  };
 }
 
 const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
@@ -165,6 +183,20 @@ describe('an open stream', () => {
     change(accounts, ava);
     expect([isOpen(), isTextOpen()]).toEqual([false, false]);
     for (const isOtherOpen of others) expect(isOtherOpen()).toBe(true);
+  });
+
+  it('that has not begun is cut as well: a long poll, a turn that is asked to wait', async () => {
+    const { accounts, call, polls, cut, person } = await start();
+    const [ava, bob] = [person('Ava', 'member'), person('Bob', 'member')];
+    const answers = [ava, bob].map(({ key }) => call('/keyed/chat/poll', bearer(key)).catch(() => 'cut'));
+    await waitFor(() => polls() === 2);
+    accounts.update(ava.id, { disabled: true });
+    cut();
+    expect(await answers[0]).toBe('cut');
+    expect(await Promise.race([answers[1], Promise.resolve('waits')])).toBe('waits');
+    accounts.remove(bob.id);
+    cut();
+    expect(await answers[1]).toBe('cut');
   });
 
   it('ends with the session, with the account of a linked key, and of somebody who was handed on', async () => {

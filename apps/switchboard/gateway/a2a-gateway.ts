@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Executor } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { ownerKey } from '@trunkline/identity';
+import { type AccountAccess, ownerKey } from '@trunkline/identity';
 import type { Question } from '../api-types.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import { text } from '../dispatch/request.ts';
@@ -149,10 +149,12 @@ export interface A2aServerSettings {
   logger: Logger;
   /** Known once it listens. */
   url: () => string;
+  /** Somebody with their rights of today. */
+  current: AccountAccess['current'];
 }
 
 /** The agent card shows the skills of the helm. */
-export function openA2aServer({ options, home, bus, exchange, logger, url }: A2aServerSettings) {
+export function openA2aServer({ options, home, bus, exchange, logger, url, current }: A2aServerSettings) {
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
   const parts = { bus, humanInput, routing, limiter };
@@ -161,6 +163,7 @@ export function openA2aServer({ options, home, bus, exchange, logger, url }: A2a
     directory: join(home, 'a2a'),
     executor: createGatewayExecutor(parts, parked),
     quotaBytes: options.quotaMb * 2 ** 20,
+    current,
     admit: (request) => admitTask(request, parts, parked),
     card: () => ({
       name: 'switchboard',

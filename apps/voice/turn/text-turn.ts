@@ -5,7 +5,7 @@ import {
   type ExecutionEvent,
   type Executor,
 } from '@trunkline/a2a';
-import { ownerKey, type Principal } from '@trunkline/identity';
+import { type AccountAccess, ownerKey, type Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
 import type { ServiceAddress, ServiceContext } from '@trunkline/service';
@@ -25,7 +25,7 @@ import { type ModelMessages, type Persona, runPersona } from './persona.ts';
 const maxMessages = 60;
 
 interface AgentServerDeps {
-  context: { options: VoiceOptions; service: ServiceContext };
+  context: { options: VoiceOptions; service: ServiceContext; accounts: Pick<AccountAccess, 'current'> };
   address: ServiceAddress;
   users: UserDirectory;
   admission: Admission;
@@ -47,6 +47,7 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
   return createA2aServer({
     directory: directories.store,
     quotaBytes: context.options.quotaMb * 2 ** 20,
+    current: (principal) => context.accounts.current(principal),
     executor: createTextTurn(answering, new ConversationHistories(database)),
     card: () => describeVoice(agentName, address.publicUrl),
     cardForm: '0.3',

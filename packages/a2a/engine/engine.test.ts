@@ -1,8 +1,10 @@
+import type { Principal } from '@trunkline/identity';
 import { StorageError } from '@trunkline/storage';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { echo } from '../fixtures/agents.ts';
 import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
+import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 
 const { start } = enginesOfThisFile();
@@ -183,6 +185,40 @@ describe('states', () => {
     expect(() => send(engine, 'x'.repeat(6000), { taskId: live.id })).toThrow(/QUOTA_MB/);
     besides = 6000;
     expect(engine.refusal('person:new', 1)).toMatch(/^person:new keeps 0.0 MB/);
+  });
+});
+
+describe('a running turn', () => {
+  it('is cut within 15 seconds when whoever asked is disabled or gets a lower role', async () => {
+    let begun = 0;
+    const untilCut: AgentScript = async function* (_request, signal) {
+      begun += 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      yield { type: 'failed', message: 'too late to matter' };
+    };
+    let refusal: string | undefined;
+    let role: 'member' | 'guest' = 'member';
+    const current = (principal: Principal): Principal => {
+      if (principal.id === 'user:ava' && refusal !== undefined) throw new Error(refusal);
+      return role === 'member' ? principal : { ...principal, role };
+    };
+    const { engine, clock } = start(untilCut, { current });
+    const asked = (id: string) =>
+      engine.start({
+        message: { messageId: id, role: 'user', parts: [{ type: 'text', text: 'long work' }] },
+        metadata: {},
+        principal: { kind: 'person', id, via: [], role: 'member' },
+        strict: false,
+      }).live;
+    const [ava, bob] = [asked('user:ava'), asked('user:bob')];
+    await waitFor(() => begun === 2);
+    refusal = 'The account Ava is disabled.';
+    await clock.advanceBy(15_000);
+    expect([ava.state, bob.state]).toEqual(['failed', 'working']);
+    expect(JSON.stringify(ava.snapshot())).toContain('Stopped: The account Ava is disabled.');
+    role = 'guest';
+    await clock.advanceBy(15_000);
+    expect(bob.state).toBe('failed');
   });
 });
 

@@ -1,5 +1,6 @@
 import { ownerKey, type Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import { Quota } from '@trunkline/storage';
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
 import {
@@ -42,6 +43,8 @@ export interface EngineOptions {
   /** Bytes that one owner may keep, of tasks and of what `keptBesides` counts; 0: no limit. */
   quotaBytes: number;
   keptBesides?: ((owner: string) => number) | undefined;
+  /** Whoever asked, with their rights of today; throws where their account is disabled or gone. */
+  current?: ((principal: Principal) => Principal) | undefined;
   /** More turns than this at once are refused. */
   maximumRunning: number;
   clock: Clock;
@@ -50,6 +53,7 @@ export interface EngineOptions {
 
 const lifetimeMs = 24 * 60 * 60 * 1000;
 const sweepEveryMs = 5 * 60 * 1000;
+const accessCheckMs = 15_000;
 const restartReason = 'interrupted by server restart';
 const unwritableReason = 'The task could not be written to disk and was not started';
 
@@ -62,7 +66,10 @@ export class TaskEngine {
   readonly #memory = new TaskMemory();
   readonly #observers: TaskObservers;
   readonly #repeated: RepeatedRequests;
+  /** For whom turns run now. */
+  readonly #askers = new Map<string, Principal>();
   #sweepTimer: Timer;
+  #accessTimer: Timer | undefined;
   #stopped = false;
 
   constructor(options: EngineOptions) {
@@ -74,6 +81,7 @@ export class TaskEngine {
     this.#observers = new TaskObservers(options.logger);
     this.#repeated = new RepeatedRequests(this.#store, (id) => this.#known(id));
     this.#sweepTimer = this.#planSweep();
+    this.#accessTimer = options.current && this.#planAccessCheck(options.current);
   }
 
   /** How many turns run now. */
@@ -192,6 +200,7 @@ export class TaskEngine {
   stop(): void {
     this.#stopped = true;
     this.#sweepTimer.cancel();
+    this.#accessTimer?.cancel();
     for (const live of this.#memory.all()) {
       const controller = live.controller;
       live.controller = undefined;
@@ -267,7 +276,12 @@ export class TaskEngine {
     live.controller = new AbortController();
     this.#observers.tell((observer) => observer.turnStarted?.(live.snapshot(), question === undefined));
     const request = requestOf(live.snapshot(), command, question);
-    return runTurn(live, turn, (signal) => executor.execute(request, signal), logger);
+    // Whoever answers a question, the work is for whom it was begun.
+    const owner = question === undefined ? undefined : accountOf(live.snapshot().owner);
+    this.#askers.set(live.id, owner ?? command.principal);
+    return runTurn(live, turn, (signal) => executor.execute(request, signal), logger).finally(() =>
+      this.#askers.delete(live.id),
+    );
   }
 
   /** Keeps disk, memory and observers in step with the task. */
@@ -327,5 +341,43 @@ export class TaskEngine {
       this.sweep();
       this.#sweepTimer = this.#planSweep();
     });
+  }
+
+  /** Other processes change accounts, so it is looked up. */
+  #planAccessCheck(current: NonNullable<EngineOptions['current']>): Timer {
+    return this.#options.clock.setTimer(accessCheckMs, () => {
+      for (const [id, asker] of this.#askers) {
+        const reason = lostAccess(asker, current);
+        if (reason !== undefined) this.#cut(id, reason);
+      }
+      this.#accessTimer = this.#planAccessCheck(current);
+    });
+  }
+
+  #cut(id: string, reason: string): void {
+    const live = this.#known(id);
+    if (live === undefined || isTerminal(live.state)) return;
+    const { controller } = live;
+    live.controller = undefined;
+    const message = agentMessage(live.snapshot(), [textPart(reason)]);
+    live.enter('failed', this.#options.clock.now(), { message });
+    controller?.abort();
+  }
+}
+
+/** An account that owns something, with the least of roles, as its own is not known. */
+function accountOf(owner = ''): Principal | undefined {
+  const [, id] = /^(?:person|operator):(user:.+)$/s.exec(owner) ?? [];
+  return id === undefined ? undefined : { kind: 'person', id, via: [], role: 'guest' };
+}
+
+/** Why somebody may no longer have done what they asked for, if so. */
+function lostAccess(asker: Principal, current: NonNullable<EngineOptions['current']>): string | undefined {
+  try {
+    return current(asker) !== asker
+      ? 'Stopped: whoever asked for this has fewer rights now. Ask again.'
+      : undefined;
+  } catch (error) {
+    return `Stopped: ${errorMessage(error)}`;
   }
 }

@@ -82,6 +82,8 @@ export interface OpenStream {
 /** The open streams of a server. After `endAll`, a new stream is ended as soon as it was added. */
 export class OpenStreams {
   readonly #streams = new Map<OpenStream, () => boolean>();
+  /** Requests that have no answer yet, such as long polls. */
+  readonly #waiting = new Map<OpenStream, () => boolean>();
   #ended = false;
 
   add(stream: OpenStream, stillStands: () => boolean): void {
@@ -93,9 +95,16 @@ export class OpenStreams {
     this.#streams.delete(stream);
   }
 
-  /** Ends the streams whose caller has lost access since. */
+  /** Knows a request until it is answered. Returns the function that ends it. */
+  wait(request: OpenStream, stillStands: () => boolean): () => void {
+    this.#waiting.set(request, stillStands);
+    return () => void this.#waiting.delete(request);
+  }
+
+  /** Ends the streams and requests whose caller has lost access since. */
   endRevoked(): void {
-    for (const [stream, stillStands] of this.#streams) if (!stillStands()) stream.end();
+    for (const [stream, stillStands] of [...this.#streams, ...this.#waiting])
+      if (!stillStands()) stream.end();
   }
 
   endAll(): void {

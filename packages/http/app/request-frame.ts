@@ -69,11 +69,14 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     context.set('accounts', options.accounts);
     context.set('keyLimits', limits);
     context.set('principal', anonymous);
+    let answered: (() => void) | undefined;
     try {
       try {
         const principal = identify(context.req);
         context.set('principal', principal);
-        context.set('stillStands', () => stillStands(context, principal, identify));
+        const stands = () => stillStands(context, principal, identify);
+        context.set('stillStands', stands);
+        answered = context.env?.streams?.wait({ end: () => context.env.outgoing.destroy() }, stands);
       } finally {
         // Also for keys that are refused at once.
         limits.check(context);
@@ -84,6 +87,8 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     } catch (thrown) {
       // Hono hands only real Error objects to its error handler.
       context.res = respondToError(thrown, context);
+    } finally {
+      answered?.();
     }
     if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, standardHeaders);
     record(context, startedAt);
