@@ -1,0 +1,64 @@
+/** How a model marks its thoughts in its text. */
+export interface ThoughtTag {
+  open: string;
+  close: string;
+  /** Only the closing mark makes sure that these were thoughts. */
+  sure: boolean;
+}
+
+function tag(open: string, close: string, sure = true): ThoughtTag {
+  return { open, close, sure };
+}
+
+/** All in lower case; they are compared so. */
+export const thoughtTags: readonly ThoughtTag[] = [
+  tag('<think>', '</think>'), // DeepSeek R1, Qwen, QwQ, GLM, MiniMax, Granite 3.3
+  tag('<thinking>', '</thinking>'),
+  tag('<reasoning>', '</reasoning>'),
+  tag('<thought>', '</thought>'), // EXAONE, Gemini by way of gateways
+  tag('<seed:think>', '</seed:think>'), // Seed-OSS
+  tag('[think]', '[/think]'), // Magistral
+  tag('<|start_thinking|>', '<|end_thinking|>'), // Command A
+  tag('<|begin_of_thought|>', '<|end_of_thought|>'), // OpenThinker
+  tag('<|channel>thought', '<channel|>'), // Gemma 4
+  tag('◁think▷', '◁/think▷'), // Kimi-VL
+  tag('here is my thought process:', 'here is my response:', false), // Granite 3.2
+];
+
+/** Marks that close thoughts of which the template has the opening one. */
+export const thoughtCloses: readonly string[] = thoughtTags.filter(({ sure }) => sure).map(({ close }) => close);
+
+/** gpt-oss with its special tokens left out: `analysis…assistantfinal…`. */
+const bareHarmony = tag('analysis', 'assistantfinal', false);
+
+/** The tag that a line begins with; `wait` while more has to come to tell. */
+export function openerAt(line: string): ThoughtTag | 'wait' | undefined {
+  const lower = line.toLowerCase();
+  if (/^analysis[A-Z]/.test(line)) return bareHarmony;
+  const found = thoughtTags.find(({ open }) => lower.startsWith(open));
+  if (found !== undefined) return found;
+  const isOpen = thoughtTags.some(({ open }) => open.length > lower.length && open.startsWith(lower));
+  return isOpen || 'analysis'.startsWith(line) ? 'wait' : undefined;
+}
+
+/** Models that think aloud speak of the user; nobody who answers does. */
+const thoughtOpening =
+  /^(?:ok(?:ay)?|alright|hmm+|so|first|well|we need|let me|let's|the user|i need|looking)\b[^\n.!?]{0,120}?\bthe user\b/i;
+const mayOpenThoughts = /^(?:ok(?:ay)?|alright|hmm+|so|first|well|we need|let me|let's|the user|i need|looking)\b[^\n.!?]*$/i;
+const openingWords = ['okay', 'ok', 'alright', 'hmm', 'so', 'first', 'well', 'we need', 'let me', "let's", 'the user', 'i need', 'looking'];
+const openingLength = 140;
+
+/** Whether an answer begins as thoughts do whose opening tag was left out. */
+export function beginsLikeThoughts(line: string, isEnd: boolean): boolean | 'wait' {
+  if (thoughtOpening.test(line)) return true;
+  if (isEnd || line.length >= openingLength) return false;
+  const lower = line.toLowerCase();
+  const isOpen = mayOpenThoughts.test(line) || openingWords.some((word) => word.startsWith(lower));
+  return isOpen ? 'wait' : false;
+}
+
+/** A closing tag that ends its line, without an opening one. */
+export function strayClose(line: string, isWhole: boolean): { at: number; length: number } | undefined {
+  const found = /<\/(?:think|thinking|reasoning|thought|seed:think)>(?=\s*$)/i.exec(line);
+  return found !== null && isWhole ? { at: found.index, length: found[0].length } : undefined;
+}
