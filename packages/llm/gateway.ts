@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { BoundedMap } from '@trunkline/std';
+import { readAnswers } from './answers/read-answers.ts';
 import { checkEndpoint, demoCheck, type ModelCheck } from './check.ts';
 import { createDemoModel } from './demo/model.ts';
 import { embedTexts } from './embeddings.ts';
@@ -95,7 +96,12 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
       profile: () => profileAt(place),
       learn: (facts, reason) => learn(place, facts, reason),
     });
-    return withOrigin(askedAgainWithoutTools(wire), place);
+    const answers = readAnswers(
+      wire,
+      () => profileAt(place),
+      (facts, reason) => learn(place, facts, reason, { quiet: true }),
+    );
+    return withOrigin(answers, place);
   };
   const models = new BoundedMap<string, LanguageModelV4>(mostModels);
   const languageModel = (name = model) => {
@@ -117,26 +123,6 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     embed: embeddingModel
       ? (texts, signal) => embedTexts(provider.embeddingModel(embeddingModel), texts, policy, signal)
       : undefined,
-  };
-}
-
-/**
- * Calls a model once more after it turned out that it takes no tools: by then its profile says so, and the tools are
- * described in the prompt or left out.
- */
-function askedAgainWithoutTools(model: LanguageModelV4): LanguageModelV4 {
-  const again = async <Result>(call: () => PromiseLike<Result>): Promise<Result> => {
-    try {
-      return await call();
-    } catch (error) {
-      if (error instanceof ModelError && error.code === 'tools-unsupported') return await call();
-      throw error;
-    }
-  };
-  return {
-    ...model,
-    doGenerate: (options) => again(() => model.doGenerate(options)),
-    doStream: (options) => again(() => model.doStream(options)),
   };
 }
 

@@ -71,7 +71,9 @@ function fitFields(
 function fitItems(list: unknown[], { items }: Schema, root: Schema, depth: number): unknown[] {
   if (items === undefined) return list;
   const schemas: readonly Schema[] | undefined = Array.isArray(items) ? items : undefined;
-  return list.map((item, index) => fit(item, schemas?.[index] ?? (schemas ? {} : (items as Schema)), root, depth + 1));
+  return list.map((item, index) =>
+    fit(item, schemas?.[index] ?? (schemas ? {} : (items as Schema)), root, depth + 1),
+  );
 }
 
 /** A value of one of the types, where there is no doubt which is meant. */
@@ -82,10 +84,12 @@ function convert(value: unknown, types: readonly string[]): unknown {
     if (isNumber && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return Number(text);
     if (types.includes('boolean') && /^(?:true|false)$/i.test(text)) return /^t/i.test(text);
     if (types.includes('null') && /^(?:null|none)?$/i.test(text)) return null;
-    const read = types.includes('object') || types.includes('array') ? parseRelaxedJson(text)?.value : undefined;
+    const read =
+      types.includes('object') || types.includes('array') ? parseRelaxedJson(text)?.value : undefined;
     if (read !== undefined && types.includes(typeOf(read))) return read;
   }
-  if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
+  if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean'))
+    return String(value);
   if (types.includes('array') && value !== null) return [value];
   return value;
 }
@@ -110,7 +114,9 @@ function allowsNull(given: Schema, root: Schema): boolean {
   const options = schema.anyOf ?? schema.oneOf;
   if (options !== undefined) return options.some((option) => conforms(null, resolved(option, root)));
   const types = typesOf(schema);
-  return types.length === 0 ? schema.enum === undefined && schema.const === undefined : types.includes('null');
+  return types.length === 0
+    ? schema.enum === undefined && schema.const === undefined
+    : types.includes('null');
 }
 
 function resolved(schema: Schema, root: Schema): Schema {

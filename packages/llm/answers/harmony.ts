@@ -1,4 +1,4 @@
-import type { Piece, ReaderOptions } from './pieces.ts';
+import type { Piece, SplitOptions } from './pieces.ts';
 
 /** What gpt-oss begins a message with, where the gateway leaves it in. */
 export const harmonyMarks: readonly string[] = ['<|channel|>', '<|start|>'];
@@ -11,7 +11,7 @@ const longestToken = 12;
  * Reads messages of OpenAI's harmony format: `<|channel|>analysis<|message|>…<|end|>` are thoughts, `final` is the answer,
  * `commentary to=functions.name` a call. Calls count when they end the answer.
  */
-export function createHarmonyReader({ offered, isQuoted }: Pick<ReaderOptions, 'offered' | 'isQuoted'>) {
+export function createHarmonyReader({ offered, isQuoted }: Pick<SplitOptions, 'offered' | 'isQuoted'>) {
   let rest = '';
   let header: string | undefined;
   let body = '';
@@ -55,7 +55,8 @@ export function createHarmonyReader({ offered, isQuoted }: Pick<ReaderOptions, '
   function readBody(pieces: Piece[], isEnd: boolean): boolean {
     const found = bodyEnds.exec(rest);
     const open = isEnd ? -1 : rest.lastIndexOf('<');
-    const isOpen = open >= 0 && rest.length - open < longestToken && /^<(?:\|\w*\|?)?$/.test(rest.slice(open));
+    const isOpen =
+      open >= 0 && rest.length - open < longestToken && /^<(?:\|\w*\|?)?$/.test(rest.slice(open));
     const length = found?.index ?? (isOpen ? open : rest.length);
     const text = rest.slice(0, length);
     rest = rest.slice(length);
@@ -79,7 +80,8 @@ export function createHarmonyReader({ offered, isQuoted }: Pick<ReaderOptions, '
     const name = calledTool();
     header = undefined;
     if (name === undefined) return;
-    if (offered.has(name) && !isQuoted(body)) calls.push({ type: 'call', call: { name, input: body.trim() } });
+    if (offered.has(name) && !isQuoted(body))
+      calls.push({ type: 'call', call: { name, input: body.trim() } });
     else pieces.push({ type: 'reasoning', text: body });
   }
 

@@ -6,7 +6,7 @@ export type Piece =
   | { type: 'call'; call: TextCall }
   | { type: 'stray' };
 
-export interface ReaderOptions {
+export interface SplitOptions {
   /** `open`: the answer begins within thoughts, whose opening tag stands in the model's template. */
   thoughts: 'auto' | 'open' | 'none';
   /** Tools whose calls are read; none are read when it is empty. */

@@ -105,8 +105,10 @@ class Scan {
       const sign = this.#text[at] ?? '';
       if (sign === '\\') {
         const escaped = this.#text[at + 1] ?? '';
-        const code = escaped === 'u' ? /^[0-9a-fA-F]{4}/.exec(this.#text.slice(at + 2, at + 6))?.[0] : undefined;
-        result += code === undefined ? (escapes[escaped] ?? escaped) : String.fromCharCode(parseInt(code, 16));
+        const code =
+          escaped === 'u' ? /^[0-9a-fA-F]{4}/.exec(this.#text.slice(at + 2, at + 6))?.[0] : undefined;
+        result +=
+          code === undefined ? (escapes[escaped] ?? escaped) : String.fromCharCode(parseInt(code, 16));
         at += code === undefined ? 1 : 5;
       } else if (sign === quote && this.#closes(quote, at)) {
         this.at = at + 1;

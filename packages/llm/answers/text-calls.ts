@@ -36,12 +36,54 @@ export const callMarks: readonly string[] = [
   'functions.', // Kimi K2 with its tokens left out
 ];
 
+/** `functions.` and a tool that is offered. */
+export function namesTool(line: string, offered: ReadonlySet<string>, isEnd: boolean): boolean | 'wait' {
+  const name = line.slice('functions.'.length);
+  if ([...offered].some((each) => name.startsWith(each) && /^[:\s{<[]/.test(name.slice(each.length))))
+    return true;
+  return !isEnd && [...offered].some((each) => each.startsWith(name)) ? 'wait' : false;
+}
+
+/** JSON or a fence that may turn out to be a call. */
+export function beginsWeakCall(line: string, offered: ReadonlySet<string>, isEnd: boolean): boolean | 'wait' {
+  if (!isEnd && /^`{1,2}$|^```[^\n`]{0,40}$|^```[\w-]*[ \t]*\r?\n\s*$/.test(line)) return 'wait';
+  const fence = /^```(?:json|tool_calls?|tool_code|xml|python)?[ \t]*\r?\n\s*/i.exec(line)?.[0];
+  if (fence === undefined && line.startsWith('`')) return false;
+  const body = line.slice(fence?.length ?? 0);
+  if (
+    /^(?:\[\s*)?\{\s*["']?(?:name|function|tool|tool_name|tool_calls?|tool_call_id|type|id)["']?\s*:/.test(
+      body,
+    )
+  )
+    return true;
+  if (fence !== undefined && callMarks.some((mark) => body.toLowerCase().startsWith(mark))) return true;
+  for (const name of offered)
+    if (body.startsWith(`[${name}(`) || (fence && body.startsWith(`${name}(`))) return true;
+  if (isEnd) return false;
+  const isOpen =
+    /^(?:\[\s*)?(?:\{\s*["']?\w{0,12}["']?\s*)?$/.test(body) ||
+    [...offered].some((name) => `[${name}(`.startsWith(body) || (fence && `${name}(`.startsWith(body))) ||
+    (fence !== undefined && callMarks.some((mark) => mark.startsWith(body.toLowerCase())));
+  return isOpen && body.length < 200 ? 'wait' : false;
+}
+
+/** From the first mark of a call that begins a line. */
+export function firstBlock(text: string): string | undefined {
+  const lower = text.toLowerCase();
+  const starts = callMarks.flatMap((mark) => {
+    const at = lower.startsWith(mark) ? 0 : lower.indexOf(`\n${mark}`);
+    return at < 0 ? [] : [at];
+  });
+  return starts.length === 0 ? undefined : text.slice(Math.min(...starts));
+}
+
 /** Marks around and between calls. */
 const separator =
   /(?:\s|,|;|<\/?(?:tool_calls?|function_calls?|toolcall|minimax:tool_call|seed:tool_call|action)>|<\|\/?tool_call\|?>|<tool_call\|>|<\/?(?:start|end)_function_call>|<(?:start|end)_function_call>|<\/?steptml:[^>]*>|<｜tool▁calls?▁(?:begin|end)｜>|<\/?｜DSML｜(?:function|tool)_calls>|<\|tool_calls?(?:_section)?_(?:begin|end)\|>|<\|(?:start|end)_action\|>|<\|python_tag\|>|\[tool_calls\]|\[\/tool_calls\]|<\|(?:eom_id|eot_id|im_end|call|end|return)\|>|<｜end▁of▁sentence｜>|<\/s>)+/iy;
 
 /** Results that a model makes up behind its call. */
-const madeUpResult = /^(?:<tool_response>|<tool_result|<\|im_start\|>|<\|start_header_id\|>|<function_results?>|Observation:)/;
+const madeUpResult =
+  /^(?:<tool_response>|<tool_result|<\|im_start\|>|<\|start_header_id\|>|<function_results?>|Observation:)/;
 
 /**
  * The calls of a block that holds nothing else, all of them of tools that are offered. Undefined when the block holds
@@ -52,7 +94,8 @@ export function readTextCalls(block: string, offered: ReadonlySet<string>): Text
   let at = 0;
   for (;;) {
     at += matchAt(separator, block, at)?.[0].length ?? 0;
-    if (at >= block.length || madeUpResult.test(block.slice(at, at + 40))) return calls.length > 0 ? calls : undefined;
+    if (at >= block.length || madeUpResult.test(block.slice(at, at + 40)))
+      return calls.length > 0 ? calls : undefined;
     const read = readers.map((reader) => reader(block, at, offered)).find((found) => found !== undefined);
     if (read === undefined || read.end <= at) return undefined;
     calls.push(...read.calls);
@@ -142,7 +185,10 @@ function readTags(text: string, at: number): Read | undefined {
     return { calls: [{ name: bareName(name), input: JSON.stringify(json.value) }], end: at + all.length };
   const parameter =
     /\s*<(?:｜DSML｜)?parameter(?:=([\w.-]+)| name="([^"]+)"[^>]*)>([\s\S]*?)(?:<\/(?:｜DSML｜)?parameter>|(?=<(?:｜DSML｜)?parameter[= ])|$)\s*/y;
-  const input = fieldsOf(body, parameter, ([, short, long, value = '']) => [short ?? long ?? '', unframed(value)]);
+  const input = fieldsOf(body, parameter, ([, short, long, value = '']) => [
+    short ?? long ?? '',
+    unframed(value),
+  ]);
   return input === undefined ? undefined : { calls: [{ name: bareName(name), input }], end: at + all.length };
 }
 
@@ -152,7 +198,9 @@ function readKeys(text: string, at: number): Read | undefined {
   if (block === undefined) return undefined;
   const pair = /\s*<arg_key>([\s\S]*?)<\/arg_key>\s*<arg_value>([\s\S]*?)<\/arg_value>\s*/y;
   const input = fieldsOf(block[2] ?? '', pair, ([, key = '', value = '']) => [key.trim(), unframed(value)]);
-  return input === undefined ? undefined : { calls: [{ name: bareName(block[1] ?? ''), input }], end: at + block[0].length };
+  return input === undefined
+    ? undefined
+    : { calls: [{ name: bareName(block[1] ?? ''), input }], end: at + block[0].length };
 }
 
 /** Llama 4 and Gemma 3: `[name(key="value")]`, `name(key="value")`; Gemma 4: `call:name{key:<|"|>value<|"|>}`. */
@@ -160,7 +208,11 @@ function readPython(text: string, at: number, offered: ReadonlySet<string>): Rea
   const gemma = matchAt(/call:([\w.-]+)(?=\{)/y, text, at);
   if (gemma !== undefined) {
     const head = at + gemma[0].length;
-    const plain = text.slice(head).replaceAll(/<\|"\|>([\s\S]*?)<\|"\|>|<escape>([\s\S]*?)<escape>/g, (_, a, b) => JSON.stringify(a ?? b));
+    const plain = text
+      .slice(head)
+      .replaceAll(/<\|"\|>([\s\S]*?)<\|"\|>|<escape>([\s\S]*?)<escape>/g, (_, a, b) =>
+        JSON.stringify(a ?? b),
+      );
     const read = readRelaxedJson(plain);
     if (read === undefined) return undefined;
     const end = text.length - (plain.length - read.end);

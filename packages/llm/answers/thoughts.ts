@@ -26,7 +26,9 @@ export const thoughtTags: readonly ThoughtTag[] = [
 ];
 
 /** Marks that close thoughts of which the template has the opening one. */
-export const thoughtCloses: readonly string[] = thoughtTags.filter(({ sure }) => sure).map(({ close }) => close);
+export const thoughtCloses: readonly string[] = thoughtTags
+  .filter(({ sure }) => sure)
+  .map(({ close }) => close);
 
 /** gpt-oss with its special tokens left out: `analysis…assistantfinal…`. */
 const bareHarmony = tag('analysis', 'assistantfinal', false);
@@ -44,8 +46,23 @@ export function openerAt(line: string): ThoughtTag | 'wait' | undefined {
 /** Models that think aloud speak of the user; nobody who answers does. */
 const thoughtOpening =
   /^(?:ok(?:ay)?|alright|hmm+|so|first|well|we need|let me|let's|the user|i need|looking)\b[^\n.!?]{0,120}?\bthe user\b/i;
-const mayOpenThoughts = /^(?:ok(?:ay)?|alright|hmm+|so|first|well|we need|let me|let's|the user|i need|looking)\b[^\n.!?]*$/i;
-const openingWords = ['okay', 'ok', 'alright', 'hmm', 'so', 'first', 'well', 'we need', 'let me', "let's", 'the user', 'i need', 'looking'];
+const mayOpenThoughts =
+  /^(?:ok(?:ay)?|alright|hmm+|so|first|well|we need|let me|let's|the user|i need|looking)\b[^\n.!?]*$/i;
+const openingWords = [
+  'okay',
+  'ok',
+  'alright',
+  'hmm',
+  'so',
+  'first',
+  'well',
+  'we need',
+  'let me',
+  "let's",
+  'the user',
+  'i need',
+  'looking',
+];
 const openingLength = 140;
 
 /** Whether an answer begins as thoughts do whose opening tag was left out. */

@@ -14,8 +14,11 @@ export interface ModelProfile {
   outputTokens?: number;
   /** How tools are offered: by the API, described in the prompt, or not at all. */
   tools: 'native' | 'prompted' | 'none';
-  /** `auto` splits thoughts off wherever they come; `none` leaves the answer as it is. */
-  reasoning: 'auto' | 'none';
+  /**
+   * `auto` splits thoughts off wherever they are marked; `open` is for models whose template opens the thoughts, so that
+   * the answer begins within them; `none` leaves the answer as it is.
+   */
+  reasoning: 'auto' | 'open' | 'none';
   /** The model is known or was seen to write tool calls into its text. */
   textToolCalls: boolean;
   /** Whether it sees images; undefined while nobody knows. */
@@ -89,12 +92,14 @@ function smallest(...numbers: (number | undefined)[]): number | undefined {
 
 /**
  * Remembers facts that an endpoint showed, in memory, for all gateways of the process. Parameters to leave out are added
- * to those known. The reason is for people: it is logged once, and told to the one whose turn it was.
+ * to those known. The reason is for people: it is logged once, and told to the one whose turn it was, unless it changes
+ * nothing for them.
  */
 export function learn(
   subject: LanguageModelV4 | Pick<ModelOrigin, 'endpoint' | 'modelId'>,
   facts: Partial<ModelProfile>,
   reason: string,
+  { quiet = false } = {},
 ): void {
   const origin = 'endpoint' in subject ? subject : originOf(subject);
   if (origin === undefined) return;
@@ -109,7 +114,7 @@ export function learn(
     { model: origin.modelId, endpoint: origin.endpoint.shownUrl, reason },
     'learned about the model',
   );
-  tellNote(reason);
+  if (!quiet) tellNote(reason);
 }
 
 function isSame(before: object, after: object): boolean {

@@ -1,7 +1,14 @@
 import { createHarmonyReader, harmonyMarks } from './harmony.ts';
-import type { Piece, ReaderOptions } from './pieces.ts';
-import { callMarks, readTextCalls } from './text-calls.ts';
-import { beginsLikeThoughts, openerAt, strayClose, thoughtCloses, type ThoughtTag, thoughtTags } from './thoughts.ts';
+import type { Piece, SplitOptions } from './pieces.ts';
+import { beginsWeakCall, callMarks, firstBlock, namesTool, readTextCalls } from './text-calls.ts';
+import {
+  beginsLikeThoughts,
+  openerAt,
+  strayClose,
+  type ThoughtTag,
+  thoughtCloses,
+  thoughtTags,
+} from './thoughts.ts';
 
 type Mode =
   | { kind: 'text' }
@@ -34,8 +41,9 @@ const answerMarks = ['<|start_response|>', '<response>', '<|begin_of_solution|>'
  * Splits what a model writes into text, thoughts and calls, as it comes. Where the text is cut into pieces makes no
  * difference: nothing goes out before it is certain what it is.
  */
-export class AnswerReader {
-  readonly #options: ReaderOptions;
+export class TextSplitter {
+  readonly #options: SplitOptions;
+  #offered: ReadonlySet<string>;
   #mode: Mode = { kind: 'text' };
   /** What has come and is not decided yet. */
   #rest = '';
@@ -47,8 +55,9 @@ export class AnswerReader {
   #fence: string | undefined;
   #out: Piece[] = [];
 
-  constructor(options: ReaderOptions) {
+  constructor(options: SplitOptions) {
     this.#options = options;
+    this.#offered = options.offered;
     if (options.thoughts === 'open')
       this.#mode = { kind: 'thought', closes: thoughtCloses, sure: false, said: '' };
   }
@@ -60,7 +69,8 @@ export class AnswerReader {
 
   /** The endpoint itself tells thoughts from text. */
   thoughtsComeApart(): void {
-    if (this.#mode.kind === 'thought' && this.#mode.said === '' && this.#rest === '') this.#mode = { kind: 'text' };
+    if (this.#mode.kind === 'thought' && this.#mode.said === '' && this.#rest === '')
+      this.#mode = { kind: 'text' };
   }
 
   push(text: string): Piece[] {
@@ -68,9 +78,10 @@ export class AnswerReader {
     return this.#read(false, false);
   }
 
-  /** The last pieces; `cut` when the model ran out of tokens. */
-  end(cut: boolean): Piece[] {
-    return this.#read(true, cut);
+  /** The last pieces. `isCut`: the model ran out of tokens. `hasCalls`: its calls came apart, so that text is text. */
+  end(isCut: boolean, hasCalls: boolean): Piece[] {
+    if (hasCalls) this.#offered = new Set();
+    return this.#read(true, isCut);
   }
 
   #read(isEnd: boolean, isCut: boolean): Piece[] {
@@ -90,7 +101,10 @@ export class AnswerReader {
     }
     if (mode.kind === 'thought') return this.#think(mode, isEnd, isCut);
     if (mode.kind === 'harmony') {
-      this.#emit(...mode.reader.push(this.#take(this.#rest.length)), ...(isEnd ? mode.reader.end() : []));
+      this.#emit(...mode.reader.push(this.#take(this.#rest.length)));
+      if (!isEnd) return false;
+      this.#emit(...mode.reader.end());
+      this.#mode = { kind: 'text' };
       return false;
     }
     if (this.#rest === '') return false;
@@ -103,7 +117,8 @@ export class AnswerReader {
     if (!mode.sure && mode.said === '') {
       const opener = openerAt(this.#rest.trimStart());
       if (opener === 'wait' && !isEnd) return false;
-      if (typeof opener === 'object') return this.#open(opener, this.#rest.length - this.#rest.trimStart().length);
+      if (typeof opener === 'object')
+        return this.#open(opener, this.#rest.length - this.#rest.trimStart().length);
     }
     const { at, length } = findFirst(this.#rest, mode.closes, isEnd);
     const text = this.#take(at);
@@ -122,12 +137,12 @@ export class AnswerReader {
   #endThoughts({ said, sure }: Extract<Mode, { kind: 'thought' }>, isCut: boolean): void {
     this.#mode = { kind: 'text' };
     if (sure) {
-      const block = lastBlock(said);
+      const block = firstBlock(said);
       const calls = block && this.#callsIn(block);
       if (calls) this.#emit(...calls);
     } else if (!isCut) {
-      const whole = new AnswerReader({ ...this.#options, thoughts: 'none' });
-      this.#emit(...whole.push(said), ...whole.end(false));
+      const whole = new TextSplitter({ ...this.#options, thoughts: 'none' });
+      this.#emit(...whole.push(said), ...whole.end(false, this.#offered.size === 0));
     }
   }
 
@@ -153,7 +168,7 @@ export class AnswerReader {
 
   #callsIn(block: string): Piece[] | undefined {
     if (this.#options.isQuoted(block)) return undefined;
-    return readTextCalls(block, this.#options.offered)?.map((call) => ({ type: 'call', call }));
+    return readTextCalls(block, this.#offered)?.map((call) => ({ type: 'call', call }));
   }
 
   /** Decides about the beginning of a line, where thoughts, calls and code begin. */
@@ -162,9 +177,14 @@ export class AnswerReader {
     const line = this.#rest.slice(indent);
     if (line === '' && !isEnd) return false;
     if (this.#fence !== undefined) return this.#fenced(line, isEnd);
-    const { thoughts, offered } = this.#options;
+    const { thoughts } = this.#options;
+    const offered = this.#offered;
     const lower = line.toLowerCase();
-    const marks = [...harmonyMarks, ...(thoughts === 'none' ? [] : answerMarks), ...(offered.size > 0 ? callMarks : [])];
+    const marks = [
+      ...harmonyMarks,
+      ...(thoughts === 'none' ? [] : answerMarks),
+      ...(offered.size > 0 ? callMarks : []),
+    ];
     if (!isEnd && marks.some((mark) => mark.length > lower.length && mark.startsWith(lower))) return false;
     if (harmonyMarks.some((mark) => lower.startsWith(mark))) {
       this.#mode = { kind: 'harmony', reader: createHarmonyReader(this.#options) };
@@ -227,7 +247,8 @@ export class AnswerReader {
   }
 
   #beginsCall(line: string, isEnd: boolean): boolean | 'wait' {
-    const { offered, writesCalls } = this.#options;
+    const { writesCalls } = this.#options;
+    const offered = this.#offered;
     if (offered.size === 0) return false;
     const lower = line.toLowerCase();
     if (lower.startsWith('functions.')) return namesTool(line, offered, isEnd);
@@ -292,7 +313,8 @@ export class AnswerReader {
     for (const piece of pieces) {
       const last = this.#out.at(-1);
       if (piece.type !== 'text' && piece.type !== 'reasoning') this.#out.push(piece);
-      else if (last?.type === piece.type) this.#out[this.#out.length - 1] = { ...piece, text: last.text + piece.text };
+      else if (last?.type === piece.type)
+        this.#out[this.#out.length - 1] = { ...piece, text: last.text + piece.text };
       else if (piece.text !== '') this.#out.push(piece);
     }
   }
@@ -340,37 +362,3 @@ function safeLength(line: string, isEnd: boolean, isCode: boolean): number {
 }
 
 const strayMarks = thoughtTags.map(({ close }) => close);
-
-/** `functions.` and a tool that is offered. */
-function namesTool(line: string, offered: ReadonlySet<string>, isEnd: boolean): boolean | 'wait' {
-  const name = line.slice('functions.'.length);
-  if ([...offered].some((each) => name.startsWith(each) && /^[:\s{<[]/.test(name.slice(each.length)))) return true;
-  return !isEnd && [...offered].some((each) => each.startsWith(name)) ? 'wait' : false;
-}
-
-/** JSON or a fence that may turn out to be a call. */
-function beginsWeakCall(line: string, offered: ReadonlySet<string>, isEnd: boolean): boolean | 'wait' {
-  if (!isEnd && /^`{1,2}$|^```[^\n`]{0,40}$|^```[\w-]*[ \t]*\r?\n\s*$/.test(line)) return 'wait';
-  const fence = /^```(?:json|tool_calls?|tool_code|xml|python)?[ \t]*\r?\n\s*/i.exec(line)?.[0];
-  if (fence === undefined && line.startsWith('`')) return false;
-  const body = line.slice(fence?.length ?? 0);
-  if (/^(?:\[\s*)?\{\s*["']?(?:name|function|tool|tool_name|tool_calls?|tool_call_id|type|id)["']?\s*:/.test(body)) return true;
-  if (fence !== undefined && callMarks.some((mark) => body.toLowerCase().startsWith(mark))) return true;
-  for (const name of offered) if (body.startsWith(`[${name}(`) || (fence && body.startsWith(`${name}(`))) return true;
-  if (isEnd) return false;
-  const isOpen =
-    /^(?:\[\s*)?(?:\{\s*["']?\w{0,12}["']?\s*)?$/.test(body) ||
-    [...offered].some((name) => `[${name}(`.startsWith(body) || (fence && `${name}(`.startsWith(body))) ||
-    (fence !== undefined && callMarks.some((mark) => mark.startsWith(body.toLowerCase())));
-  return isOpen && body.length < 200 ? 'wait' : false;
-}
-
-/** From the first mark of a call that begins a line. */
-function lastBlock(text: string): string | undefined {
-  const lower = text.toLowerCase();
-  const starts = callMarks.flatMap((mark) => {
-    const at = lower.startsWith(mark) ? 0 : lower.indexOf(`\n${mark}`);
-    return at < 0 ? [] : [at];
-  });
-  return starts.length === 0 ? undefined : text.slice(Math.min(...starts));
-}

@@ -1,0 +1,221 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
+import { BoundedMap } from '@trunkline/std';
+import type { ModelProfile } from '../profiles/profile.ts';
+import { tellNote } from '../retry.ts';
+import type { Piece } from './pieces.ts';
+import { promptTools, withoutTools } from './prompted-tools.ts';
+import { createQuoteCheck } from './quotes.ts';
+import { TextSplitter } from './text-splitter.ts';
+
+type AnswerProfile = Pick<ModelProfile, 'tools' | 'reasoning' | 'textToolCalls'>;
+type Learn = (facts: Partial<AnswerProfile>, reason: string) => void;
+type Part = LanguageModelV4StreamPart;
+
+/**
+ * A model whose answers are read as they are meant: thoughts and tool calls that it writes into its text come out as
+ * what they are. A model that cannot be offered tools gets them described in its prompt, or none, as its profile says.
+ */
+export function readAnswers(
+  model: LanguageModelV4,
+  profile: () => AnswerProfile,
+  learn: Learn = () => undefined,
+): LanguageModelV4 {
+  /** Calls the model in the form that its profile asks for; once more when the endpoint has just refused tools. */
+  async function call<Result>(
+    options: LanguageModelV4CallOptions,
+    work: (adapted: LanguageModelV4CallOptions) => PromiseLike<Result>,
+  ) {
+    const { tools } = profile();
+    try {
+      return await work(adapt(options, tools, model.modelId));
+    } catch (error) {
+      const now = profile().tools;
+      if (now === tools) throw error;
+      return await work(adapt(options, now, model.modelId));
+    }
+  }
+  const splitterFor = (options: LanguageModelV4CallOptions) => createSplitter(options, profile(), learn);
+  return {
+    specificationVersion: 'v4',
+    provider: model.provider,
+    modelId: model.modelId,
+    supportedUrls: model.supportedUrls,
+    async doGenerate(options) {
+      const result = await call(options, (adapted) => model.doGenerate(adapted));
+      const { content, hasCalls } = splitContent(result.content, result.finishReason, splitterFor(options));
+      return {
+        ...result,
+        content,
+        finishReason: hasCalls ? called(result.finishReason) : result.finishReason,
+      };
+    },
+    async doStream(options) {
+      const result = await call(options, (adapted) => model.doStream(adapted));
+      return { ...result, stream: result.stream.pipeThrough(splitStream(splitterFor(options))) };
+    },
+  };
+}
+
+function called({ raw }: LanguageModelV4FinishReason): LanguageModelV4FinishReason {
+  return { unified: 'tool-calls', raw };
+}
+
+function adapt(
+  options: LanguageModelV4CallOptions,
+  tools: AnswerProfile['tools'],
+  modelId: string,
+): LanguageModelV4CallOptions {
+  if (tools === 'native') return options;
+  if (tools === 'prompted') return promptTools(options);
+  if (options.tools !== undefined && options.tools.length > 0 && !toldOfNoTools.has(modelId)) {
+    toldOfNoTools.set(modelId, true);
+    tellNote(`The model ${modelId} cannot use tools, so it answers without them`);
+  }
+  return withoutTools(options);
+}
+
+const mostTold = 100;
+const toldOfNoTools = new BoundedMap<string, true>(mostTold);
+
+interface Splitter {
+  text: TextSplitter;
+  /** The pieces with what they tell about the model learned. */
+  observe(pieces: Piece[]): Piece[];
+}
+
+function createSplitter(
+  { tools = [], toolChoice, prompt }: LanguageModelV4CallOptions,
+  profile: AnswerProfile,
+  learn: Learn,
+): Splitter {
+  const offered =
+    toolChoice?.type === 'none' || profile.tools === 'none' ? [] : tools.map(({ name }) => name);
+  const text = new TextSplitter({
+    thoughts: profile.reasoning,
+    offered: new Set(offered),
+    writesCalls: profile.textToolCalls || profile.tools === 'prompted',
+    isQuoted: createQuoteCheck(prompt),
+  });
+  return {
+    text,
+    observe(pieces) {
+      const seen = (type: Piece['type']) => pieces.some((piece) => piece.type === type);
+      if (seen('stray')) learn({ reasoning: 'open' }, 'it leaves out the tag that opens its thoughts');
+      if (seen('call') && profile.tools === 'native')
+        learn({ textToolCalls: true }, 'it writes tool calls as text');
+      return pieces;
+    },
+  };
+}
+
+/** The content of a whole answer. */
+function splitContent(
+  content: readonly LanguageModelV4Content[],
+  { unified }: LanguageModelV4FinishReason,
+  splitter: Splitter,
+) {
+  const { text, observe } = splitter;
+  const hasOwnCalls = content.some(({ type }) => type === 'tool-call');
+  if (content.some(({ type }) => type === 'reasoning')) text.thoughtsComeApart();
+  let hasCalls = false;
+  let result: LanguageModelV4Content[] = [];
+  const lastText = content.findLastIndex(({ type }) => type === 'text');
+  for (const [index, part] of content.entries()) {
+    if (part.type !== 'text') {
+      result.push(part);
+      continue;
+    }
+    const pieces = [
+      ...text.push(part.text),
+      ...(index === lastText ? text.end(unified === 'length', hasOwnCalls) : []),
+    ];
+    const { providerMetadata } = part;
+    for (const piece of observe(pieces)) {
+      if (piece.type === 'stray')
+        result = result.map((each) => (each.type === 'text' ? { ...each, type: 'reasoning' } : each));
+      else if (piece.type === 'call') {
+        hasCalls = true;
+        result.push(toolCall(piece.call));
+      } else result.push({ ...piece, ...(providerMetadata && { providerMetadata }) });
+    }
+  }
+  return { content: result, hasCalls };
+}
+
+function toolCall({ name, input }: { name: string; input: string }) {
+  return { type: 'tool-call' as const, toolCallId: `call_${crypto.randomUUID()}`, toolName: name, input };
+}
+
+/** Splits the text of a stream, block by block; everything else passes. */
+function splitStream({ text, observe }: Splitter): TransformStream<Part, Part> {
+  let open: { type: 'text' | 'reasoning'; id: string } | undefined;
+  let metadata: Extract<Part, { type: 'text-start' }>['providerMetadata'];
+  let blocks = 0;
+  let hasCalls = false;
+  let hasOwnCalls = false;
+
+  function close(out: TransformStreamDefaultController<Part>): void {
+    if (open !== undefined) out.enqueue({ type: `${open.type}-end`, id: open.id });
+    open = undefined;
+  }
+
+  function put(pieces: Piece[], out: TransformStreamDefaultController<Part>): void {
+    for (const piece of observe(pieces)) {
+      if (piece.type === 'stray') continue;
+      if (piece.type === 'call') {
+        close(out);
+        hasCalls = true;
+        out.enqueue(toolCall(piece.call));
+        continue;
+      }
+      if (open?.type !== piece.type) {
+        close(out);
+        open = { type: piece.type, id: `${piece.type}-${blocks++}` };
+        out.enqueue({
+          type: `${piece.type}-start`,
+          id: open.id,
+          ...(metadata && { providerMetadata: metadata }),
+        });
+      }
+      out.enqueue({ type: `${piece.type}-delta`, id: open.id, delta: piece.text });
+    }
+  }
+
+  return new TransformStream<Part, Part>({
+    transform(part, out) {
+      switch (part.type) {
+        case 'text-start':
+          metadata = part.providerMetadata;
+          return;
+        case 'text-delta':
+          return put(text.push(part.delta), out);
+        case 'text-end':
+          if (!text.isHolding) close(out);
+          return;
+        case 'finish': {
+          put(text.end(part.finishReason.unified === 'length', hasOwnCalls), out);
+          close(out);
+          out.enqueue(hasCalls ? { ...part, finishReason: called(part.finishReason) } : part);
+          return;
+        }
+        case 'reasoning-start':
+          close(out);
+          text.thoughtsComeApart();
+          break;
+        case 'tool-call':
+          hasOwnCalls = true;
+      }
+      out.enqueue(part);
+    },
+    flush(out) {
+      put(text.end(false, true), out);
+      close(out);
+    },
+  });
+}
