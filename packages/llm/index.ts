@@ -1,4 +1,5 @@
 export type { ModelCheck } from './check.ts';
+export { contextWindowOf, learnContextWindow } from './context-window.ts';
 export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
 export { toModelError } from './error-translation.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway.ts';

@@ -21,6 +21,7 @@ const usageSchema = z.object({
   outputTokens: z.number(),
   totalTokens: z.number(),
   costUsd: z.number().optional(),
+  estimated: z.literal(true).optional(),
 });
 
 const checkpointSchema = z.object({
@@ -57,7 +58,13 @@ export interface Checkpoint {
   /** The conversation up to the message that made the calls. */
   messages: ModelMessage[];
   calls: CheckpointCall[];
-  usage: { inputTokens: number; outputTokens: number; totalTokens: number; costUsd?: number };
+  usage: {
+    inputTokens: number;
+    outputTokens: number;
+    totalTokens: number;
+    costUsd?: number;
+    estimated?: true;
+  };
   /** Calls of the model so far. */
   steps: number;
   /** Calls that a person has allowed for the rest of the turn. */

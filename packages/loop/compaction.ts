@@ -1,8 +1,9 @@
+import { contextWindowOf, toModelError } from '@trunkline/llm';
 import { Deadline } from '@trunkline/std';
 import { generateText, type LanguageModelUsage, type ModelMessage } from 'ai';
 import type { CompactionOptions } from './options.ts';
 import { markOf, originsIn } from './taint.ts';
-import { estimateTokens } from './usage.ts';
+import { cutText, estimateTokens, promptBudget } from './usage.ts';
 
 const longestPart = 2000;
 
@@ -18,6 +19,8 @@ export interface Compaction {
 }
 
 const summaryLimitMs = 60_000;
+/** Tokens that a summary may have however small the room is. */
+const shortestSummary = 120;
 const order =
   'Summarise the conversation below so that it can go on without the original. Keep names, numbers, decisions, wishes of the user, results of tools and open questions. Leave out greetings and repetition. Write plain sentences.';
 
@@ -78,12 +81,13 @@ function tailStart(messages: readonly ModelMessage[], { keepMessages, tokens }: 
 /** The summary, or nothing when the model fails: compaction must not end a turn. */
 async function summarise(
   older: ModelMessage[],
-  { model }: CompactionOptions,
+  { model, tokens, window }: CompactionOptions,
   signal?: AbortSignal,
 ): Promise<Compaction['call']> {
   const deadline = new Deadline({ signal, timeoutMs: summaryLimitMs });
-  const input = transcriptOf(older);
-  try {
+  const transcript = older.flatMap(linesOf).join('\n\n');
+  const ask = async (most: number) => {
+    const input = cutText(transcript, most, () => '[Some of it is left out.]');
     const { text, usage } = await generateText({
       model,
       instructions: order,
@@ -91,7 +95,17 @@ async function summarise(
       abortSignal: deadline.signal,
       maxRetries: 0,
     });
-    return text.trim() === '' ? undefined : { input, output: text.trim(), usage };
+    const output = cutText(text.trim(), Math.max(tokens / 4, shortestSummary), () => '[…]');
+    return output === '' ? undefined : { input, output, usage };
+  };
+  try {
+    const unlimited = Number.POSITIVE_INFINITY;
+    const taken = Math.min((await contextWindowOf(model, deadline.signal)) ?? unlimited, window ?? unlimited);
+    const most = Math.min(promptBudget(taken) - estimateTokens(order), estimateTokens(transcript));
+    return await ask(most).catch((error: unknown) => {
+      if (toModelError(error).code !== 'context-too-long') throw error;
+      return ask(most / 2);
+    });
   } catch {
     return undefined;
   } finally {
@@ -101,11 +115,7 @@ async function summarise(
 
 type Part = Exclude<ModelMessage['content'], string>[number];
 
-/** A conversation as text, one paragraph per thing said or done, each at most 2000 characters. */
-function transcriptOf(messages: readonly ModelMessage[]): string {
-  return messages.flatMap(linesOf).join('\n\n');
-}
-
+/** What was said or done in a message, each at most 2000 characters. */
 function linesOf({ role, content }: ModelMessage): string[] {
   const speaker = role === 'user' ? 'User' : 'Assistant';
   if (typeof content === 'string') return [`${speaker}: ${shortened(content)}`];

@@ -27,6 +27,8 @@ export interface CompactionOptions {
   tokens: number;
   /** At most this many of the newest messages stay as they are. */
   keepMessages: number;
+  /** Tokens that the model takes, where its endpoint does not say. */
+  window?: number | undefined;
 }
 
 /** What decides about the tool calls of a turn. */
@@ -99,6 +101,8 @@ export interface Usage {
   totalTokens: number;
   /** Absent when the price of a call is not known. */
   costUsd?: number;
+  /** Set when an endpoint reported nothing for a call, which is then counted by its length. */
+  estimated?: true;
 }
 
 /** Why a turn ended: the model was done (`stop`, `length`, `content-filter`, `other`) or a limit of the turn was met. */

@@ -14,7 +14,7 @@ const mostCalls = 32;
 
 /** What a tool run needs from the turn. */
 export interface ToolDeps {
-  tools: ReadonlyMap<string, Tool>;
+  tools: Map<string, Tool>;
   toolTimeoutMs: number;
   sessionId: string;
   principal?: Principal | undefined;

@@ -1,8 +1,9 @@
 import { anonymous, type Origin } from '@trunkline/identity';
-import type { ModelMessage, ToolSet } from 'ai';
+import type { ModelMessage } from 'ai';
 import type { CheckpointCall } from './checkpoint.ts';
+import { type Offered, ToolOffer } from './find-tools.ts';
 import type { TurnOptions, Usage } from './options.ts';
-import { fenceInstructions, fenceMessages } from './taint.ts';
+import { createBorder, fenceInstructions, fenceMessages } from './taint.ts';
 import type { ToolDeps } from './tool-run.ts';
 import { addUsage, noUsage } from './usage.ts';
 
@@ -27,8 +28,14 @@ export interface Turn {
   state: TurnState;
   options: TurnOptions;
   signal: AbortSignal;
-  /** The tools as the model is told of them. */
-  offered: ToolSet;
+  /** All its tools. */
+  offer: ToolOffer;
+  /** Those that the model is told of in the next step. */
+  offered: Offered;
+  /** Tokens that the model takes, as far as is known. */
+  window: number | undefined;
+  /** As the model is given them: cut where the window is too small for them. */
+  instructions: string;
   deps: ToolDeps;
   /** Marks text from outside for the model; another one each turn. */
   border: string;
@@ -45,8 +52,30 @@ export const emptyState = (): TurnState => ({
   grants: new Set(),
 });
 
+export function createTurn(
+  options: TurnOptions,
+  signal: AbortSignal,
+  state: TurnState,
+  deps: ToolDeps,
+): Turn {
+  const { tools, instructions } = options;
+  const offer = new ToolOffer(tools);
+  const offered = offer.within(undefined, []);
+  return {
+    state,
+    options,
+    signal,
+    offer,
+    offered,
+    window: undefined,
+    instructions,
+    deps,
+    border: createBorder(),
+  };
+}
+
 /** What the model reads: text from outside stands in a fence, and the instructions say what that means. */
-export function promptOf({ state: { messages, origins }, options: { instructions }, border }: Turn) {
+export function promptOf({ state: { messages, origins }, instructions, border }: Turn) {
   if (origins.length === 0) return { messages, instructions };
   const words = [instructions, fenceInstructions(border)].filter((text) => text !== '');
   return { messages: fenceMessages(messages, border), instructions: words.join('\n\n') };

@@ -11,8 +11,8 @@ import {
   parseCheckpoint,
   questionOf,
 } from './checkpoint.ts';
-import { fitConversation } from './fitting.ts';
-import { type ModelStep, offerTools, streamStep } from './model-step.ts';
+import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
+import { type ModelStep, streamStep } from './model-step.ts';
 import type {
   Approval,
   ErrorEvent,
@@ -25,7 +25,6 @@ import type {
   TurnPolicy,
 } from './options.ts';
 import {
-  createBorder,
   createFenceFilter,
   isKnownUrl,
   isPersonLast,
@@ -36,7 +35,7 @@ import {
   withoutFences,
 } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
-import { bookUsage, emptyState, promptOf, type Turn, type TurnState } from './turn-state.ts';
+import { bookUsage, createTurn, emptyState, promptOf, type Turn, type TurnState } from './turn-state.ts';
 import { noUsage, spentBudget } from './usage.ts';
 
 /** One turn of the agent. Failures are events too; the last event is `pause`, `end` or `error`, and there is one of them. */
@@ -89,9 +88,8 @@ async function* guarded(
   const deadline = new Deadline({ signal: options.signal, timeoutMs: options.limits.turnTimeoutMs });
   try {
     const { signal } = deadline;
-    const offered = offerTools(options.tools);
     const deps = toolDeps(options, signal, state);
-    const turn = { state, options, signal, offered, deps, border: createBorder() };
+    const turn = createTurn(options, signal, state, deps);
     if (approval !== undefined) yield* runApproved(turn, approval);
     yield* drive(turn);
   } catch (error) {
@@ -125,6 +123,9 @@ function toolDeps(
   };
 }
 
+/** How often a step that was too long for the model is tried again. */
+const mostOverflows = 2;
+
 const defaultPolicy: TurnPolicy = { agent: '', decide: decideByDefault };
 
 /** Runs the call that a person has just allowed. */
@@ -151,8 +152,8 @@ async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
     settle(state);
     const limit = reachedLimit(turn);
     if (limit !== undefined) return yield* stopAt(limit, state);
-    yield* fitConversation(turn);
-    const step = yield* think(turn);
+    yield* fitStep(turn);
+    const step = yield* thinkWithin(turn);
     if (step.calls.length === 0) return yield end(state, step.finishReason);
     state.calls = yield* runCalls(step.calls, deps);
   }
@@ -209,25 +210,41 @@ function* stopAt({ finishReason, words }: ReachedLimit, state: TurnState): Gener
   yield end(state, finishReason);
 }
 
+/** A step of the model. What is too long for it is compacted and tried again, twice at most. */
+async function* thinkWithin(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return yield* think(turn);
+    } catch (error) {
+      const isOverflow = error instanceof ModelError && error.code === 'context-too-long';
+      if (!isOverflow || retries === mostOverflows || turn.state.stepText !== '') throw error;
+      yield* fitAfterOverflow(turn, error);
+    }
+  }
+}
+
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
 async function* think(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
-  const { state, options, signal, offered, border } = turn;
+  const { state, options, signal, border } = turn;
   state.stepText = '';
   const { model, sessionId } = options;
-  const request = { model, sessionId, tools: offered, signal, ...promptOf(turn) };
+  const request = { model, sessionId, tools: turn.offered.tools, signal, ...promptOf(turn) };
   const filter = createFenceFilter(border);
   const step = yield* streamStep(request, (text) => speak(filter.push(text), state));
   const rest = filter.end();
   if (rest !== '') yield speak(rest, state);
-  yield* record({ ...step, messages: withoutFences(step.messages, border) }, state, options);
+  yield* record({ ...step, messages: withoutFences(step.messages, border) }, turn);
   return step;
 }
 
-function* record(step: ModelStep, state: TurnState, options: TurnOptions): Generator<TurnEvent> {
+function* record(step: ModelStep, turn: Turn): Generator<TurnEvent> {
+  const { state, options } = turn;
   const { model, instructions } = options;
   const models = [step.model, model.modelId].filter((name) => name !== undefined);
   const input: ModelMessage[] = [{ role: 'system', content: instructions }, ...state.messages];
-  bookUsage({ models, reported: step.usage, input, output: step.messages }, state, options);
+  const toolTokens = turn.offered.tokens;
+  calibrate(turn, step.usage?.inputTokens);
+  bookUsage({ models, reported: step.usage, input, output: step.messages, toolTokens }, state, options);
   state.messages.push(...step.messages);
   state.steps += 1;
   state.stepText = '';

@@ -13,6 +13,7 @@ it('estimates where the endpoint reports nothing, so that budgets hold', () => {
     inputTokens: 100,
     outputTokens: 10,
     totalTokens: 110,
+    estimated: true,
   });
 });
 

@@ -12,6 +12,8 @@ export interface ModelServerOptions {
   apiKey?: string;
   /** Names listed at `/v1/models`. */
   models?: string[];
+  /** Tokens that the models take, as vLLM lists them; without it nothing says so. */
+  contextTokens?: number;
 }
 
 export interface RecordedRequest {
@@ -27,6 +29,7 @@ export interface RecordedRequest {
 export interface ModelServer {
   /** Base address for OpenAI-style clients, `/v1` included. */
   url: string;
+  /** Without those that ask about the models, which turns do in the background. */
   requests: RecordedRequest[];
   /** Bodies of the chat requests alone, in order. */
   chats(): ChatRequestBody[];
@@ -56,7 +59,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
       return sendJson(response, 401, errorBody('Incorrect API key provided', 401));
     const route = `${recorded.method} ${recorded.path}`;
     if (route === 'GET /v1/models')
-      return sendJson(response, 200, modelList(options.models ?? ['test-model']));
+      return sendJson(response, 200, modelList(options.models ?? ['test-model'], options.contextTokens));
     if (route === 'POST /v1/embeddings') return sendEmbedding(response, recorded.body);
     if (route !== 'POST /v1/chat/completions')
       return sendJson(response, 404, errorBody(`No route ${route}`, 404));
@@ -98,7 +101,8 @@ async function record(request: IncomingMessage, response: ServerResponse, reques
     body: body === '' ? undefined : JSON.parse(body),
     abandoned: false,
   };
-  requests.push(recorded);
+  const isQuestion = recorded.method === 'GET' || recorded.path === '/api/show';
+  if (!isQuestion) requests.push(recorded);
   response.on('close', () => {
     recorded.abandoned = !response.writableFinished;
   });
@@ -125,8 +129,9 @@ function holdsKey(request: IncomingMessage, apiKey: string | undefined): boolean
   return apiKey === undefined || request.headers.authorization === `Bearer ${apiKey}`;
 }
 
-function modelList(names: string[]) {
-  return { object: 'list', data: names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'test' })) };
+function modelList(names: string[], contextTokens: number | undefined) {
+  const head = { object: 'model', created: 0, owned_by: 'test' };
+  return { object: 'list', data: names.map((id) => ({ id, ...head, max_model_len: contextTokens })) };
 }
 
 function isChat(entry: RecordedRequest): boolean {

@@ -1,0 +1,210 @@
+import { defineTool, type RunningTool, type Tool } from '@trunkline/llm';
+import type { ModelMessage, ToolSet } from 'ai';
+import { z } from 'zod';
+import { offerTools } from './model-step.ts';
+import { estimateTokens } from './usage.ts';
+
+/** The schemas of all tools may take this share of the model's window; beyond it the model searches for tools. */
+const share = 1 / 5;
+const mostFound = 5;
+/** A tool that fits much worse than the best one is not meant. */
+const leastOfBest = 0.35;
+const longestDescription = 200;
+
+/** The tools of a turn as the model is told of them: all, or those that fit with a tool that finds the others. */
+export class ToolOffer {
+  readonly #tools: readonly Tool[];
+  readonly #all: ToolSet;
+  #measured: ReadonlyMap<string, number> | undefined;
+  #search: ToolSearch | undefined;
+  /** Found in this turn, in the order in which they were found. */
+  readonly #found = new Set<string>();
+
+  constructor(tools: readonly Tool[]) {
+    this.#tools = tools;
+    this.#all = offerTools(tools);
+  }
+
+  /** What the model is offered in a window of this many tokens, with `find_tools` where it is not all. */
+  within(window: number | undefined, messages: readonly ModelMessage[]): Offered {
+    const all = { tools: this.#all, tokens: () => sum(this.#sizes.values()) };
+    if (window === undefined || this.#tools.length < 2) return all;
+    const budget = Math.floor(window * share);
+    if (all.tokens() <= budget) return all;
+    const finder = this.#finder(budget);
+    const finderSet = offerTools([finder]);
+    let tokens = sizeOf(finder.name, finderSet[finder.name] as ToolSet[string]);
+    const chosen = new Set<string>();
+    for (const name of this.#byPriority(messages)) {
+      const size = this.#sizes.get(name) ?? 0;
+      // What was searched for has to be there, or the search was for nothing.
+      if (tokens + size > (this.#found.has(name) ? 2 * budget : budget)) continue;
+      chosen.add(name);
+      tokens += size;
+    }
+    const kept = Object.entries(this.#all).filter(([name]) => chosen.has(name));
+    return { tools: { ...Object.fromEntries(kept), ...finderSet }, tokens: () => tokens, finder };
+  }
+
+  /** About how many tokens each tool takes. */
+  get #sizes(): ReadonlyMap<string, number> {
+    this.#measured ??= new Map(Object.entries(this.#all).map(([name, tool]) => [name, sizeOf(name, tool)]));
+    return this.#measured;
+  }
+
+  #rank(text: string): Ranked[] {
+    this.#search ??= new ToolSearch(this.#all);
+    return this.#search.rank(text);
+  }
+
+  /** Found ones, those that others answer, those in use, those that fit the last wish, then as they are listed. */
+  *#byPriority(messages: readonly ModelMessage[]): Generator<string> {
+    yield* [...this.#found].reverse();
+    for (const { name, pause } of this.#tools) if (pause && !this.#found.has(name)) yield name;
+    const others = new Set(
+      this.#tools.filter(({ name, pause }) => !pause && !this.#found.has(name)).map(({ name }) => name),
+    );
+    const wish = messages.findLast(({ role }) => role === 'user');
+    const wanted = [...namesCalled(messages), ...this.#rank(textOf(wish)).map(({ name }) => name)];
+    for (const name of [...wanted, ...others]) if (others.delete(name)) yield name;
+  }
+
+  #finder(budget: number): RunningTool<{ query: string }> {
+    const names = this.#tools.map(({ name }) => name);
+    const list = ` All tools: ${names.join(', ')}.`;
+    const name = names.includes('find_tools') ? 'find_more_tools' : 'find_tools';
+    return defineTool({
+      name,
+      effects: ['reads'],
+      description: `Finds tools by what they do. There are ${names.length} tools and not all are shown: search before you say that you cannot do something.${estimateTokens(list) <= budget / 4 ? list : ''}`,
+      input: z.object({ query: z.string().min(1).describe('What the tool should do, in a few words.') }),
+      execute: async ({ query }) => this.#find(query, names),
+    });
+  }
+
+  #find(query: string, names: readonly string[]): string {
+    const [best, ...rest] = this.#rank(query);
+    if (best === undefined) return `No tool fits. All tools: ${names.join(', ')}`;
+    const found = [best, ...rest.filter(({ score }) => score >= best.score * leastOfBest)].slice(
+      0,
+      mostFound,
+    );
+    for (const { name } of found.toReversed()) {
+      this.#found.delete(name);
+      this.#found.add(name);
+    }
+    const lines = found.map(({ name }) => `- ${name}: ${shortened(descriptionOf(this.#all[name]))}`);
+    return `You can call these from now on:\n${lines.join('\n')}`;
+  }
+}
+
+export interface Offered {
+  tools: ToolSet;
+  /** About what they take of the window. */
+  tokens(): number;
+  /** The tool that finds others, where not all are offered. */
+  finder?: RunningTool<{ query: string }>;
+}
+
+interface Ranked {
+  name: string;
+  score: number;
+}
+
+/** BM25 over the words of names, descriptions and parameters; a word of the name counts for several. */
+class ToolSearch {
+  readonly #documents: { name: string; counts: Map<string, number>; length: number }[];
+  readonly #holders = new Map<string, number>();
+  readonly #averageLength: number;
+
+  constructor(tools: ToolSet) {
+    this.#documents = Object.entries(tools).map(([name, tool]) => {
+      const counts = new Map<string, number>();
+      const add = (words: string[], weight: number) => {
+        for (const word of words) counts.set(word, (counts.get(word) ?? 0) + weight);
+      };
+      add(wordsOf(name), 3);
+      add(wordsOf(descriptionOf(tool)), 1);
+      add(wordsOf(Object.keys(propertiesOf(tool)).join(' ')), 0.5);
+      return { name, counts, length: sum(counts.values()) };
+    });
+    for (const word of this.#documents.flatMap(({ counts }) => [...counts.keys()]))
+      this.#holders.set(word, (this.#holders.get(word) ?? 0) + 1);
+    this.#averageLength = sum(this.#documents.map(({ length }) => length)) / (this.#documents.length || 1);
+  }
+
+  /** The tools that share a word with the text, the best first. */
+  rank(text: string): Ranked[] {
+    const words = new Set(wordsOf(text));
+    return this.#documents
+      .map(({ name, counts, length }) => ({
+        name,
+        score: sum([...words].map((word) => this.#score(word, counts.get(word) ?? 0, length))),
+      }))
+      .filter(({ score }) => score > 0)
+      .sort((left, right) => right.score - left.score);
+  }
+
+  #score(word: string, count: number, length: number): number {
+    const holders = this.#holders.get(word) ?? 0;
+    const rarity = Math.log(1 + (this.#documents.length - holders + 0.5) / (holders + 0.5));
+    return (rarity * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / this.#averageLength));
+  }
+}
+
+const emptyWords = new Set(
+  'a an and any are as at be by can do for from has have how i in into is it its me my of on or please that the their them then there this to use uses want what when where which who will with you your'.split(
+    ' ',
+  ),
+);
+
+/** The words of a text in lower case, names taken apart, endings cut off. */
+function wordsOf(text: string): string[] {
+  return text
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '' && !emptyWords.has(word))
+    .map((word) =>
+      word.length > 4 ? word.replace(/(ies|ing|ers?|ed|es|s|y|e)$/, '') : word.replace(/s$/, ''),
+    );
+}
+
+function propertiesOf({ inputSchema }: ToolSet[string]): object {
+  const schema = (inputSchema as { jsonSchema?: { properties?: object } }).jsonSchema;
+  return schema?.properties ?? {};
+}
+
+function descriptionOf(tool: ToolSet[string] | undefined): string {
+  return typeof tool?.description === 'string' ? tool.description : '';
+}
+
+function sizeOf(name: string, tool: ToolSet[string]): number {
+  const { jsonSchema: parameters } = tool.inputSchema as { jsonSchema?: unknown };
+  const offered = { name, description: descriptionOf(tool), parameters };
+  return estimateTokens(JSON.stringify({ type: 'function', function: offered }));
+}
+
+/** The tools that were called in the conversation, the latest first. */
+function namesCalled(messages: readonly ModelMessage[]): string[] {
+  return messages
+    .flatMap(({ role, content }) => (role === 'assistant' && typeof content !== 'string' ? content : []))
+    .flatMap((part) => (part.type === 'tool-call' ? [part.toolName] : []))
+    .reverse();
+}
+
+function textOf(message: ModelMessage | undefined): string {
+  if (message === undefined) return '';
+  if (typeof message.content === 'string') return message.content;
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join(' ');
+}
+
+function shortened(text: string): string {
+  return text.length > longestDescription ? `${text.slice(0, longestDescription)}…` : text;
+}
+
+function sum(numbers: Iterable<number>): number {
+  let total = 0;
+  for (const number of numbers) total += number;
+  return total;
+}
