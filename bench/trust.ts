@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BenchResult } from './result.ts';
 
-const ROUNDS = 12;
-const TURNS = 30;
+const ROUNDS = 60;
+const TURNS = 10;
 const WARM_UP = 60;
 
 /** What is said in a conversation; the last message is measured. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { hideSecrets } from '@trunkline/config';
 import type { AuditEvent } from '@trunkline/identity';
@@ -164,6 +164,8 @@ const columns = [
   'hash',
 ] as const satisfies (keyof AuditEntry)[];
 
+const hashedColumns = columns.filter((column) => column !== 'hash');
+
 const migrations = [
   `
   CREATE TABLE entries (
@@ -216,7 +218,7 @@ function cut(given: string | undefined): string | null {
 
 function chain(last: Link, fields: Fields): AuditEntry {
   const link = { ...fields, sequence: last.sequence + 1, previous: last.hash };
-  const hashed = columns.filter((column) => column !== 'hash').map((column) => link[column]);
+  const hashed = hashedColumns.map((column) => link[column]);
   return { ...link, hash: sha256(JSON.stringify(hashed)) };
 }
 
@@ -229,5 +231,5 @@ function toEntry(row: Row): AuditEntry {
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }

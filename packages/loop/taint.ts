@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { describeOrigins, joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
 import type { AssistantModelMessage, ModelMessage, ToolModelMessage, UserModelMessage } from 'ai';
 
@@ -13,14 +13,22 @@ export function markOf(origins: readonly Origin[] | undefined): Pick<ModelMessag
   return { providerOptions: { [MARK]: { origins: origins.map(({ kind, source }) => ({ kind, source })) } } };
 }
 
+const none: readonly Origin[] = [];
+
 function originsOf({ providerOptions }: Marked): readonly Origin[] {
-  return parseOrigins(providerOptions?.[MARK]?.origins) ?? [];
+  if (providerOptions === undefined) return none;
+  return parseOrigins(providerOptions[MARK]?.origins) ?? none;
 }
 
 /** What a conversation holds from outside the operator's trust. */
 export function originsIn(messages: readonly ModelMessage[]): readonly Origin[] {
-  const marked = messages.flatMap((message) => markedParts(message).map(originsOf));
-  return marked.every((origins) => origins.length === 0) ? [] : joinOrigins(...marked);
+  const marked: (readonly Origin[])[] = [];
+  for (const message of messages)
+    for (const part of markedParts(message)) {
+      const origins = originsOf(part);
+      if (origins.length > 0) marked.push(origins);
+    }
+  return marked.length === 0 ? none : joinOrigins(...marked);
 }
 
 function markedParts(message: ModelMessage): Marked[] {
@@ -49,7 +57,9 @@ export function markRequest(
 
 /** Nobody outside can write the end of a fence whose border they cannot guess. */
 export function createBorder(): string {
-  return `outside-${randomBytes(12).toString('hex')}`;
+  // The random groups only: 96 bits, from the store of them that Node keeps for this.
+  const [first, second, , , last] = randomUUID().split('-');
+  return `outside-${first}${second}${last}`;
 }
 
 /** The sentence of the system prompt that says what a fence means. */
@@ -95,6 +105,19 @@ const LONGEST_MARK = 2000;
  * already, `end` what was held back as the beginning of a mark.
  */
 export function createFenceFilter(border: string) {
+  let reader: ReturnType<typeof createMarkReader> | undefined;
+  return {
+    push(text: string): string {
+      // Without the sign that every mark begins with there is nothing to look for.
+      if (reader === undefined && !text.includes('<')) return text;
+      reader ??= createMarkReader(border);
+      return reader.push(text);
+    },
+    end: (): string => reader?.end() ?? '',
+  };
+}
+
+function createMarkReader(border: string) {
   const mark = new RegExp(`</?${border}(?: from="[^"<>]*")?\\s*>`, 'g');
   // Of what goes on otherwise, only the beginning is none of the model's own words.
   const broken = new RegExp(`</?${border}(?: from="(?:[^"<>]*")?)?`, 'g');
@@ -118,6 +141,7 @@ export function createFenceFilter(border: string) {
   }
 
   function push(text: string): string {
+    if (held === '' && !text.includes('<')) return text;
     let whole = held + text;
     for (;;) {
       const rest = withoutAll(whole, mark);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { posix } from 'node:path';
 import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
 import type { CallSubject, RunningTool, Tool, ToolContext } from '@trunkline/llm';
@@ -77,10 +77,10 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
     return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`, { rule, why });
   }
   if (tool.pause || tool.pausesFor?.(input)) return { kind: 'wait' };
+  if (approved === 'task') grants.add(grantFor(request, input).key);
+  if (decision === 'allow' || approved !== undefined) return { kind: 'run', tool, input, request, decided };
   const { key, covers } = grantFor(request, input);
-  if (approved === 'task') grants.add(key);
-  if (decision === 'allow' || approved !== undefined || grants.has(key))
-    return { kind: 'run', tool, input, request, decided };
+  if (grants.has(key)) return { kind: 'run', tool, input, request, decided };
   const noRule = policy.whyNoRule?.(request);
   const always = noRule === undefined ? '' : `; "always" counts for this task only: ${noRule}`;
   const ask = { rule, why: `${why}; "for this task" covers ${covers}${always}` };
@@ -134,11 +134,9 @@ function grantFor({ tool, subject }: PolicyRequest, input: unknown): { key: stri
       key: JSON.stringify([tool, Object.fromEntries(named)]),
       covers: `${tool} with ${named.map(([name, value]) => `the ${name} ${quote(value ?? '')}`).join(' and ')}`,
     };
-  const hash = createHash('sha256')
-    .update(JSON.stringify(input) ?? '')
-    .digest('base64url');
+  const digest = hash('sha256', JSON.stringify(input) ?? '', 'base64url');
   return {
-    key: JSON.stringify([tool, { hash }]),
+    key: JSON.stringify([tool, { hash: digest }]),
     covers: `${tool} with these arguments`,
   };
 }

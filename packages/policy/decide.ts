@@ -1,5 +1,6 @@
 import { describeOrigins, type Origin, type Principal, roleOf } from '@trunkline/identity';
 import { effects as allEffects, type CallSubject, type Effect } from '@trunkline/llm';
+import { BoundedMap } from '@trunkline/std';
 import { commandPattern, hostPattern, pathPattern, textPattern } from './patterns.ts';
 import type { PolicyConfig, Rule } from './schema.ts';
 
@@ -31,18 +32,28 @@ export type Decide = (request: PolicyRequest) => PolicyDecision;
 
 type Fits = (request: PolicyRequest) => boolean;
 
-/** Compiles the rules once. The result keeps nothing between calls. */
+/** Which rules can fit is remembered for this many tools. */
+const KNOWN_TOOLS = 1000;
+
+/** Compiles the rules once. A decision depends on the request alone. */
 export function compilePolicy({ rules, hosts, agents }: PolicyConfig): Decide {
   const compiled = rules.map((rule, index) => ({
+    fitsTool: anyText(rule.tool ?? ['*']),
     fits: compileRule(rule),
     countsFor: (guest: Principal) => rule.decision === 'deny' || namesGuest(rule, guest),
     decision: decisionOf(rule, index),
   }));
   const isAllowedHost = anyOf(hosts.map(hostPattern));
   const relaxed = new Set(Object.keys(agents).filter((name) => agents[name]?.taint === 'relaxed'));
+  const byTool = new BoundedMap<string, typeof compiled>(KNOWN_TOOLS);
+  const rulesFor = (tool: string) => {
+    const known = byTool.get(tool) ?? compiled.filter(({ fitsTool }) => fitsTool(tool));
+    if (!byTool.has(tool)) byTool.set(tool, known);
+    return known;
+  };
   return (request) => {
     const guest = isGuestEffect(request) ? request.principal : undefined;
-    for (const { fits, countsFor, decision } of compiled)
+    for (const { fits, countsFor, decision } of rulesFor(request.tool))
       if ((guest === undefined || countsFor(guest)) && fits(request)) return decision;
     if (guest !== undefined) return guestEffect;
     if (request.origins.length === 0) return untainted;
@@ -138,7 +149,8 @@ function decisionOf({ decision, reason }: Rule, index: number): PolicyDecision {
   return { decision, rule, why: reason ?? `${rule} of policy.yaml says so` };
 }
 
-function compileRule({ principal, agent, tool, effects, arguments: subject, taint, decision }: Rule): Fits {
+/** What a rule asks for beside the tool. */
+function compileRule({ principal, agent, effects, arguments: subject, taint, decision }: Rule): Fits {
   const conditions: Fits[] = [];
   if (principal) {
     const fits = compilePrincipal(principal);
@@ -147,10 +159,6 @@ function compileRule({ principal, agent, tool, effects, arguments: subject, tain
   if (agent) {
     const fits = anyText(agent);
     conditions.push((request) => fits(request.agent));
-  }
-  if (tool) {
-    const fits = anyText(tool);
-    conditions.push((request) => fits(request.tool));
   }
   if (effects) conditions.push((request) => effectsOf(request).some((effect) => effects.includes(effect)));
   if (taint) conditions.push(({ origins }) => origins.length > 0 === (taint === 'tainted'));
@@ -163,7 +171,7 @@ function compileSubject(given: NonNullable<Rule['arguments']>, allows: boolean):
     path: given.path?.map((pattern) => pathPattern(pattern, allows)),
     host: given.host?.map(hostPattern),
     command: given.command?.map((pattern) => commandPattern(pattern, allows)),
-    recipient: given.recipient?.map((pattern) => (recipient: string) => textPattern(pattern).test(recipient)),
+    recipient: given.recipient?.map(textPattern),
   };
   const conditions = (['path', 'host', 'command', 'recipient'] as const).flatMap((field): Fits[] => {
     const list = patterns[field];
@@ -187,7 +195,7 @@ export function compilePrincipal(patterns: readonly string[]): (principal: Princ
 }
 
 export function anyText(patterns: readonly string[]): (text: string) => boolean {
-  return anyOf(patterns.map(textPattern).map((pattern) => (text: string) => pattern.test(text)));
+  return anyOf(patterns.map(textPattern));
 }
 
 function anyOf(list: readonly ((text: string) => boolean)[]): (text: string) => boolean {

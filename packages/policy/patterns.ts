@@ -5,8 +5,10 @@ import { domainToASCII } from 'node:url';
 const SHELL = '[^;&|`$<>()\\n\\r]*';
 
 /** `*` stands for any text. */
-export function textPattern(pattern: string): RegExp {
-  return compile(pattern, '[^]*');
+export function textPattern(pattern: string): (text: string) => boolean {
+  if (!pattern.includes('*')) return (text) => text === pattern;
+  const fits = compile(pattern, '[^]*');
+  return (text) => fits.test(text);
 }
 
 /** `*.example.com` stands for all hosts below, and `*` for any. */

@@ -33,6 +33,7 @@ const CREDENTIALS_IN_QUERY =
   /([?&](?:api[_-]?key|key|access[_-]?token|token|secret|client[_-]?secret|password|signature|sig)=)[^\s&#"'<>\\]+/gi;
 
 const CREDENTIALS_IN_HEADER = /\b((?:bearer|basic)\s+)[\w.~+/=-]{16,}/gi;
+const SHORTEST_HEADER = 'basic '.length + 16;
 
 const DEEPEST = 16;
 // Keeps an object that drags a whole server behind it from stopping the program.
@@ -171,11 +172,12 @@ function spansOf(text: string, spelling: string): [from: number, to: number][] {
   return spans;
 }
 
+// Most texts lack the sign without which a form cannot be there.
 function hidePatterns(text: string): string {
-  return text
-    .replace(CREDENTIALS_IN_URL, `://${HIDDEN}@`)
-    .replace(CREDENTIALS_IN_QUERY, `$1${HIDDEN}`)
-    .replace(CREDENTIALS_IN_HEADER, `$1${HIDDEN}`);
+  let hidden = text;
+  if (hidden.includes('@')) hidden = hidden.replace(CREDENTIALS_IN_URL, `://${HIDDEN}@`);
+  if (hidden.includes('=')) hidden = hidden.replace(CREDENTIALS_IN_QUERY, `$1${HIDDEN}`);
+  return hidden.length < SHORTEST_HEADER ? hidden : hidden.replace(CREDENTIALS_IN_HEADER, `$1${HIDDEN}`);
 }
 
 /** Tells whether a field of this name holds a secret: `bot_token` does, `max_tokens` and `apiKeyEnv` do not. */
