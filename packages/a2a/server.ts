@@ -6,6 +6,7 @@ import { Hono } from 'hono';
 import {
   type AgentDescription,
   buildCard,
+  type CardForm,
   defaultInputModes,
   extensionsOf,
   mountCard,
@@ -19,7 +20,7 @@ import {
   createCredentialsGuard,
 } from './http/credentials-guard.ts';
 import { Operations } from './operations.ts';
-import type { Logger, ProtocolVersion } from './protocol/model.ts';
+import type { Logger } from './protocol/model.ts';
 import { createPushGuard, type PushGuardOptions } from './push/delivery.ts';
 import { PushService } from './push/push-service.ts';
 import { mountRest } from './rest/rest-routes.ts';
@@ -35,8 +36,6 @@ export interface A2aServerOptions {
   access?: EngineOptions['access'];
   /** Asked each time, as the address and the skills may become known late. */
   card: () => AgentDescription;
-  /** The form of the card for callers who name no version; default 1.0. */
-  cardForm?: ProtocolVersion;
   /** The card needs credentials too; default false. */
   guardCard?: boolean;
   credentials?: A2aCredentials;
@@ -121,7 +120,7 @@ function createRoutes(
 ): Hono<AppEnv> {
   const { logger, card: describe } = options;
   const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
-  const card = (form: Dialect['name']) => buildCard(form, describe(), facts);
+  const card = (form: CardForm) => buildCard(form, describe(), facts);
   let described: AgentDescription | undefined;
   const operations = new Operations({
     engine,
@@ -141,8 +140,7 @@ function createRoutes(
   const app = new Hono<AppEnv>();
   mountGuard(app, guard);
   mountCard(app, {
-    card: (version) => card(version === '1.0' ? 'v10' : 'v03'),
-    form: options.cardForm ?? '1.0',
+    card,
     guard: options.guardCard ? guard.handler : undefined,
   });
   app.post('/a2a', rpcRoute({ operations, checkOrigin, logger }));
@@ -166,7 +164,7 @@ function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
 /** In 1.0 there is one to ask for only where callers can be told apart from the public. */
 function extendedCard(
   dialect: Dialect,
-  card: (form: Dialect['name']) => object,
+  card: (form: CardForm) => object,
   guard: CredentialsGuard,
 ): object | undefined {
   return dialect.strict && guard.schemes.length === 0 ? undefined : card(dialect.name);

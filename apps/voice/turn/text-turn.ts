@@ -50,7 +50,6 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
     current: (principal) => context.accounts.current(principal),
     executor: createTextTurn(answering, new ConversationHistories(database)),
     card: () => describeVoice(agentName, address.publicUrl),
-    cardForm: '0.3',
     guardCard: token !== undefined,
     credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
     closedBecause: admission.operatorOnlyBecause,

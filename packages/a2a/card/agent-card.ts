@@ -4,7 +4,6 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { SchemeName } from '../http/credentials-guard.ts';
 import { versionHeader } from '../http/stream.ts';
-import type { ProtocolVersion } from '../protocol/model.ts';
 
 /** What the cards of all versions hold. */
 function commonFields(agent: AgentDescription): object {
@@ -23,7 +22,7 @@ function commonFields(agent: AgentDescription): object {
 }
 
 /** The card of 0.3, which lists the newer interfaces too. */
-function cardV03(agent: AgentDescription, facts: ServerFacts): object {
+function cardV03(agent: AgentDescription, facts: ServerFacts) {
   const url = endpointOf(agent.publicUrl);
   return {
     ...commonFields(agent),
@@ -124,8 +123,24 @@ export function extensionsOf({ extensions = [] }: AgentDescription): readonly Ag
   return [...ownExtensions, ...extensions];
 }
 
+/**
+ * One card for clients of either version, as they ask before they know which one we speak: 1.0 tells implementations to
+ * ignore fields that they do not know, and those of 0.3 look for theirs.
+ */
+function mergedCard(agent: AgentDescription, facts: ServerFacts): object {
+  const older = cardV03(agent, facts);
+  const newer = cardV10(agent, facts);
+  const schemeNames = facts.schemes.map((name) => [name, { ...schemesV03[name], ...schemes[name] }]);
+  return {
+    ...older,
+    ...newer,
+    capabilities: { ...older.capabilities, ...newer.capabilities },
+    securitySchemes: Object.fromEntries(schemeNames),
+  };
+}
+
 /** The card of 1.0, with no field that its schema does not know. */
-function cardV10(agent: AgentDescription, facts: ServerFacts): object {
+function cardV10(agent: AgentDescription, facts: ServerFacts) {
   return {
     ...commonFields(agent),
     capabilities: {
@@ -167,42 +182,39 @@ function securityRequirements(facts: ServerFacts): object[] {
   }));
 }
 
-const builders: Record<Dialect['name'], (agent: AgentDescription, facts: ServerFacts) => object> = {
+/** `merged` is for callers who name no version. */
+export type CardForm = Dialect['name'] | 'merged';
+
+const builders: Record<CardForm, (agent: AgentDescription, facts: ServerFacts) => object> = {
   v03: cardV03,
   'v03-rest': cardV03Rest,
   v10: cardV10,
+  merged: mergedCard,
 };
 
-export function buildCard(form: Dialect['name'], agent: AgentDescription, facts: ServerFacts): object {
+export function buildCard(form: CardForm, agent: AgentDescription, facts: ServerFacts): object {
   return builders[form](agent, facts);
 }
 
 interface CardRouteOptions {
-  card(version: ProtocolVersion): object;
-  /** The form for callers who name no version. */
-  form: ProtocolVersion;
+  card(form: CardForm): object;
   /** Runs before the public paths; undefined where the card is for everyone. */
   guard: MiddlewareHandler | undefined;
 }
 
-/** Serves the card at both well-known paths; the older one gives the older form. */
-export function mountCard(app: Hono<AppEnv>, options: CardRouteOptions): void {
-  const paths: [path: string, form: ProtocolVersion][] = [
-    ['/.well-known/agent-card.json', options.form],
-    ['/.well-known/agent.json', '0.3'],
-    ['/a2a', options.form],
-  ];
-  for (const [path, form] of paths) {
-    if (options.guard !== undefined) app.get(path, options.guard);
-    app.get(path, (context) => cardAnswer(context, options.card(wantedForm(context, form))));
+/** Serves the same card at both well-known paths and at the endpoint; a named version gets its pure form. */
+export function mountCard(app: Hono<AppEnv>, { card, guard }: CardRouteOptions): void {
+  for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json', '/a2a']) {
+    if (guard !== undefined) app.get(path, guard);
+    app.get(path, (context) => cardAnswer(context, card(wantedForm(context))));
   }
 }
 
 /** Callers that name an unknown version still get a card: it lists the versions we speak. */
-function wantedForm(context: Context, fallback: ProtocolVersion): ProtocolVersion {
+function wantedForm(context: Context): CardForm {
   const version = (versionHeader(context) ?? '').trim();
-  if (/^0\.3(\.|$)/.test(version)) return '0.3';
-  return /^1(\.0)?(\.|$)/.test(version) ? '1.0' : fallback;
+  if (/^0\.3(\.|$)/.test(version)) return 'v03';
+  return /^1(\.0)?(\.|$)/.test(version) ? 'v10' : 'merged';
 }
 
 function cardAnswer(context: Context, card: object): Response {

@@ -31,9 +31,9 @@ async function collect(events: AsyncIterable<RemoteEvent>): Promise<RemoteEvent[
   return collected;
 }
 
-describe.each(['0.3', '1.0'] as const)('an agent whose card is of %s', (cardForm) => {
+describe.each(['0.3', '1.0'] as const)('an agent whose card is of %s', (onlyVersion) => {
   const client = createA2aClient();
-  const start = (script: AgentScript) => startAgent(script, { cardForm });
+  const start = (script: AgentScript) => startAgent(script, { onlyVersion });
 
   it('is asked, answered and looked up', async () => {
     const agent = agentAt(await start(asksForName));
@@ -85,7 +85,7 @@ describe.each(['0.3', '1.0'] as const)('an agent whose card is of %s', (cardForm
   });
 
   it('works with each credential it asks for, and not without', async () => {
-    const server = await startAgent(echo, { cardForm, credentials: { bearer: 'token', apiKey: 'key' } });
+    const server = await startAgent(echo, { onlyVersion, credentials: { bearer: 'token', apiKey: 'key' } });
     const both = agentAt(server, { credentials: { bearer: 'token', apiKey: 'key' } });
     expect(await client.ask(both, { text: 'x' })).toBe('You said x');
     const none = agentAt(server);

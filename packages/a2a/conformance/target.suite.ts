@@ -7,11 +7,11 @@ export interface Target {
 }
 
 /** The conformance target as a process of its own, for one test file. */
-export function targetOfThisFile(...more: string[]): Target {
+export function targetOfThisFile(): Target {
   let child: Child;
   const target: Target = { url: '' };
   beforeAll(async () => {
-    child = startChild(conformanceTarget, { arguments: ['--port', '0', ...more] });
+    child = startChild(conformanceTarget, { arguments: ['--port', '0'] });
     const line = await child.waitForLine('conformance target: ');
     target.url = /http:\/\/[^,]+/.exec(line)?.[0] ?? '';
   });

@@ -1,5 +1,6 @@
 import { anonymous } from '@trunkline/identity';
 import { type Env, Hono, type MiddlewareHandler } from 'hono';
+import { getPath } from 'hono/utils/url';
 import { createRequestAudit } from '../callers/audit-requests.ts';
 import { type AccessOptions, createIdentify } from '../callers/caller-guard.ts';
 import { CallerLimits, type LimitOptions } from '../callers/limits.ts';
@@ -8,7 +9,7 @@ import { type RenderError, respondToError } from '../errors/http-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
 import { mountDocs } from '../openapi/page.ts';
-import { refuseForeignPages } from '../origins/origin-guard.ts';
+import { isA2aPath, refuseForeignPages } from '../origins/origin-guard.ts';
 import { createNotFound } from '../routes/list-routes.ts';
 import { type BodyLimit, createBodyLimit, limitBody, requireBodyType } from './body-limit.ts';
 import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
@@ -60,7 +61,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
     respondToError(thrown, context, options.renderError);
   const limitOf = createBodyLimit(options.bodyLimit ?? DEFAULT_BODY_LIMIT, options.bodyLimits ?? {});
   const limits = new CallerLimits(options.limits, metrics);
-  const app: App<Caller> = new Hono();
+  const app: App<Caller> = new Hono({ getPath: pathOf });
   const notFound = createNotFound(app);
   app.onError(respond);
   app.notFound((context) => respond(notFound(context.req.method, context.req.path), context));
@@ -87,6 +88,16 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
     mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, publicUrl, limits });
   access?.provider?.mount(app as unknown as Hono<AppEnv>, { homePath, publicUrl, logger });
   return app;
+}
+
+/**
+ * The path that guards and routes see. Some A2A clients append a slash to the address that a card gives: it names the
+ * same route. Elsewhere a slash means a folder, as with pages.
+ */
+function pathOf(request: Request): string {
+  const path = getPath(request);
+  const isRoute = path.endsWith('/') && (isA2aPath(path) || path === '/extendedAgentCard/');
+  return isRoute ? path.replace(/\/+$/, '') : path;
 }
 
 function checksOf(options: AppOptions, limitOf: BodyLimit): RequestCheck[] {

@@ -1,4 +1,4 @@
-// The agent that the public A2A conformance kits are pointed at: node conformance-target.ts --port 9999 [--card 0.3]
+// The agent that the public A2A conformance kits are pointed at: node conformance-target.ts --port 9999
 import { parseArgs } from 'node:util';
 import { createA2aServer } from '@trunkline/a2a';
 import { createApp, serve } from '@trunkline/http';
@@ -9,8 +9,6 @@ const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '9999' },
     host: { type: 'string', default: '127.0.0.1' },
-    // Which form of the card callers get who name no version: the kit for 0.3 wants its own.
-    card: { type: 'string', default: '1.0' },
   },
 });
 
@@ -28,7 +26,6 @@ let port = Number(values.port);
 const agent = createA2aServer({
   directory: directory.path,
   executor: conformanceExecutor,
-  cardForm: values.card === '0.3' ? '0.3' : '1.0',
   // The kits receive notifications on this machine, and register addresses that they never look at.
   push: { allowedHosts: ['localhost', '127.0.0.1', 'example.com'] },
   logger,
