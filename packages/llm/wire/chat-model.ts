@@ -71,12 +71,14 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
       );
       throw new ModelError('tools-unsupported', { status, detail: said.message });
     }
-    const parameter = refusedParameter(status, said, sent);
-    if (parameter === undefined) throw failure;
-    options.learn(
-      { omitParameters: [parameter] },
-      `${model} refuses "${parameter}"; it is left out from now on.`,
-    );
+    const refusal = refusedParameter(status, said, sent);
+    if (refusal === undefined) throw failure;
+    const { parameter, isLasting } = refusal;
+    if (isLasting)
+      options.learn(
+        { omitParameters: [parameter] },
+        `${model} refuses "${parameter}"; it is left out from now on.`,
+      );
     return parameter;
   }
 

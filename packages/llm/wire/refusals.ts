@@ -1,15 +1,21 @@
 import type { EndpointError } from './error-body.ts';
 
-/** These carry the call itself: without them there is nothing to ask. */
-const essential = ['model', 'messages'];
+/** Without these there is nothing to ask; tools have a way of their own. */
+const essential = ['model', 'messages', 'tools'];
 
+/** The endpoint does not know or take the parameter, whatever its value. */
 const refusing = [
-  /not (be )?(supported|permitted|allowed|available|enabled|implemented|recogni[sz]ed|compatible|valid)/i,
+  /not (be )?(supported|permitted|allowed|available|enabled|implemented|recogni[sz]ed|compatible)/i,
   /(does not|doesn't|do not|don't|cannot|can't|can not) (yet )?(support|accept|be used|use|set)/i,
-  /(un|in)(supported|recogni[sz]ed|known|expected|valid|compatible)|is not a (known|valid)/i,
+  /un(supported|recogni[sz]ed|known|expected|available)|incompatible|is not a (known|valid)/i,
+  /invalid (parameter|argument|field|property)/i,
   /extra (inputs|fields|parameters)|additional (properties|inputs)|extra_forbidden/i,
-  /deprecated|only the default|requires|must be|too large|no endpoints found/i,
+  /deprecated|only the default|no endpoints found/i,
 ];
+
+/** The endpoint does not take this value. For these parameters no value at all is better than no answer. */
+const refusingValue = /invalid|must be|too large|too high|exceeds|supported (string )?values/i;
+const dispensable = ['max_tokens', 'max_completion_tokens', 'response_format', 'tool_choice'];
 
 const toolRefusals = [
   /(support|enable|use|allow|implement)\w* (for )?(the )?(native )?(tools?|functions?)\b/i,
@@ -25,9 +31,16 @@ export function refusesTools(
   sent: readonly string[],
 ): boolean {
   if (!mayRefuse(status) || !sent.includes('tools')) return false;
-  return param === 'tools'
-    ? refusing.some((words) => words.test(message))
-    : toolRefusals.some((words) => words.test(message));
+  if (param === 'tools') return refusing.some((words) => words.test(message));
+  const isAboutCalling = ['tool_choice', 'parallel_tool_calls'].some((name) => names(message, name));
+  if (isAboutCalling && !names(message, 'tools')) return false;
+  return toolRefusals.some((words) => words.test(message));
+}
+
+export interface Refusal {
+  parameter: string;
+  /** Whether it holds for later calls too: a value that is refused says nothing about other values. */
+  isLasting: boolean;
 }
 
 /** The parameter of a request that the endpoint refuses, when its error names one that was sent. */
@@ -35,18 +48,18 @@ export function refusedParameter(
   status: number,
   said: EndpointError,
   sent: readonly string[],
-): string | undefined {
-  if (
-    !mayRefuse(status) ||
-    !refusing.some((words) => words.test(`${said.message} ${said.type} ${said.code}`))
-  )
-    return undefined;
-  const candidates = sent.filter((name) => !essential.includes(name) && name !== 'tools');
-  const named = candidates.find((name) => names(said.param, name));
-  // The longest first: `tool_choice` is no mention of `tool`, but `stream_options` is one of `stream`.
-  return (
-    named ?? candidates.toSorted((a, b) => b.length - a.length).find((name) => names(said.message, name))
+): Refusal | undefined {
+  if (!mayRefuse(status)) return undefined;
+  const words = `${said.message} ${said.type} ${said.code}`;
+  const isLasting = refusing.some((pattern) => pattern.test(words));
+  const isRefused = (name: string) => isLasting || (dispensable.includes(name) && refusingValue.test(words));
+  const candidates = sent.filter(
+    (name) => !essential.includes(name) && /^\w+$/.test(name) && isRefused(name),
   );
+  const parameter =
+    candidates.find((name) => names(said.param, name)) ??
+    candidates.find((name) => names(said.message, name));
+  return parameter === undefined ? undefined : { parameter, isLasting };
 }
 
 /** 500 and 501 too: some servers let the failure of their own check through. */
@@ -54,9 +67,13 @@ function mayRefuse(status: number): boolean {
   return [400, 404, 405, 415, 422, 500, 501].includes(status);
 }
 
+/** Names that are ordinary words count only where they stand as a name. */
+const ordinaryWords = ['stop', 'user', 'seed', 'stream', 'store', 'reasoning', 'tools'];
+
+/** Endpoints say `max_tokens` also where they mean `max_completion_tokens`. */
 function names(text: string, parameter: string): boolean {
-  const at = text.indexOf(parameter);
-  if (at === -1) return false;
-  const isWordLike = (character: string | undefined) => character !== undefined && /\w/.test(character);
-  return !isWordLike(text[at - 1]) && !isWordLike(text[at + parameter.length]);
+  const pattern = ordinaryWords.includes(parameter)
+    ? `(^|['"\`\\[.]|(parameter|argument|field|property)s?:? )${parameter}($|['"\`\\].:])`
+    : `(^|\\W)${parameter.replace('completion_', '(completion_)?')}($|\\W)`;
+  return new RegExp(pattern, 'i').test(text);
 }
