@@ -4,8 +4,9 @@ import { maySee, type OperatorAccess, ownerKey, type Principal, roleOf } from '@
 import { readScope, readVerdict } from '@trunkline/tools';
 import { activityContextOf, isActivityContext } from './activity/activity-feed.ts';
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
+import { platformMetadata } from './chats/chat-recorder.ts';
 import { notYours, type Owners, operatorScope } from './owners.ts';
-import type { ChatDoor, InboundMessage } from './plugins/open-plugins.ts';
+import type { ChatDoor, Inbound, InboundMessage } from './plugins/open-plugins.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { ParkedTurn } from './turns/checkpoint-store.ts';
 import type { MayAnswer } from './turns/converse.ts';
@@ -51,6 +52,29 @@ export function chatDoor(rules: ChatRules): ChatDoor {
 
 function discordIdentity(author: string): string {
   return `discord:${author}`;
+}
+
+/** Answers what the chat plugin hears. */
+export function chatInbound(
+  personOf: (inbound: InboundMessage) => Principal,
+  mayContinue: MayJoin,
+  answer: (message: ReturnType<typeof messageOf>) => Promise<string>,
+): Inbound {
+  return async (inbound) => {
+    const message = messageOf(inbound, personOf(inbound));
+    return mayContinue(message.contextId, message.principal) ? await answer(message) : notYours;
+  };
+}
+
+/** Who is only known by the platform shares the conversation of the channel; everybody else has one of their own. */
+function messageOf({ contextId, text, author }: InboundMessage, principal: Principal) {
+  const isShared = principal.id === `chat:${author}`;
+  return {
+    contextId: isShared ? contextId : `${contextId}:${principal.id}`,
+    text,
+    principal,
+    metadata: platformMetadata,
+  };
 }
 
 /** Whether somebody may continue and delete a conversation: their own, and the operator all. */

@@ -16,12 +16,20 @@ import { ActivityFeed, observeActivity, openActivity, pairingNotice } from './ac
 import { LiveChanges } from './activity/live-changes.ts';
 import { createAgentMetrics, Telemetry } from './activity/telemetry.ts';
 import { ActiveAgent, AgentFactory, describeAgent, LiveModel } from './agent-factory.ts';
-import { canAnswer, canContinue, chatDoor, chatPerson, createAnswerGate, taskAccess } from './callers.ts';
-import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
+import {
+  canAnswer,
+  canContinue,
+  chatDoor,
+  chatInbound,
+  chatPerson,
+  createAnswerGate,
+  taskAccess,
+} from './callers.ts';
+import { ChatRecorder } from './chats/chat-recorder.ts';
 import { type AgentContext, createContext, credentialsOf, headersFor } from './context.ts';
 import { createGoalKeeper, createGoalVerifiers } from './goals/goal-keeper.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
-import { notYours, operatorScope } from './owners.ts';
+import { operatorScope } from './owners.ts';
 import manifest from './package.json' with { type: 'json' };
 import { chooseBackend } from './scheduler/choose-backend.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
@@ -194,20 +202,12 @@ export function agentComponents(
         onRequest: (identity) => feed.publish(pairingNotice(identity), operatorScope),
       });
       const rules = { live: context.live, senders };
-      const mayContinue = canContinue(context, state);
-      toolset.onInbound(async ({ contextId, text, author, isListed }) => {
-        const principal = chatPerson(rules, { author, isListed });
-        // Who is only known by the platform shares the conversation of the channel; everybody else has one of their own.
-        const isShared = principal.id === `chat:${author}`;
-        const message = {
-          contextId: isShared ? contextId : `${contextId}:${principal.id}`,
-          text,
-          principal,
-          metadata: platformMetadata,
-        };
-        if (!mayContinue(message.contextId, principal)) return notYours;
-        return taskText(await converse(a2a.engine, message, canAnswer(context, state)));
-      }, chatDoor(rules));
+      const hear = chatInbound(
+        (inbound) => chatPerson(rules, inbound),
+        canContinue(context, state),
+        async (message) => taskText(await converse(a2a.engine, message, canAnswer(context, state))),
+      );
+      toolset.onInbound(hear, chatDoor(rules));
       for (const observer of [
         agentMetrics.tasks,
         observeActivity(feed),

@@ -1,7 +1,8 @@
+import { createLogger } from '@trunkline/config';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
-import { openActivity } from './activity-feed.ts';
+import { ActivityFeed, openActivity } from './activity-feed.ts';
 
 const home = temporaryDirectory();
 let model: ModelServer;
@@ -64,4 +65,22 @@ it('answers and tells readers although nothing can be kept, and says so in the l
   expect(agent.log.join('')).toContain('failed to store model call');
   expect(agent.log.join('')).toContain('failed to store feed event');
   await agent.stop();
+});
+
+it('forgets the oldest of each owner, and nothing of others', () => {
+  const database = openActivity(`${home.path}/feed`);
+  onTestFinished(() => database.close());
+  const feed = new ActivityFeed(
+    database,
+    createLogger({ name: 'test', destination: { write: () => undefined } }),
+  );
+  const publish = (text: string, owner: string) =>
+    feed.publish({ event: 'inbox.item', data: { id: text, priority: 'next', source: null, text } }, owner);
+  const seen = (id: string) => feed.events({ kind: 'person', id, via: [], role: 'member' }, 10_000);
+  publish('quiet', 'person:ava');
+  database.transaction(() => {
+    for (let count = 0; count < 5200; count += 1) publish(`loud ${count}`, 'person:bob');
+  });
+  expect(seen('ava').map(({ data }) => data)).toMatchObject([{ text: 'quiet' }]);
+  expect(seen('bob').length).toBeLessThanOrEqual(5100);
 });

@@ -110,10 +110,12 @@ describe.each(cases)('$path [S130] [S131] [S133]', ({ path, topic, file, entry, 
       const payload = { name, file: `${name}.yaml`, yaml: JSON.stringify({ ...entry, name }) };
       const correlationId = crypto.randomUUID();
       await board.call('/publish', { topic: `${topic}.upsert`, payload, correlationId });
-      expect((await seen.first('system.error', correlationId)).payload).toMatchObject({
+      const refused = await seen.first('system.error', correlationId);
+      expect(refused.payload).toMatchObject({
         plugin: 'registrar',
         error: expect.stringContaining('refused'),
       });
+      expect(refused.principal).toMatchObject({ via: ['switchboard'] });
       expect(readdirSync(board.workspace, { recursive: true }).sort()).toEqual(before);
     },
   );

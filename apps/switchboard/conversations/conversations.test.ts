@@ -103,7 +103,9 @@ describe('a channel that wants a mention after the first message', () => {
     const first = await write({ content: 'hello' });
     expect((await seen.first(`agent.skill.response.${first}`)).payload.taskState).toBe('completed');
     const between = await write({ content: 'to my neighbour' });
-    expect((await seen.first('message.ignored', between)).payload.why).toContain('mention');
+    const ignored = await seen.first('message.ignored', between);
+    expect(ignored.payload.why).toContain('mention');
+    expect(ignored.principal).toMatchObject({ via: ['switchboard'] });
     const meant = await write({ content: 'more, please', mentioned: true });
     expect((await seen.first(`agent.skill.response.${meant}`)).payload.taskState).toBe('completed');
     expect(heard()).toEqual(['hello', 'model-of-warden heard you', 'more, please']);

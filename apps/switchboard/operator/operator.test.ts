@@ -22,8 +22,9 @@ afterEach(async () => {
   place.remove();
 });
 
+const principal = { kind: 'person' as const, id: 'user:ava', via: [], role: 'member' as const };
 const ask = (payload: object, correlationId = 'c1') =>
-  board.bus.publish({ topic: 'operator.message.request', payload, correlationId });
+  board.bus.publish({ topic: 'operator.message.request', payload, correlationId, principal });
 const sent = async () => (await waitFor(() => board.on('message.outbound.chat.dm.user.42')[0])) as Json;
 const failed = () => board.on('operator.message.failed.c1') as Json[];
 
@@ -46,6 +47,7 @@ it('says why when the surface could not deliver it [S134][S149]', async () => {
   await board.bus.publish({ topic: 'delivery.failed.chat', payload: { id, error: 'unknown user' } });
   await waitFor(() => failed().length === 1);
   expect(failed()[0].payload).toMatchObject({ error: 'unknown user', correlationId: 'c1' });
+  expect(failed()[0].principal).toEqual({ ...principal, via: ['switchboard'] });
 });
 
 it('says so when nothing delivers it at all [S149]', async () => {

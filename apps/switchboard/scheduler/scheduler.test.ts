@@ -199,7 +199,7 @@ describe('a one-shot', () => {
   });
 
   it('is left out with schedule.missed when it was missed by more [S076][S150]', async () => {
-    await add(once);
+    await add({ ...once, owner: 'person:voice:ava' });
     await board.stop();
     place.clock.jumpBy(25 * 3_600_000);
     board = await place.start();
@@ -208,6 +208,11 @@ describe('a one-shot', () => {
     expect(board.on('schedule.missed')[0]?.payload).toMatchObject({
       id: 'daily-report',
       scheduledAt: '2026-03-02T09:30:00.000Z',
+    });
+    expect(board.on('schedule.missed')[0]?.principal).toMatchObject({
+      kind: 'person',
+      id: 'voice:ava',
+      via: ['scheduler'],
     });
     expect((await board.history('daily-report'))[0]).toMatchObject({ status: 'missed' });
   });

@@ -1,8 +1,12 @@
-import { FakeGuild, waitFor } from '@trunkline/testing';
+import { FakeGuild, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { splitMessage } from '@trunkline/tools';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { canContinue, chatInbound } from '../../callers.ts';
+import { createOwners, notYours } from '../../owners.ts';
 import { callTool } from '../../tools/call-tool.suite.ts';
+import { SessionStore } from '../../turns/session-store.ts';
+import { openState } from '../../turns/turn-state.ts';
 import { type ChatDoor, type Inbound, type OpenPlugins, openPlugins } from '../open-plugins.ts';
 import { createChatPlugin } from './chat-plugin.ts';
 
@@ -170,6 +174,36 @@ describe('the bot', () => {
     await waitFor(() => told.length === 3);
     expect(told.toSorted()).toEqual([false, true, true]);
     expect(logged.filter((line) => line.includes('not delivered'))).toHaveLength(3);
+  });
+
+  it('goes on with no conversation of somebody else, and says so', async () => {
+    const home = temporaryDirectory();
+    const database = openState(home.path);
+    onTestFinished(() => {
+      database.close();
+      home.remove();
+    });
+    const sessions = new SessionStore(database);
+    sessions.claim(`chat:${direct}`, 'person:voice:ava');
+    const owners = createOwners(() => ({ isShared: false, isOpen: false }));
+    const person = { kind: 'person' as const, id: `chat:${admin}`, via: [] };
+    const heard: string[] = [];
+    await open(
+      chatInbound(
+        () => person,
+        canContinue({ owners }, { sessions }),
+        async ({ text }) => {
+          heard.push(text);
+          return 'Done.';
+        },
+      ),
+    );
+    await connected();
+    sayDirectly('go on');
+    guild.say({ content: `<@${botId}> hello`, channelId: general, userId: admin, mentions: [botId] });
+    await waitFor(() => guild.posts.length === 2);
+    expect(sent().toSorted()).toEqual(['Done.', notYours]);
+    expect(heard).toEqual(['hello']);
   });
 
   it('resumes where it was when the connection is lost', async () => {
