@@ -210,6 +210,26 @@ describe('pairing', () => {
     expect(ask('mail:a@b')).toBe(true);
   });
 
+  it('lets newer requests in once the oldest had ten minutes, also where everything is full', () => {
+    const { accounts, clock } = start();
+    const ask = (identity: string) => accounts.requestPairing(identity, 'x')?.code;
+    const codes = ['1', '2', '3', '4', '5'].map((id) => ask(`discord:${id}`));
+    clock.now += 599_999;
+    expect([ask('discord:1') !== undefined, ask('discord:6')]).toEqual([true, undefined]);
+    clock.now += 1;
+    // The first has a newer code by now, so the second gives way.
+    expect(ask('discord:6')).toBeDefined();
+    expect(accounts.pairings().map(({ identity }) => identity)).toEqual(
+      ['1', '3', '4', '5', '6'].map((id) => `discord:${id}`),
+    );
+    expect(
+      code(() => accounts.approvePairing({ code: codes[1] ?? '' }, { name: 'Eve', role: 'member' })),
+    ).toBe('pairing_unknown');
+    for (let index = 0; index < 95; index += 1) ask(`n${index}:1`);
+    expect(ask('mail:a@b')).toBeDefined();
+    expect(accounts.pairings()).toHaveLength(100);
+  });
+
   it('stops whoever guesses codes, in all services together', () => {
     const { accounts, open, clock } = start();
     const { code: right = '' } = accounts.requestPairing('discord:1', 'Ava') ?? {};

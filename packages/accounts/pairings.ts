@@ -20,6 +20,8 @@ const MAX_ISSUED = 5;
 /** Open requests of one namespace, such as `discord`. */
 const MAX_OPEN_OF_NAMESPACE = 5;
 const MAX_REQUESTS = 100;
+/** Every code is good for so long; after that it gives way to a newer request where there are too many. */
+const SURE_MS = 600_000;
 const MAX_WRONG_CODES = 10;
 const ATTEMPTS_MS = 60_000;
 
@@ -38,7 +40,7 @@ export class Pairings {
     return database.transaction(() => {
       database.prepare('DELETE FROM pairings WHERE expires_at <= ?').run(this.#now());
       const namespace = identity.slice(0, identity.indexOf(':'));
-      if (!hasRoom(database, identity, namespace)) return undefined;
+      if (!hasRoom(database, identity, namespace, this.#now())) return undefined;
       const code = Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
       const [now, expiresAt] = [this.#now(), this.#now() + CODE_MS];
       database.prepare(REQUEST_SQL).run(identity, namespace, display, hashOf(code), now, expiresAt);
@@ -100,18 +102,27 @@ const LIST_SQL = `
   SELECT identity, display, requested_at AS requestedAt, expires_at AS expiresAt FROM pairings
   WHERE refused = 0 AND expires_at > ? ORDER BY requested_at, identity`;
 
-function hasRoom(database: Database, identity: string, namespace: string): boolean {
+function hasRoom(database: Database, identity: string, namespace: string, now: number): boolean {
   const own = database
     .prepare<{ issued: number; refused: number }>('SELECT issued, refused FROM pairings WHERE identity = ?')
     .get(identity);
   if (own !== undefined) return own.refused === 0 && own.issued < MAX_ISSUED;
-  const [all, near] = [
-    database.prepare<{ n: number }>('SELECT count(*) AS n FROM pairings').get(),
-    database
-      .prepare<{ n: number }>('SELECT count(*) AS n FROM pairings WHERE namespace = ? AND refused = 0')
-      .get(namespace),
-  ];
-  return (all?.n ?? 0) < MAX_REQUESTS && (near?.n ?? 0) < MAX_OPEN_OF_NAMESPACE;
+  const isNear = 'namespace = ? AND refused = 0';
+  return (
+    makeRoom(database, '? IS NOT NULL', namespace, MAX_REQUESTS, now) &&
+    makeRoom(database, isNear, namespace, MAX_OPEN_OF_NAMESPACE, now)
+  );
+}
+
+/** Drops the oldest request that had its time, where there are too many: strangers cannot fill the list for an hour. */
+function makeRoom(database: Database, where: string, namespace: string, limit: number, now: number): boolean {
+  const sql = `SELECT count(*) AS n FROM pairings WHERE ${where}`;
+  if ((database.prepare<{ n: number }>(sql).get(namespace)?.n ?? 0) < limit) return true;
+  const oldest = `SELECT identity FROM pairings WHERE ${where} AND expires_at <= ? ORDER BY expires_at, identity LIMIT 1`;
+  const { changes } = database
+    .prepare(`DELETE FROM pairings WHERE identity = (${oldest})`)
+    .run(namespace, now + CODE_MS - SURE_MS);
+  return changes > 0;
 }
 
 /** As people type it: in any case, with spaces and dashes. */

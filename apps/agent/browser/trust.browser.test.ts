@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
 import { operatorAccess } from '@trunkline/identity';
 import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
@@ -68,8 +69,13 @@ describeWithBrowser('the trust page', () => {
   });
 
   it('adds a person, shows their key once, and revokes it', async () => {
+    const accounts = openAccounts({ home: pages.agent().home, logger: { warn: () => undefined } });
+    accounts.requestPairing('discord:77', 'Eve');
+    accounts.close();
     const opened = await openTab('people');
     const { page } = opened;
+    // Whoever waits to be paired is counted on every page.
+    await page.getByRole('link', { name: 'Trust 1 asks to be paired' }).waitFor();
     await page.getByText('Nobody has an account yet').waitFor();
     await page.getByRole('button', { name: 'Add a person' }).click();
     await page.getByLabel('Name').fill('Ada');

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { cn } from '../lib/cn.ts';
 import { MoreSheet } from './MoreSheet.tsx';
 import { type Frame, shellServices } from './PageFrame.tsx';
-import { ServiceItem } from './Rail.tsx';
+import { ServiceItem, WaitingPairings } from './Rail.tsx';
 
 const PLACES = 4;
 const ITEM = 'flex h-14 w-full flex-col items-center justify-center gap-1 rounded-corner text-12';
@@ -31,7 +31,10 @@ export function BottomBar(frame: Frame) {
             )}
           >
             <Ellipsis aria-hidden className="size-5" />
-            More
+            <span className="flex items-center gap-1">
+              More
+              <WaitingPairings />
+            </span>
           </button>
         </li>
       </ul>

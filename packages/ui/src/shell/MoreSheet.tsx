@@ -8,7 +8,7 @@ import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
 import { type Frame, shellServices } from './PageFrame.tsx';
-import { TRUST } from './Rail.tsx';
+import { TRUST, WaitingPairings } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
 
 interface MoreSheetProps {
@@ -95,6 +95,7 @@ function OperatorRow({ onClose }: { onClose(): void }) {
           <a href={TRUST.href} className={ROW}>
             {TRUST.icon}
             {TRUST.label}
+            <WaitingPairings />
           </a>
         </li>
       )}

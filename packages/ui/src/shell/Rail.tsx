@@ -1,8 +1,10 @@
+import type { AccountsView } from '@trunkline/std';
 import { Keyboard, Scale, Search } from 'lucide-react';
 import { IconButton } from '../components/Button.tsx';
-import { Lamp } from '../components/Lamp.tsx';
+import { Badge, Lamp } from '../components/Lamp.tsx';
 import { ThemeToggle } from '../components/ThemeToggle.tsx';
 import { Tooltip } from '../components/Tooltip.tsx';
+import { useResource } from '../hooks/useResource.ts';
 import { cn } from '../lib/cn.ts';
 import { OperatorButton, useOperator } from '../operator/OperatorProvider.tsx';
 import { type Frame, type ShellService, shellServices } from './PageFrame.tsx';
@@ -60,9 +62,35 @@ function TrustLink() {
         className="mb-1 flex h-14 w-20 flex-col items-center justify-center gap-1 rounded-corner border border-transparent text-12 text-muted transition-colors hover:bg-hover hover:text-ink aria-[current=page]:border-line aria-[current=page]:bg-raised aria-[current=page]:font-medium aria-[current=page]:text-ink [&_svg]:size-5"
       >
         {TRUST.icon}
-        {TRUST.label}
+        <span className="flex items-center gap-1">
+          {TRUST.label}
+          <WaitingPairings />
+        </span>
       </a>
     </Tooltip>
+  );
+}
+
+const PAIRINGS_MS = 60_000;
+
+/** How many people ask to be paired, for the operator; nothing where nobody does. */
+export function WaitingPairings() {
+  const { status } = useOperator();
+  const isOperator = status.service !== undefined && (status.name === 'signed-in' || status.name === 'open');
+  return isOperator ? <PairingCount /> : null;
+}
+
+function PairingCount() {
+  const { body } = useResource<Pick<AccountsView, 'pairings'>>('/operator/accounts/pairings', {
+    refreshMs: PAIRINGS_MS,
+  });
+  const count = body?.pairings.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <Badge tone="accent">
+      <span aria-hidden>{count}</span>
+      <span className="sr-only">{`${count} ${count === 1 ? 'asks' : 'ask'} to be paired`}</span>
+    </Badge>
   );
 }
 
