@@ -1,6 +1,12 @@
 import type { AgentDescription, AgentSkill } from '@trunkline/a2a';
-import type { Logger } from '@trunkline/config';
-import { createModelGateway, type ModelCall, type ModelGateway } from '@trunkline/llm';
+import type { Environment, Logger } from '@trunkline/config';
+import {
+  createModelGateway,
+  gatewaySettings,
+  type ModelCall,
+  type ModelGateway,
+  ModelsFile,
+} from '@trunkline/llm';
 import type { TurnPolicy } from '@trunkline/loop';
 import type { AgentOptions } from './options.ts';
 import type { LiveConfig } from './setup/config-file.ts';
@@ -107,6 +113,7 @@ export class ActiveAgent {
 interface LiveModelOptions {
   options: AgentOptions;
   live: LiveConfig;
+  env: Environment | undefined;
   onCall(call: ModelCall): void;
   logger: Logger;
 }
@@ -114,10 +121,13 @@ interface LiveModelOptions {
 /** The gateway to the model that the configuration names. */
 export class LiveModel {
   readonly #options: LiveModelOptions;
+  readonly models: ModelsFile;
   #gateway: ModelGateway;
 
   constructor(options: LiveModelOptions) {
     this.#options = options;
+    const { env, logger } = options;
+    this.models = new ModelsFile({ home: options.options.trunklineHome, env, logger });
     this.#gateway = this.#open();
   }
 
@@ -136,14 +146,19 @@ export class LiveModel {
     const isBundled = knowledge.embeddings === 'bundled' || knowledge.embeddings === 'off';
     const settings = modelSettings(options, live.config, live.secrets);
     this.#warnOfUnsentKey(settings);
+    const shared = {
+      ...options,
+      llmGatewayUrl: settings.url,
+      llmApiKey: settings.apiKey,
+      llmModel: settings.model,
+      llmFastModel: routing.aux_model || options.llmFastModel,
+    };
     return createModelGateway({
-      ...settings,
-      fastModel: routing.aux_model || options.llmFastModel,
+      ...gatewaySettings(shared, { file: this.models, logger }),
       fallbackModels: routing.fallback_models,
       embeddingModel: isBundled ? undefined : knowledge.embeddings,
       prices: model.prices,
       onCall,
-      logger,
     });
   }
 

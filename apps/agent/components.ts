@@ -92,7 +92,7 @@ export function agentComponents(
       deps.telemetry.record(call);
       deps.agentMetrics.modelCall(call);
     };
-    return new LiveModel({ options, live: deps.live, logger, onCall });
+    return new LiveModel({ options, live: deps.live, env: service.env, logger, onCall });
   });
 
   const state = component(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
 import { createGuardedFetch } from '@trunkline/http';
-import { createModelGateway } from '@trunkline/llm';
+import { createModelGateway, gatewaySettings } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import {
   accountsOf,
@@ -64,13 +64,8 @@ export function researchComponents(
   const stores = component('stores', { database }, ({ database }) => openStores(database, options));
   const gateway = component('model gateway', {}, () =>
     createModelGateway({
-      url: options.llmGatewayUrl,
-      apiKey: options.llmApiKey,
-      model: options.llmModel,
-      fastModel: options.llmFastModel,
+      ...gatewaySettings(options, { env: service.env, logger }),
       timeoutMs: modelTimeoutMs,
-      firstTokenTimeoutMs: modelTimeoutMs,
-      logger,
     }),
   );
   const policyFile = component('policy file', {}, () => {

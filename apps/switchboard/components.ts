@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readEnvironment } from '@trunkline/config';
-import { createModelGateway } from '@trunkline/llm';
+import { createModelGateway, gatewaySettings } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
 import {
@@ -67,16 +67,11 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     peers,
     address: new ServiceAddress(options.publicUrl),
   }));
-  const models = component('models', {}, () =>
-    createModelGateway({
-      url: options.llmGatewayUrl,
-      apiKey: options.llmApiKey,
-      model: options.llmModel,
-      fastModel: options.llmFastModel,
-      ...(options.vectorUrl !== undefined && { embeddingModel: options.embedModel }),
-      logger,
-    }),
-  );
+  const models = component('models', {}, () => {
+    const settings = gatewaySettings(options, { env, logger });
+    const embeddingModel = options.embedModel ?? settings.roles('embeddings')?.model ?? 'nomic-embed-text';
+    return createModelGateway({ ...settings, ...(options.vectorUrl !== undefined && { embeddingModel }) });
+  });
   const bus = component(
     'bus',
     {},

@@ -5,7 +5,7 @@ import type { AuditLog } from '@trunkline/audit';
 import { type Environment, type Logger, readEnvironment } from '@trunkline/config';
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type OperatorAccess, type Principal } from '@trunkline/identity';
-import { createModelGateway, type Tool } from '@trunkline/llm';
+import { createModelGateway, gatewaySettings, type Tool } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
 import { type Clock, systemClock } from '@trunkline/schedule';
@@ -107,7 +107,7 @@ export function voiceComponents(
   const metrics = component('metrics', {}, () => createMetrics({ prefix: 'voice' }));
   const counters = component('counters', {}, () => new Counters());
   const latency = component('latency log', { metrics }, ({ metrics }) => createLatencyLog(metrics));
-  const gateway = component('model', {}, () => createGateway(options, logger));
+  const gateway = component('model', {}, () => createGateway(options, logger, service.env));
 
   const directories = component('directories', {}, async () => {
     const directories = await findDirectories(options, logger);
@@ -317,14 +317,9 @@ function callbackUrl({ publicUrl }: VoiceOptions, { peers }: ServiceContext): st
   return base && `${base.replace(/\/+$/, '')}/a2a/callback`;
 }
 
-function createGateway(options: VoiceOptions, logger: Logger) {
-  return createModelGateway({
-    url: options.llmUrl ?? options.llmGatewayUrl,
-    apiKey: options.llmApiKey,
-    model: options.llmModel,
-    fastModel: options.llmFastModel,
-    logger,
-  });
+function createGateway(options: VoiceOptions, logger: Logger, env: Environment | undefined) {
+  const llmGatewayUrl = options.llmUrl ?? options.llmGatewayUrl;
+  return createModelGateway(gatewaySettings({ ...options, llmGatewayUrl }, { env, logger }));
 }
 
 interface ToolDeps {

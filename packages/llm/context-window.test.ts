@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { contextWindowOf, learnContextWindow } from './context-window.ts';
-import { createModelGateway, type ModelGatewayOptions } from './gateway.ts';
+import { createModelGateway } from './gateway.ts';
+import type { ModelGatewayOptions } from './gateway-options.ts';
 
 const servers: ReturnType<typeof createServer>[] = [];
 afterEach(() => {

@@ -1,6 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { type ModelServer, type ScriptedReply, startModelServer } from '@trunkline/testing';
-import { createModelGateway, type ModelGatewayOptions } from './gateway.ts';
+import { createModelGateway } from './gateway.ts';
+import type { ModelGatewayOptions } from './gateway-options.ts';
 import type { ModelCall } from './meter.ts';
 import type { ModelError } from './model-error.ts';
 import type { Timing } from './retry.ts';

@@ -3,7 +3,8 @@ import { generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { collect } from './gateway.suite.ts';
-import { createModelGateway, type ModelGatewayOptions } from './gateway.ts';
+import { createModelGateway } from './gateway.ts';
+import type { ModelGatewayOptions } from './gateway-options.ts';
 import type { ModelCall } from './meter.ts';
 import { ModelError } from './model-error.ts';
 

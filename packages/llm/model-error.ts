@@ -17,6 +17,11 @@ const catalogue = {
     advice:
       'The conversation is too long for the model. Shorten it, or set LLM_MODEL to one with a larger context.',
   },
+  'images-unsupported': {
+    retryable: false,
+    advice:
+      'The model sees no images. Set LLM_VISION_MODEL to one that does, or send the message without the image.',
+  },
   interrupted: { retryable: true, advice: 'The connection to the model endpoint broke off. Try again.' },
   loading: {
     retryable: true,

@@ -2,7 +2,6 @@ import {
   costOf,
   defineTool,
   type ModelGateway,
-  priceOf,
   type RunningTool,
   type TokenCounts,
   type Tool,
@@ -53,7 +52,6 @@ export interface GraphDeps {
 export function compileGraph(deps: GraphDeps): Graph {
   const { agentName, config, gateway, tools, approvals, skills, policy } = deps;
   const isEnabled = ({ name }: Tool) => !config.tools.disabled.includes(name);
-  const isDemo = gateway.describe().demo;
   return {
     model: (name) => withSettings(gateway.languageModel(name), config.model),
     modelName: gateway.describe().name,
@@ -65,7 +63,7 @@ export function compileGraph(deps: GraphDeps): Graph {
     limits: limitsOf(config.budget),
     policy,
     compaction: () => compactionOf(config.compaction, gateway),
-    cost: (model, tokens) => (isDemo ? 0 : costOf(priceOf(model, config.model.prices), tokens)),
+    cost: (model, tokens) => costOf(gateway.price(model), tokens),
   };
 }
 

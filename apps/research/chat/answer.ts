@@ -1,5 +1,5 @@
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { costOf, type ModelGateway, priceOf } from '@trunkline/llm';
+import { costOf, type ModelGateway } from '@trunkline/llm';
 import { resumeTurn, runTurn, type TurnEvent, type TurnOptions, type TurnPolicy } from '@trunkline/loop';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { ChatRequest, ConversationStore } from './conversations.ts';
@@ -59,7 +59,7 @@ export function startTurn(
     sessionId: id ?? 'chat',
     principal,
     policy,
-    cost: (model, tokens) => costOf(priceOf(model), tokens),
+    cost: (model, tokens) => costOf(gateway.price(model), tokens),
     signal,
   };
   const waiting = id === undefined ? undefined : conversations.get(id, principal)?.checkpoint;

@@ -91,7 +91,7 @@ async function askOnce(
   }
   try {
     const signal = AbortSignal.any([ask.signal, limit]);
-    const request = { ...ask, signal, instructions: INSTRUCTIONS, prompt, by: 'main' as const };
+    const request = { ...ask, signal, instructions: INSTRUCTIONS, prompt, by: 'judge' as const };
     const answer = await model.object(answerSchema, request);
     if (answer === undefined) onProblem('the model gave no answer of the required form');
     return batch.map((question, index) => opinionOn(question, index + 1, answer?.verdicts ?? []));

@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import { costOf, ModelError, type ModelGateway, priceOf } from '@trunkline/llm';
+import { costOf, ModelError, type ModelGateway } from '@trunkline/llm';
 import type { TurnPolicy } from '@trunkline/loop';
 import { ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ export interface ModelRequest {
   prompt: string;
   signal: AbortSignal;
   /** Which model gives an object; the fast one by default. */
-  by?: 'main' | 'fast';
+  by?: 'judge' | 'fast';
   /** Whose budget pays. */
   principal: Principal;
   /** Called with what each call used up. */
@@ -64,7 +64,7 @@ export class ResearchModel {
   /** Some endpoints refuse a schema in the request: then the words of the second attempt have to do. */
   async #attempt(mayRefuse: boolean, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
     try {
-      const model = request.by === 'main' ? this.#gateway.languageModel() : this.#gateway.fastModel();
+      const model = request.by === 'judge' ? this.#gateway.judgeModel() : this.#gateway.fastModel();
       return await this.#call(model, request, extra);
     } catch (error) {
       if (mayRefuse && error instanceof ModelError && error.code === 'bad-request') return '';
@@ -97,7 +97,7 @@ export class ResearchModel {
   }
 
   #costOf({ modelId }: LanguageModel, counts: ReturnType<typeof countsOf>): number | undefined {
-    return this.describe().demo ? 0 : costOf(priceOf(modelId), counts);
+    return this.describe().demo ? 0 : costOf(this.#gateway.price(modelId), counts);
   }
 }
 

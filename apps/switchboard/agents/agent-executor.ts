@@ -2,7 +2,6 @@ import { anonymous, handedOn, joinOrigins, type Origin } from '@trunkline/identi
 import {
   costOf,
   type ModelGateway,
-  priceOf,
   quoteDescription,
   type Tool,
   type ToolContext,
@@ -91,7 +90,7 @@ async function runAgent(
     sessionId: request.correlationId,
     principal: request.principal ?? anonymous,
     policy: policyOf(agent, request, context, parts, (note) => notes.push(note)),
-    cost: (model, tokens) => costOf(priceOf(model), tokens),
+    cost: (model, tokens) => costOf(parts.gateway.price(model), tokens),
     signal: context.signal,
     messages,
   });

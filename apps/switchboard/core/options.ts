@@ -124,7 +124,7 @@ export const coreOptions = {
   }),
   embedModel: text({
     env: 'EMBED_MODEL',
-    default: 'nomic-embed-text',
+    defaultDoc: 'the embeddings role of models.yaml, else nomic-embed-text',
     doc: 'The embedding model of LLM_GATEWAY_URL that makes the vectors.',
   }),
   allowUnsigned: toggle({

@@ -1,6 +1,6 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
-import { costOf, createModelGateway, type ModelGateway, priceOf, type Tool } from '@trunkline/llm';
+import { costOf, createModelGateway, type ModelGateway, priceOf, profileOf, type Tool } from '@trunkline/llm';
 import { type RunTurnOptions, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
 import type { SkillSelection } from '../skills/selection.ts';
 import { isVerbosity, type Skill, type Verbosity, verbosityInstructions } from '../skills/skill.ts';
@@ -64,14 +64,16 @@ interface PersonaTurn {
   tools?: readonly Tool[];
 }
 
-/** In dollars, where the list price of the model is known. */
-const cost: NonNullable<RunTurnOptions['cost']> = (model, tokens) => costOf(priceOf(model), tokens);
-
 /** One turn of a persona, written or spoken: the same model, instructions, tools and limits. */
 export function runPersona(
   { model, instructions, tools, principal, policy }: Persona,
   turn: PersonaTurn,
 ): AsyncGenerator<TurnEvent, void> {
+  const cost: RunTurnOptions['cost'] = (name, tokens) =>
+    costOf(
+      priceOf(name, {}, () => profileOf(model).price),
+      tokens,
+    );
   return runTurn({ model, instructions, tools, limits, principal, policy, cost, ...turn });
 }
 

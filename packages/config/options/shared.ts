@@ -21,6 +21,46 @@ export const modelOptions = group('Model', {
     doc: 'Model for short, frequent calls.',
     defaultDoc: 'the value of LLM_MODEL',
   }),
+  llmJudgeModel: text({
+    env: 'LLM_JUDGE_MODEL',
+    doc: 'Model that checks what others wrote, such as the citations of a report.',
+    defaultDoc: 'the judge role of models.yaml in TRUNKLINE_HOME, else the value of LLM_MODEL',
+  }),
+  llmVisionModel: text({
+    env: 'LLM_VISION_MODEL',
+    doc: 'Model that is asked in place of one that sees no images, when a message holds one.',
+    defaultDoc: 'the vision role of models.yaml',
+  }),
+  llmContextTokens: integer({
+    env: 'LLM_CONTEXT_TOKENS',
+    doc: 'Tokens that LLM_MODEL takes, prompt and answer together.',
+    min: 256,
+    defaultDoc: 'what models.yaml or the endpoint says',
+  }),
+  llmTools: choice({
+    env: 'LLM_TOOLS',
+    doc: 'How tools are offered to LLM_MODEL: native by the API, prompted in the text, none not at all.',
+    values: ['native', 'prompted', 'none'],
+    defaultDoc: 'native until the endpoint refuses it',
+  }),
+  llmFirstTokenTimeout: integer({
+    env: 'LLM_FIRST_TOKEN_TIMEOUT_S',
+    doc: 'Seconds until the first token of an answer; signs of life from the endpoint extend it.',
+    min: 1,
+    defaultDoc: '900 for a model on the local network, else 120',
+  }),
+  llmIdleTimeout: integer({
+    env: 'LLM_IDLE_TIMEOUT_S',
+    doc: 'Seconds that an answer which has begun may pause.',
+    min: 1,
+    defaultDoc: '180 for a model on the local network, else 90',
+  }),
+  llmLoadingTimeout: integer({
+    env: 'LLM_LOADING_TIMEOUT_S',
+    doc: 'Seconds that a model which the endpoint is loading is waited for.',
+    min: 0,
+    defaultDoc: '600 for a model on the local network, else 300',
+  }),
 });
 
 export const homeOptions = group('Data', {

@@ -57,10 +57,14 @@ const listPrices: PriceTable = {
   'text-embedding-3-large': { input: 0.13, output: 0 },
 };
 
-/** The price of a model: from the operator's table first, then from the list; undefined when neither names it. */
-export function priceOf(model: string, operatorPrices: PriceTable = {}): ModelPrice | undefined {
+/** The price of a model: from the operator's table or profile first, then from the list; undefined when none names it. */
+export function priceOf(
+  model: string,
+  operatorPrices: PriceTable = {},
+  ofProfile: () => ModelPrice | undefined = () => undefined,
+): ModelPrice | undefined {
   const names = [model, plainName(model)];
-  return find(operatorPrices, names) ?? find(listPrices, names);
+  return find(operatorPrices, names) ?? ofProfile() ?? find(listPrices, names);
 }
 
 /** Dollars for a call, undefined when the price or the token counts are not known. */

@@ -3,36 +3,10 @@ import { BoundedMap } from '@trunkline/std';
 import type { Endpoint } from '../endpoint.ts';
 import { type Logger, tellNote } from '../retry.ts';
 import { endpointKind, isLocalAddress } from './endpoint-kind.ts';
-import { type ModelPrice, priceOf } from './prices.ts';
-import { profileFromTable } from './table.ts';
+import { priceOf } from './prices.ts';
+import { type ModelProfile, profileFromTable } from './table.ts';
 
-/** How a model and its endpoint behave. */
-export interface ModelProfile {
-  /** Tokens of prompt and answer together; undefined while nobody knows. */
-  contextTokens?: number;
-  /** Tokens of the longest answer. */
-  outputTokens?: number;
-  /** How tools are offered: by the API, described in the prompt, or not at all. */
-  tools: 'native' | 'prompted' | 'none';
-  /**
-   * `auto` splits thoughts off wherever they are marked; `open` is for models whose template opens the thoughts, so that
-   * the answer begins within them; `none` leaves the answer as it is.
-   */
-  reasoning: 'auto' | 'open' | 'none';
-  /** The model is known or was seen to write tool calls into its text. */
-  textToolCalls: boolean;
-  /** Whether it sees images; undefined while nobody knows. */
-  images?: boolean;
-  /** Parameters of the request that the endpoint refuses. */
-  omitParameters: readonly string[];
-  /** Limit for the first token; what the endpoint sends to keep the connection alive extends it. */
-  firstTokenMs: number;
-  /** Limit without any byte once tokens come. */
-  idleMs: number;
-  /** How long a model that is being loaded is waited for. */
-  loadingMs: number;
-  price?: ModelPrice;
-}
+export type { ModelProfile } from './table.ts';
 
 /** Where a model of our gateway stands, and what the configuration says of it. */
 export interface ModelOrigin {

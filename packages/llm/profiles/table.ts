@@ -1,6 +1,33 @@
 import type { EndpointKind } from './endpoint-kind.ts';
-import { matchesName } from './prices.ts';
-import type { ModelProfile } from './profile.ts';
+import { type ModelPrice, matchesName } from './prices.ts';
+
+/** How a model and its endpoint behave. */
+export interface ModelProfile {
+  /** Tokens of prompt and answer together; undefined while nobody knows. */
+  contextTokens?: number;
+  /** Tokens of the longest answer. */
+  outputTokens?: number;
+  /** How tools are offered: by the API, described in the prompt, or not at all. */
+  tools: 'native' | 'prompted' | 'none';
+  /**
+   * `auto` splits thoughts off wherever they are marked; `open` is for models whose template opens the thoughts, so that
+   * the answer begins within them; `none` leaves the answer as it is.
+   */
+  reasoning: 'auto' | 'open' | 'none';
+  /** The model is known or was seen to write tool calls into its text. */
+  textToolCalls: boolean;
+  /** Whether it sees images; undefined while nobody knows. */
+  images?: boolean;
+  /** Parameters of the request that the endpoint refuses. */
+  omitParameters: readonly string[];
+  /** Limit for the first token; what the endpoint sends to keep the connection alive extends it. */
+  firstTokenMs: number;
+  /** Limit without any byte once tokens come. */
+  idleMs: number;
+  /** How long a model that is being loaded is waited for. */
+  loadingMs: number;
+  price?: ModelPrice;
+}
 
 interface ProfileEntry {
   /** Kinds of endpoints it is for; all when left out. */

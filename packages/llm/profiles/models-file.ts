@@ -1,0 +1,194 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, parseYaml } from '@trunkline/config';
+import { errorMessage, systemCode } from '@trunkline/std';
+import { writeFileAtomic } from '@trunkline/storage';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import type { Logger } from '../retry.ts';
+import { matchesName } from './prices.ts';
+import type { ModelProfile } from './profile.ts';
+
+/** What models are used for. */
+export const modelRoles = ['chat', 'helper', 'judge', 'embeddings', 'vision'] as const;
+export type ModelRole = (typeof modelRoles)[number];
+
+const seconds = z.number().positive();
+const tokens = z.int().min(256);
+
+const profileSection = z.strictObject({
+  context_tokens: tokens.optional(),
+  output_tokens: tokens.optional(),
+  tools: z.enum(['native', 'prompted', 'none']).optional(),
+  reasoning: z.enum(['auto', 'open', 'none']).optional(),
+  text_tool_calls: z.boolean().optional(),
+  images: z.boolean().optional(),
+  omit_parameters: z.array(z.string()).optional(),
+  first_token_timeout_s: seconds.optional(),
+  idle_timeout_s: seconds.optional(),
+  loading_timeout_s: seconds.optional(),
+  /** Dollars for a million tokens. */
+  price: z
+    .strictObject({
+      input: z.number().nonnegative(),
+      output: z.number().nonnegative(),
+      cachedInput: z.number().nonnegative().optional(),
+    })
+    .optional(),
+});
+export type ProfileSection = z.output<typeof profileSection>;
+
+const roleSection = z.strictObject({
+  model: z.string().min(1),
+  /** Another endpoint than LLM_GATEWAY_URL, with its own key. */
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  api_key: z.string().optional(),
+});
+export type RoleModel = z.output<typeof roleSection>;
+
+const roleOrName = z.union([
+  z
+    .string()
+    .min(1)
+    .transform((model): RoleModel => ({ model })),
+  roleSection,
+]);
+
+const schema = z
+  .strictObject({
+    /** A model's name, or a section with its endpoint. */
+    roles: z.partialRecord(z.enum(modelRoles), roleOrName).default({}),
+    /** Facts by model name, in which `*` stands for any characters; the whole name wins over a pattern. */
+    models: z.record(z.string(), profileSection).default({}),
+  })
+  .nullish()
+  .transform((given) => given ?? { roles: {}, models: {} });
+
+type ModelsConfig = z.output<typeof schema>;
+
+export interface ModelsFileOptions {
+  /** TRUNKLINE_HOME: holds `models.yaml`. */
+  home: string;
+  env?: Environment | undefined;
+  logger?: Logger | undefined;
+  now?: () => number;
+}
+
+const checkMs = 500;
+
+/** The operator's models: `models.yaml`, the same for all services, read again whenever it changes. */
+export class ModelsFile {
+  readonly file: string;
+  readonly #options: ModelsFileOptions;
+  readonly #now: () => number;
+  #config: ModelsConfig;
+  #mark: string;
+  #checkedAt: number;
+
+  /** Fails with a ConfigError when the file cannot be used. */
+  constructor(options: ModelsFileOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.file = join(options.home, 'models.yaml');
+    this.#checkedAt = this.#now();
+    this.#mark = markOf(this.file);
+    this.#config = this.#read();
+  }
+
+  role(role: ModelRole): RoleModel | undefined {
+    this.#refresh();
+    return this.#config.roles[role];
+  }
+
+  /** What the file says of a model. */
+  profile(modelId: string): Partial<ModelProfile> {
+    this.#refresh();
+    const { models } = this.#config;
+    const patterns = Object.keys(models).filter((name) => name !== modelId && matchesName(name, modelId));
+    return Object.assign({}, ...[...patterns, modelId].map((name) => factsOf(models[name] ?? {})));
+  }
+
+  /** Writes what is given about one model into the file; comments and everything else stay. */
+  async save(modelId: string, facts: ProfileSection): Promise<void> {
+    const before = textOf(this.file);
+    const document = parseDocument(before ?? '');
+    if (!document.has('models')) document.set('models', document.createNode({}));
+    for (const [name, value] of Object.entries(facts))
+      document.setIn(['models', modelId, name], document.createNode(value));
+    const text = String(document);
+    this.#config = this.#parse(text);
+    await writeFileAtomic(this.file, text, before === undefined ? { mode: 0o600 } : { over: before });
+    this.#mark = markOf(this.file);
+  }
+
+  /** A look costs a few microseconds, a watcher a thread. */
+  #refresh(): void {
+    if (this.#now() - this.#checkedAt < checkMs) return;
+    this.#checkedAt = this.#now();
+    const mark = markOf(this.file);
+    if (mark === this.#mark) return;
+    this.#mark = mark;
+    try {
+      this.#config = this.#read();
+    } catch (error) {
+      const facts = { file: this.file, problem: errorMessage(error) };
+      this.#options.logger?.warn(facts, 'failed to read models file; the last good one stays');
+    }
+  }
+
+  #read(): ModelsConfig {
+    return this.#parse(textOf(this.file) ?? '');
+  }
+
+  #parse(text: string): ModelsConfig {
+    const { env } = this.#options;
+    return parseYaml(text, schema, { file: this.file, ...(env !== undefined && { env }) });
+  }
+}
+
+/** The facts of a section in the units of a profile. */
+function factsOf(section: ProfileSection): Partial<ModelProfile> {
+  const facts = {
+    contextTokens: section.context_tokens,
+    outputTokens: section.output_tokens,
+    tools: section.tools,
+    reasoning: section.reasoning,
+    textToolCalls: section.text_tool_calls,
+    images: section.images,
+    omitParameters: section.omit_parameters,
+    firstTokenMs: inMilliseconds(section.first_token_timeout_s),
+    idleMs: inMilliseconds(section.idle_timeout_s),
+    loadingMs: inMilliseconds(section.loading_timeout_s),
+    price: section.price,
+  };
+  return definedOf(facts);
+}
+
+export function inMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+/** An object without the fields that are undefined. */
+export function definedOf<Facts extends object>(
+  facts: {
+    [Name in keyof Facts]: Facts[Name] | undefined;
+  },
+): Partial<Facts> {
+  return Object.fromEntries(
+    Object.entries(facts).filter(([, value]) => value !== undefined),
+  ) as Partial<Facts>;
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function markOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? 'missing' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+}
