@@ -99,7 +99,12 @@ async function ask({ endpoint, modelId }: ModelOrigin): Promise<Answer> {
   if (listing === undefined) return { askAgainMs: unreachableAgainMs };
   const entries = listSchema.safeParse(listing).data?.data ?? [];
   const entry = entries.find(({ id }) => isSameModel(id, modelId));
-  const listed = entry && (entry.max_model_len ?? entry.context_length ?? entry.context_window);
+  const listed =
+    entry &&
+    (entry.max_model_len ??
+      entry.top_provider?.context_length ??
+      entry.context_length ??
+      entry.context_window);
   if (listed !== undefined) return settled(listed);
   if (isHosted(endpoint.baseUrl)) return settled(entry?.max_context_length);
   const root = endpoint.baseUrl.replace(/\/v\d+$/, '');
@@ -119,6 +124,8 @@ const listSchema = z.object({
       id: z.string(),
       max_model_len: count,
       context_length: count,
+      /** OpenRouter: where it sends the request, which may take less than the model could. */
+      top_provider: z.object({ context_length: count }).optional().catch(undefined),
       context_window: count,
       /** Mistral, and LM Studio at its own address: what the model could take. */
       max_context_length: count,

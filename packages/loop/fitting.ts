@@ -39,13 +39,12 @@ export async function* fitAfterOverflow(turn: Turn, error: ModelError): AsyncGen
   const named = error.contextTokens;
   learnContextWindow(options.model, named ?? Math.min(before, turn.window ?? before));
   const known = named ?? turn.window;
-  if (known !== undefined && before <= promptBudget(known)) {
-    // The estimate was too low, so the window counts as smaller than it is.
-    turn.window = Math.floor(known * 0.6);
-  } else turn.window = known ?? Math.floor(before * 0.6);
+  // Where the prompt should have fitted, the estimate was too low, so the window counts as smaller than it is.
+  const isOff = known === undefined || before <= promptBudget(known);
+  turn.window = isOff ? Math.floor(before * 0.6) : known;
   offer(turn);
   yield* fitWindow(turn);
-  if (sizeOf(turn) > before * leastGain) throw tooLarge(turn, known);
+  if (sizeOf(turn) > before * leastGain) throw isOff && known !== undefined ? error : tooLarge(turn, known);
 }
 
 /** Learns from what the endpoint counted how far the estimates are off. */

@@ -16,6 +16,7 @@ export * from './mcp/server.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';
 export * from './model/wire-server.ts';
+export * from './model/wire-shown.ts';
 export * from './model/wires.ts';
 export * from './movable-clock.ts';
 export * from './nats.ts';

@@ -91,7 +91,8 @@ export class AnswerReader {
     this.#readReasoning(delta);
     this.#readContent(delta.content ?? choice.text);
     if (typeof delta.refusal === 'string') this.#refuse(delta.refusal);
-    const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+    const calls = Array.isArray(delta.tool_calls) ? [...delta.tool_calls] : [];
+    if (isFields(delta.tool_calls)) calls.push(delta.tool_calls);
     if (isFields(delta.function_call)) calls.push({ index: 0, function: delta.function_call });
     if (calls.length > 0) this.#close();
     for (const call of calls) this.#calls.read(call);

@@ -22,6 +22,7 @@ const overflowWords = [
   /reduce the length of (the|your) (messages|prompt|input)/i,
   /request body too large for .{0,60}max size: \d+ tokens/i,
   /not enough context|exceeds the context/i,
+  /max_tokens must be at least 1, got -/i,
 ];
 
 const overflowCodes =

@@ -21,7 +21,7 @@ const toolRefusals = [
   /(support|enable|use|allow|implement)\w* (for )?(the )?(native )?(tools?|functions?)\b/i,
   /(tools?|function)[ _-]?(call\w*|use|usage|choice|param\w*)? .{0,60}(not |un)(be )?(support|enabl|availabl|allow|implement)/i,
   /tools? param requires|tool choice requires|requires .{0,40}(--jinja|tool-call-parser)/i,
-  /(parameters|params): \[[^\]]*'tools'/i,
+  /(parameters|params): \[[^\]]*'tools'|(un|not )(supported|recogni[sz]ed|known) param\w*: '?tools\b/i,
 ];
 
 /** Whether an error says that the model cannot call tools at all. */

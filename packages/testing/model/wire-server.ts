@@ -12,6 +12,8 @@ export interface WireOptions {
   split?: (bytes: Buffer) => Buffer[];
   /** Lets the seconds of a silence pass; they are over at once when left out. */
   silence?: (seconds: number) => Promise<void>;
+  /** A text or response for a request without `stream`, as helpers make them; undefined plays the capture to it as well. */
+  helper?: (request: ChatRequestBody) => string | WireAnswer | undefined;
 }
 
 export interface WireServer {
@@ -26,16 +28,6 @@ export interface WireServer {
   isBusy(): boolean;
   stop(): Promise<void>;
 }
-
-/** What helpers such as the summary of a conversation get: they ask without `stream`, and captures are streams. */
-const helperAnswer = JSON.stringify({
-  id: 'chatcmpl-helper',
-  object: 'chat.completion',
-  choices: [
-    { index: 0, message: { role: 'assistant', content: 'They talked at length.' }, finish_reason: 'stop' },
-  ],
-  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-});
 
 /** A gateway on a real socket that plays captures byte for byte. */
 export async function startWireServer(first: Wire, firstOptions: WireOptions = {}): Promise<WireServer> {
@@ -83,12 +75,14 @@ export async function startWireServer(first: Wire, firstOptions: WireOptions = {
 function begin(wire: Wire, options: WireOptions) {
   const rules = wire.answers.filter(({ when }) => when !== undefined);
   const queue = wire.answers.filter(({ when }) => when === undefined);
+  const { helper = () => 'They talked at length.' } = options;
   let chats = 0;
 
   function chat(request: ChatRequestBody): WireAnswer {
     const rule = rules.find((each) => matches(each, request));
     if (rule !== undefined) return rule;
-    if (request.stream !== true) return json(200, helperAnswer);
+    const helped = request.stream === true ? undefined : helper(request);
+    if (helped !== undefined) return typeof helped === 'string' ? json(200, documentOf(helped)) : helped;
     chats += 1;
     const [answer] = queue;
     if (answer?.repeat !== true) queue.shift();
@@ -115,6 +109,12 @@ function matches({ when = {} }: WireAnswer, request: ChatRequestBody): boolean {
 
 function isChat(path: string): boolean {
   return path.endsWith('/chat/completions');
+}
+
+function documentOf(content: string): string {
+  const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  return JSON.stringify({ id: 'chatcmpl-helper', object: 'chat.completion', choices, usage });
 }
 
 function json(status: number, body: string): WireAnswer {
