@@ -51,6 +51,12 @@ export async function compact(
   };
 }
 
+/** What the person is told whose older messages were compacted. */
+export function compactionNote({ summarised }: Pick<Compaction, 'summarised'>): string {
+  const done = summarised ? 'summarised' : 'left out';
+  return `Earlier messages were ${done} to fit the model's context`;
+}
+
 function droppedNote(count: number): string {
   return `The ${count} oldest messages of this conversation were dropped to make room; they could not be summarised.`;
 }

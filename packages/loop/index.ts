@@ -1,7 +1,7 @@
 export type { AskReason, Checkpoint, CheckpointCall } from './checkpoint.ts';
 export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
 export type { Compaction } from './compaction.ts';
-export { compact } from './compaction.ts';
+export { compact, compactionNote } from './compaction.ts';
 export type {
   Approval,
   AskAnswer,
@@ -22,4 +22,4 @@ export type {
 } from './options.ts';
 export { markOf, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
-export { estimateTokens } from './usage.ts';
+export { cutText, estimateTokens, promptBudget } from './usage.ts';

@@ -37,15 +37,14 @@ export function addUsage(sum: Usage, call: MeteredCall, cost: TurnOptions['cost'
   };
 }
 
-/** What the endpoint reports. Some report zeros, which say nothing. */
+/** What the endpoint reports. Some report zeros for everything, which says nothing. */
 function countsOf({ reported, input, output, toolTokens }: MeteredCall) {
-  const inputTokens = reported?.inputTokens || estimateTokens(input) + (toolTokens?.() ?? 0);
-  const outputTokens = reported?.outputTokens || estimateTokens(output);
+  const { inputTokens, outputTokens } = reported?.inputTokens ? reported : {};
   return {
-    inputTokens,
-    outputTokens,
+    inputTokens: inputTokens ?? estimateTokens(input) + (toolTokens?.() ?? 0),
+    outputTokens: outputTokens ?? estimateTokens(output),
     cachedInputTokens: reported?.inputTokenDetails.cacheReadTokens,
-    estimated: inputTokens !== reported?.inputTokens || outputTokens !== (reported.outputTokens ?? -1),
+    estimated: inputTokens === undefined || outputTokens === undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
 import { type Principal, withOrigins } from '@trunkline/identity';
-import type { EndEvent, PauseEvent, Usage as TurnUsage } from '@trunkline/loop';
+import { compactionNote, type EndEvent, type PauseEvent, type Usage as TurnUsage } from '@trunkline/loop';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
@@ -118,7 +118,7 @@ function translate(event: RunnerEvent, counter: UsageCounter): ExecutionEvent[] 
       return [{ type: 'tool-end', toolCallId, name, result, failed }];
     }
     case 'compaction':
-      return [{ type: 'progress', text: `Put ${event.removedMessages} older messages into a summary` }];
+      return [{ type: 'progress', text: compactionNote(event) }];
     case 'wait':
       return [{ type: 'progress', text: event.message }];
     case 'pause':
@@ -190,6 +190,7 @@ class UsageCounter {
         outputTokens: now.outputTokens - before.outputTokens,
         totalTokens: now.totalTokens - before.totalTokens,
         ...(costUsd !== undefined && { costUsd: costUsd - (before.costUsd ?? 0) }),
+        ...((turn.estimated || helpers.estimated) && { estimated: true }),
       },
     };
   }

@@ -133,6 +133,7 @@ describe('sessions, skills and helpers', () => {
       message: { role: 'user', parts: [{ kind: 'text', text: 'Go.' }] },
       configuration: { blocking: false },
     });
+    await expect.poll(() => model.requests.at(-1)?.abandoned).toBe(false);
     const canceled = await running.rpc('tasks/cancel', { id: result.id });
     expect(canceled.result.status.state).toBe('canceled');
     await expect.poll(() => model.requests.at(-1)?.abandoned).toBe(true);

@@ -112,7 +112,7 @@ function available({ subagents }: Graph): string {
 /** What a turn and its helpers have used up so far, so that one budget holds for all of them. */
 export class Spending {
   readonly #limits: TurnLimits;
-  #helpers = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
+  #helpers: Usage & { costUsd: number } = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
 
   constructor(limits: TurnLimits) {
     this.#limits = limits;
@@ -140,12 +140,13 @@ export class Spending {
     return { ...this.#helpers };
   }
 
-  addHelper({ inputTokens, outputTokens, totalTokens, costUsd = 0 }: Usage): void {
+  addHelper({ inputTokens, outputTokens, totalTokens, costUsd = 0, estimated }: Usage): void {
     this.#helpers = {
       inputTokens: this.#helpers.inputTokens + inputTokens,
       outputTokens: this.#helpers.outputTokens + outputTokens,
       totalTokens: this.#helpers.totalTokens + totalTokens,
       costUsd: this.#helpers.costUsd + costUsd,
+      ...((this.#helpers.estimated || estimated) && { estimated: true }),
     };
   }
 }

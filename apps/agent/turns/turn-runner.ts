@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import { ModelError, type Tool } from '@trunkline/llm';
+import { contextWindowOf, ModelError, type Tool } from '@trunkline/llm';
 import {
   CheckpointError,
   type EndEvent,
@@ -146,9 +146,15 @@ export class TurnRunner {
     const spending = new Spending(graph.limits);
     const compaction = graph.compaction();
     const scope = this.#options.owners.memory(request);
+    const model = graph.model();
+    const window = await contextWindowOf(model, request.signal);
     const options = {
-      model: graph.model(),
-      instructions: turnInstructions(graph.instructions, skill, this.#earlier(scope, request.sessionId)),
+      model,
+      instructions: turnInstructions(
+        graph.instructions,
+        skill,
+        this.#earlier(scope, request.sessionId, window),
+      ),
       tools: chosenBy(skill, this.#tools(graph, spending, request)),
       limits: spending.limits,
       sessionId: request.sessionId,
@@ -177,9 +183,12 @@ export class TurnRunner {
     return skill;
   }
 
-  #earlier(scope: string, sessionId: string): string {
+  /** Earlier sessions take at most a tenth of what the model reads at a time. */
+  #earlier(scope: string, sessionId: string, window = Number.POSITIVE_INFINITY): string {
     const memory = this.#options.memory();
-    return memory === undefined ? '' : memory.store.digest(scope, sessionId, memory);
+    if (memory === undefined) return '';
+    const tokens = Math.min(memory.tokens, window / 10);
+    return memory.store.digest(scope, sessionId, { ...memory, tokens });
   }
 
   /** Saves before it reports, so that nothing reported is ever lost. */

@@ -91,12 +91,23 @@ async function askOnce(
   }
   try {
     const signal = AbortSignal.any([ask.signal, limit]);
-    const request = { ...ask, signal, instructions: INSTRUCTIONS, prompt, by: 'judge' as const };
+    const request = {
+      ...ask,
+      signal,
+      instructions: INSTRUCTIONS,
+      prompt,
+      by: 'judge' as const,
+      isWhole: true,
+    };
     const answer = await model.object(answerSchema, request);
     if (answer === undefined) onProblem('the model gave no answer of the required form');
     return batch.map((question, index) => opinionOn(question, index + 1, answer?.verdicts ?? []));
   } catch (error) {
     ask.signal.throwIfAborted();
+    if (error instanceof ModelError && error.code === 'context-too-long' && batch.length > 1) {
+      const half = Math.ceil(batch.length / 2);
+      return [...(await askOnce(batch.slice(0, half), deps)), ...(await askOnce(batch.slice(half), deps))];
+    }
     if (!limit.aborted && !(error instanceof ModelError)) throw error;
     onProblem(limit.aborted ? 'the time for it was up' : errorMessage(error));
     return batch.map(() => undefined);

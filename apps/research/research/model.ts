@@ -1,6 +1,6 @@
 import type { Principal } from '@trunkline/identity';
-import { costOf, ModelError, type ModelGateway } from '@trunkline/llm';
-import type { TurnPolicy } from '@trunkline/loop';
+import { contextWindowOf, costOf, learnContextWindow, ModelError, type ModelGateway } from '@trunkline/llm';
+import { cutText, estimateTokens, promptBudget, type TurnPolicy } from '@trunkline/loop';
 import { ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
@@ -9,12 +9,19 @@ import type { Spending } from '../store/jobs.ts';
 type LanguageModel = ReturnType<ModelGateway['languageModel']>;
 type CallOptions = Parameters<LanguageModel['doGenerate']>[0];
 
+/** How often a prompt that was too long is shortened and sent again. */
+const MOST_OVERFLOWS = 2;
+/** Tokens below which a passage says too little to be worth its place. */
+const SHORTEST_PASSAGE = 40;
+
 export interface ModelRequest {
   instructions: string;
   prompt: string;
   signal: AbortSignal;
   /** Which model gives an object; the fast one by default. */
   by?: 'judge' | 'fast';
+  /** Nothing may be cut from the prompt: one that is too long for the model fails instead. */
+  isWhole?: boolean;
   /** Whose budget pays. */
   principal: Principal;
   /** Called with what each call used up. */
@@ -73,27 +80,60 @@ export class ResearchModel {
   }
 
   #call(model: LanguageModel, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
-    const { instructions, prompt, signal, onSpent, principal } = request;
-    const { agent = '', outOfMoney, pay } = this.#budgets ?? {};
+    const { signal, principal } = request;
+    const { agent = '', outOfMoney } = this.#budgets ?? {};
     const call = async () => {
       const spent = outOfMoney?.(principal, agent);
       if (spent !== undefined) throw researchErrors.budget_spent({ spent });
-      const result = await model.doGenerate({
-        prompt: [
-          { role: 'system', content: instructions },
-          { role: 'user', content: [{ type: 'text', text: prompt }] },
-        ],
-        abortSignal: signal,
-        ...extra,
-      });
-      const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
-      const counts = countsOf(result.usage, instructions.length + prompt.length, text.length);
-      const costUsd = this.#costOf(model, counts);
-      onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd });
-      pay?.(principal, agent, costUsd ?? 0);
-      return text;
+      return this.#callWithin(model, request, extra);
     };
     return this.#limiter.run(call, { signal });
+  }
+
+  /** Fits the prompt into the model's window; one that is refused as too long is shortened, twice at most. */
+  async #callWithin(
+    model: LanguageModel,
+    request: ModelRequest,
+    extra: Partial<CallOptions>,
+  ): Promise<string> {
+    const { instructions, prompt, signal, isWhole = false } = request;
+    const window = (await contextWindowOf(model, signal)) ?? Number.POSITIVE_INFINITY;
+    const schema = JSON.stringify(extra.responseFormat ?? '');
+    const room = promptBudget(window) - estimateTokens(instructions) - estimateTokens(schema);
+    let size = Math.min(room, estimateTokens(prompt));
+    if (isWhole && size < estimateTokens(prompt)) throw new ModelError('context-too-long');
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return await this.#callOnce(model, { ...request, prompt: fitPrompt(prompt, size) }, extra);
+      } catch (error) {
+        const isOverflow = error instanceof ModelError && error.code === 'context-too-long';
+        if (!isOverflow || isWhole || retries === MOST_OVERFLOWS) throw error;
+        if (error.contextTokens !== undefined) learnContextWindow(model, error.contextTokens);
+        size = Math.min(size / 2, promptBudget(error.contextTokens ?? Number.POSITIVE_INFINITY));
+      }
+    }
+  }
+
+  async #callOnce(
+    model: LanguageModel,
+    { instructions, prompt, signal, onSpent, principal }: ModelRequest,
+    extra: Partial<CallOptions>,
+  ): Promise<string> {
+    const result = await model.doGenerate({
+      prompt: [
+        { role: 'system', content: instructions },
+        { role: 'user', content: [{ type: 'text', text: prompt }] },
+      ],
+      abortSignal: signal,
+      ...extra,
+    });
+    const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+    const counts = countsOf(result.usage, `${instructions}${prompt}`, text);
+    const costUsd = this.#costOf(model, counts);
+    onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd });
+    const { agent = '', pay } = this.#budgets ?? {};
+    pay?.(principal, agent, costUsd ?? 0);
+    return text;
   }
 
   #costOf({ modelId }: LanguageModel, counts: ReturnType<typeof countsOf>): number | undefined {
@@ -101,16 +141,35 @@ export class ResearchModel {
   }
 }
 
-/** What the endpoint counted, else an estimate by length. */
+/** What the endpoint counted, else an estimate. */
 function countsOf(
   usage: { inputTokens: { total: number | undefined }; outputTokens: { total: number | undefined } },
-  sent: number,
-  received: number,
+  sent: string,
+  received: string,
 ) {
   return {
-    inputTokens: usage.inputTokens.total ?? Math.ceil(sent / 4),
-    outputTokens: usage.outputTokens.total ?? Math.ceil(received / 4),
+    inputTokens: usage.inputTokens.total || estimateTokens(sent),
+    outputTokens: usage.outputTokens.total || estimateTokens(received),
   };
+}
+
+/** The prompt with its passages, the paragraphs after the first, each cut to its share; the last are left out where that is too little. */
+function fitPrompt(prompt: string, tokens: number): string {
+  if (estimateTokens(prompt) <= tokens) return prompt;
+  const [order = '', ...passages] = prompt.split('\n\n');
+  const room = tokens - estimateTokens(order);
+  const kept = passages.slice(0, Math.max(1, Math.floor(room / SHORTEST_PASSAGE)));
+  // Sizes are shared from the shortest on, so that what it does not need is there for the others.
+  const shares = new Map<string, number>();
+  let left = room;
+  for (const [index, passage] of kept.toSorted((a, b) => a.length - b.length).entries()) {
+    const share = Math.min(estimateTokens(passage) + 2, left / (kept.length - index));
+    shares.set(passage, share);
+    left -= share;
+  }
+  return [order, ...kept.map((passage) => cutText(passage, (shares.get(passage) ?? 0) - 2, () => '…'))].join(
+    '\n\n',
+  );
 }
 
 /** The JSON object in an answer, whatever stands around it. */

@@ -6,7 +6,7 @@ import {
   type Tool,
   type ToolContext,
 } from '@trunkline/llm';
-import { markOf, originsIn, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
+import { compactionNote, markOf, originsIn, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import {
   approvalText,
@@ -96,6 +96,7 @@ async function runAgent(
   });
   const progress = createProgress(context, originsIn(messages));
   for await (const event of events) {
+    if (event.type === 'compaction' && notes.length === 0) notes.push(compactionNote(event));
     const result = progress(event);
     if (result === undefined) continue;
     remember(agent, request, result, parts);
@@ -221,8 +222,7 @@ function readBy({ origins }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
 }
 
 function usageOf({ usage }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
-  const { inputTokens, outputTokens, totalTokens, costUsd } = usage;
-  return { inputTokens, outputTokens, totalTokens, ...(costUsd !== undefined && { costUsd }) };
+  return { ...usage };
 }
 
 /** An agent with an empty whitelist may only ask a person and delegate. */

@@ -32,6 +32,8 @@ export interface SkillUsage {
   totalTokens: number;
   /** In dollars, where the model's price is known. */
   costUsd?: number;
+  /** Set when some of it was not counted by an endpoint but estimated. */
+  estimated?: true;
 }
 
 export type SkillState = 'completed' | 'failed' | 'canceled' | 'rejected' | 'input-required' | 'working';

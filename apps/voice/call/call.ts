@@ -76,7 +76,7 @@ export class Call implements VoiceSession {
     this.userId = persona.user.id;
     this.#frameTimeout = new Alarm(clock);
     this.#loading = new ModelLoading(clock, (type) => this.#send({ type: 'server-message', data: { type } }));
-    const { history, release } = histories.open(persona.user.id, persona.skill.slug);
+    const { history, release } = histories.open(persona.user.id, persona.skill.slug, persona.model);
     this.#history = history;
     this.#releaseHistory = release;
     const speakingRate = new SpeakingRate();

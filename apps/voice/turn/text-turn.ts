@@ -7,7 +7,7 @@ import {
 } from '@trunkline/a2a';
 import { type AccountAccess, ownerKey, type Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
-import type { TurnEvent } from '@trunkline/loop';
+import { compactionNote, type TurnEvent } from '@trunkline/loop';
 import type { ServiceAddress, ServiceContext } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
 import type { MiddlewareHandler } from 'hono';
@@ -106,9 +106,11 @@ function* reported(event: TurnEvent): Generator<ExecutionEvent> {
       const { toolCallId, name, result, failed } = event;
       return yield { type: 'tool-end', toolCallId, name, result, failed };
     }
+    case 'compaction':
+      return yield { type: 'progress', text: compactionNote(event) };
     case 'end': {
-      const { inputTokens, outputTokens, totalTokens } = event.usage;
-      yield { type: 'usage', usage: { inputTokens, outputTokens, totalTokens } };
+      const { costUsd: _price, ...usage } = event.usage;
+      yield { type: 'usage', usage };
       return yield { type: 'completed', text: event.text };
     }
     case 'error':

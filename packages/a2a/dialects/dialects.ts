@@ -144,13 +144,14 @@ interface Spent {
 
 function spentV03({ usage, durationMs }: Spent): object | undefined {
   if (durationMs === undefined) return undefined;
-  const { inputTokens = 0, outputTokens = 0, totalTokens = 0, costUsd } = usage ?? {};
+  const { inputTokens = 0, outputTokens = 0, totalTokens = 0, costUsd, estimated } = usage ?? {};
   return {
     usage: {
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       total_tokens: totalTokens,
       cost_usd: costUsd,
+      estimated,
     },
     durationMs,
   };

@@ -157,6 +157,7 @@ function addUsage(before: Usage | undefined, more: Usage): Usage {
     outputTokens: (before?.outputTokens ?? 0) + more.outputTokens,
     totalTokens: (before?.totalTokens ?? 0) + more.totalTokens,
     ...(prices.length > 0 && { costUsd: prices.reduce((sum, price) => sum + price, 0) }),
+    ...((before?.estimated || more.estimated) && { estimated: true }),
   };
 }
 

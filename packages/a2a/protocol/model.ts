@@ -70,6 +70,8 @@ export interface Usage {
   totalTokens: number;
   /** Dollars; absent while no price is known. */
   costUsd?: number;
+  /** Set when some of it was not counted by an endpoint but estimated. */
+  estimated?: true;
 }
 
 /** A task as it stands. Never changed in place: each step makes a new one, so a reader may keep what it was given. */

@@ -137,7 +137,8 @@ function TurnFooter({ turn }: { turn: Turn }) {
   const answer = turn.entries.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : [])).join('\n\n');
   if (turn.state === 'working' || (usage === null && duration_ms === null)) return null;
   const facts = [
-    usage && `${countOf(usage.inputTokens)} tokens in, ${countOf(usage.outputTokens)} out`,
+    usage &&
+      `${usage.estimated ? '≈ ' : ''}${countOf(usage.inputTokens)} tokens in, ${countOf(usage.outputTokens)} out`,
     usage?.costUsd !== undefined && dollars(usage.costUsd),
     duration_ms !== null && duration(duration_ms),
   ].filter(Boolean);

@@ -1,5 +1,6 @@
 import type { Logger } from '@trunkline/config';
-import { compact, estimateTokens } from '@trunkline/loop';
+import { contextWindowOf } from '@trunkline/llm';
+import { compact, estimateTokens, promptBudget } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
 import { newestMessages } from '../../turn/newest-messages.ts';
 import type { Model, ModelMessage, ModelMessages } from '../../turn/persona.ts';
@@ -9,6 +10,8 @@ export interface HistoryDeps {
   earlier: ModelMessages;
   /** Writes summaries. */
   summariser(): Model;
+  /** Reads the messages. */
+  model?: Model | undefined;
   /** Called after every change. */
   store(messages: ModelMessages): void;
   logger: Logger;
@@ -39,11 +42,16 @@ export class History {
   add(messages: readonly ModelMessage[]): void {
     if (messages.length === 0) return;
     this.#set([...this.#messages, ...messages]);
-    if (this.#isLong) void this.#summarise();
+    void this.#summariseWhenLong();
   }
 
-  get #isLong(): boolean {
-    return this.#messages.length > manyMessages || estimateTokens(this.#messages) > limits.tokens;
+  /** Messages take at most half of what the model reads at a time. */
+  async #summariseWhenLong(): Promise<void> {
+    const { model } = this.#deps;
+    const window = model && (await contextWindowOf(model, this.#controller.signal));
+    const tokens = Math.min(limits.tokens, promptBudget(window ?? Number.POSITIVE_INFINITY) / 2);
+    const isLong = this.#messages.length > manyMessages || estimateTokens(this.#messages) > tokens;
+    if (isLong) await this.#summarise(tokens);
   }
 
   /** Aborts a summary that is under way. */
@@ -52,13 +60,17 @@ export class History {
   }
 
   /** Messages that are added meanwhile follow the summary. */
-  async #summarise(): Promise<void> {
+  async #summarise(tokens: number): Promise<void> {
     if (this.#summarising) return;
     this.#summarising = true;
     const older = new Set(this.#messages);
     const { signal } = this.#controller;
     try {
-      const compacted = await compact([...older], { model: this.#deps.summariser(), ...limits }, signal);
+      const compacted = await compact(
+        [...older],
+        { model: this.#deps.summariser(), ...limits, tokens },
+        signal,
+      );
       if (compacted !== undefined && !signal.aborted)
         this.#set([...compacted.messages, ...this.#messages.filter((message) => !older.has(message))]);
     } catch (error) {
@@ -109,9 +121,9 @@ export class Histories {
   }
 
   /** Call `release` once, when the call is over. */
-  open(userId: string, skill: string): { history: History; release(): void } {
+  open(userId: string, skill: string, model?: Model): { history: History; release(): void } {
     const key = JSON.stringify([userId, skill]);
-    const shared = this.#open.get(key) ?? { history: this.#recall(userId, skill), calls: 0 };
+    const shared = this.#open.get(key) ?? { history: this.#recall(userId, skill, model), calls: 0 };
     shared.calls += 1;
     this.#open.set(key, shared);
     return { history: shared.history, release: () => this.#release(key, shared) };
@@ -124,12 +136,13 @@ export class Histories {
     shared.history.close();
   }
 
-  #recall(userId: string, skill: string): History {
+  #recall(userId: string, skill: string, model: Model | undefined): History {
     const { memory, summariser, logger } = this.#deps;
     return new History({
       earlier: memory.recall(userId, skill),
       store: (messages) => memory.store(userId, skill, messages),
       summariser,
+      model,
       logger,
     });
   }

@@ -90,7 +90,9 @@ function Facts({ task }: { task: TaskSummary }) {
     ['From', task.origin],
     [
       'Tokens',
-      usage ? `${countOf(usage.inputTokens)} in, ${countOf(usage.outputTokens)} out` : 'not known yet',
+      usage
+        ? `${usage.estimated ? '≈ ' : ''}${countOf(usage.inputTokens)} in, ${countOf(usage.outputTokens)} out`
+        : 'not known yet',
     ],
     ['Cost', usage?.costUsd === undefined ? 'not known' : dollars(usage.costUsd)],
     ['Time', duration_ms === null ? 'not known yet' : duration(duration_ms)],

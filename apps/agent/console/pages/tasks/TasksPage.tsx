@@ -88,7 +88,10 @@ function TaskLine({ task, selected }: { task: TaskSummary; selected: boolean }) 
         <>
           <span className="hidden sm:inline">{task.origin}</span>
           {task.usage && (
-            <span className="hidden font-mono lg:inline">{countOf(task.usage.totalTokens)} tokens</span>
+            <span className="hidden font-mono lg:inline">
+              {task.usage.estimated && '≈ '}
+              {countOf(task.usage.totalTokens)} tokens
+            </span>
           )}
           <RelativeTime at={task.updated_at} />
         </>
