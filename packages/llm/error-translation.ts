@@ -115,6 +115,8 @@ function isLoading({ message }: EndpointError): boolean {
 
 function codeOfWords(said: EndpointError): ModelErrorCode | undefined {
   if (said.code === 'model_not_found') return 'not-found';
+  if (said.code === 'tool_use_failed') return 'malformed-call';
+  if (/content.?(?:filter|policy|management)/i.test(`${said.code} ${said.type}`)) return 'content-filter';
   return isContextOverflow(said) ? 'context-too-long' : undefined;
 }
 

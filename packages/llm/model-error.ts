@@ -12,6 +12,11 @@ const catalogue = {
     retryable: false,
     advice: 'The model endpoint rejects the request. Check that LLM_MODEL supports what is asked of it.',
   },
+  'content-filter': {
+    retryable: false,
+    advice:
+      'The content filter of the model endpoint stopped the answer. Put the request another way, or set LLM_MODEL to another model.',
+  },
   'context-too-long': {
     retryable: false,
     advice:
@@ -22,11 +27,20 @@ const catalogue = {
     advice:
       'The model sees no images. Set LLM_VISION_MODEL to one that does, or send the message without the image.',
   },
+  'empty-answer': {
+    retryable: false,
+    advice: 'The model said nothing, also when asked again. Try again, or set LLM_MODEL to another model.',
+  },
   interrupted: { retryable: true, advice: 'The connection to the model endpoint broke off. Try again.' },
   loading: {
     retryable: true,
     advice:
       'The model endpoint is still loading the model. Try again later, or raise LLM_LOADING_TIMEOUT_S to wait longer.',
+  },
+  'malformed-call': {
+    retryable: false,
+    advice:
+      'The model made a tool call that cannot be read, also when asked again. Try again, or set LLM_MODEL to one that calls tools better.',
   },
   misconfigured: { retryable: false, advice: 'The model settings are incomplete.' },
   'no-credit': {

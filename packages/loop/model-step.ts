@@ -41,6 +41,8 @@ export interface ModelStep {
   usage: LanguageModelUsage | undefined;
   /** The model that answered, as the endpoint names it. */
   model: string | undefined;
+  /** Why the answer is of no use. */
+  fault?: ModelError;
 }
 
 /** What the model is called with. */
@@ -60,6 +62,7 @@ export async function* streamStep(
 ): AsyncGenerator<TextDelta | ReasoningDelta | WaitEvent, ModelStep> {
   const calls: RequestedCall[] = [];
   const ended: CallEnd[] = [];
+  let rawFinish = '';
   const waits = new WaitQueue();
   try {
     const opening = listenForWaits(
@@ -72,9 +75,10 @@ export async function* streamStep(
         if (said.text !== '') yield said;
       } else if (part.type === 'reasoning-delta') yield { type: 'reasoning-delta', text: part.text };
       else if (part.type === 'tool-call') calls.push(requested(part));
+      else if ('rawFinishReason' in part) rawFinish = part.rawFinishReason ?? '';
       else refuseFailure(part);
     }
-    return stepOf(calls, ended.at(-1));
+    return stepOf(calls, ended.at(-1), rawFinish);
   } catch (error) {
     throw toModelError(error);
   }
@@ -128,16 +132,28 @@ function refuseFailure(part: { type: string; error?: unknown }): void {
   if (part.type === 'abort') throw new ModelError('aborted');
 }
 
-function stepOf(calls: RequestedCall[], end: CallEnd | undefined): ModelStep {
+function stepOf(calls: RequestedCall[], end: CallEnd | undefined, rawFinish: string): ModelStep {
   if (end === undefined) throw new ModelError('interrupted', { detail: 'the answer stopped before its end' });
   const { finishReason, content, usage, modelId } = end;
+  const fault = calls.length > 0 ? undefined : faultOf(end, rawFinish);
   return {
+    ...(fault && { fault }),
     calls,
     messages: answerOf(content),
     finishReason: finishReasonOf(finishReason),
     usage,
     model: modelId,
   };
+}
+
+/** Why an answer without calls is of no use; undefined for one that says something. */
+function faultOf({ finishReason, content }: CallEnd, rawFinish: string): ModelError | undefined {
+  if (finishReason === 'content-filter') return new ModelError('content-filter');
+  if (/malformed.?function.?call/i.test(rawFinish)) return new ModelError('malformed-call');
+  if (content.some((part) => part.type === 'file' || (part.type === 'text' && part.text.trim() !== '')))
+    return undefined;
+  const detail = finishReason === 'length' ? 'it used up its tokens before it answered' : undefined;
+  return new ModelError('empty-answer', { detail });
 }
 
 /** The tools without their functions: arguments are checked where the tool is run, so that the model can read what was wrong. */
@@ -164,7 +180,7 @@ function offered({ description, describedBy, input }: Tool, others: readonly str
 /** A tool is offered in every turn; writing its schema once saves a good part of a turn's work. */
 const schemas = new WeakMap<z.ZodType, ReturnType<typeof jsonSchema>>();
 
-function schemaOf(input: z.ZodType): ReturnType<typeof jsonSchema> {
+export function schemaOf(input: z.ZodType): ReturnType<typeof jsonSchema> {
   const known = schemas.get(input);
   if (known !== undefined) return known;
   const schema = jsonSchema(parametersOf(input));
@@ -187,7 +203,7 @@ function requested(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>
 function finishReasonOf(reason: string): FinishReason {
   if (reason === 'error') throw new ModelError('server-error');
   if (reason === 'interrupted') throw new ModelError('interrupted');
-  return reason === 'stop' || reason === 'length' || reason === 'content-filter' ? reason : 'other';
+  return reason === 'stop' || reason === 'length' ? reason : 'other';
 }
 
 /** Waits of a call of the model, on their way to whoever reads the turn. */

@@ -105,8 +105,8 @@ export interface Usage {
   estimated?: true;
 }
 
-/** Why a turn ended: the model was done (`stop`, `length`, `content-filter`, `other`) or a limit of the turn was met. */
-export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other' | 'steps' | 'budget';
+/** Why a turn ended: the model was done (`stop`, `length`, `other`) or a limit of the turn was met. */
+export type FinishReason = 'stop' | 'length' | 'other' | 'steps' | 'budget';
 
 export type TurnErrorCode = ModelErrorCode | 'turn-timeout' | 'bad-checkpoint';
 

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { AskReason, CheckpointCall } from './checkpoint.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolStart, TurnPolicy } from './options.ts';
+import type { RepeatedCalls } from './repeated-calls.ts';
 
 /** More calls than this in one step are a model gone astray. */
 const mostCalls = 32;
@@ -22,6 +23,7 @@ export interface ToolDeps {
   signal: AbortSignal;
   /** Failed calls of this turn with what they said. */
   failures: Map<string, string[]>;
+  repeated: RepeatedCalls;
   policy: TurnPolicy;
   /** What the turn has read from outside before this step. */
   origins(): readonly Origin[];
@@ -62,6 +64,8 @@ async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval)
     return refuse(`the arguments for ${call.name} do not fit: ${z.prettifyError(parsed.error)}`);
   const before = failures.get(keyOf(call)) ?? [];
   if (before.length >= mostFailures) return refuse(repeated(call.name, before));
+  const again = deps.repeated.refuse(call.name, keyOf(call));
+  if (again !== undefined) return refuse(again);
   return decide(tool, parsed.data, deps, approved);
 }
 
@@ -328,6 +332,7 @@ export async function* runCalls(
     if (origins.length > 0) outcome.origins = origins;
     const failed = isFailure(result);
     if (failed) noteFailure(call, result, deps);
+    else deps.repeated.record(keyOf(call), result);
     const { toolCallId, name } = call;
     const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }) };
     yield { type: 'tool-end', toolCallId, name, result, failed, durationMs, ...marked };

@@ -4,6 +4,7 @@ import {
   calling,
   collect,
   ended,
+  failed,
   limits,
   play,
   resultsOf,
@@ -113,9 +114,10 @@ describe('a turn', () => {
 
   it('reports why the model stopped', async () => {
     expect(ended((await play([{ text: 'Cut', finishReason: 'length' }])).last).finishReason).toBe('length');
-    expect(ended((await play([{ text: '', finishReason: 'content_filter' }])).last).finishReason).toBe(
-      'content-filter',
-    );
+    expect(failed((await play([{ text: '', finishReason: 'content_filter' }])).last)).toMatchObject({
+      code: 'content-filter',
+      message: expect.stringContaining('content filter'),
+    });
   });
 });
 

@@ -1,8 +1,9 @@
 import { anonymous, joinOrigins } from '@trunkline/identity';
-import { ModelError } from '@trunkline/llm';
+import { ModelError, type ModelErrorCode } from '@trunkline/llm';
 import { decideByDefault } from '@trunkline/policy';
 import { Deadline } from '@trunkline/std';
 import type { ModelMessage } from 'ai';
+import { repairStep } from './argument-repair.ts';
 import {
   type CheckpointCall,
   CheckpointError,
@@ -24,6 +25,7 @@ import type {
   TurnOptions,
   TurnPolicy,
 } from './options.ts';
+import { RepeatedCalls } from './repeated-calls.ts';
 import {
   createFenceFilter,
   isKnownUrl,
@@ -114,6 +116,7 @@ function toolDeps(
     scope,
     signal,
     failures: new Map(),
+    repeated: new RepeatedCalls(),
     policy,
     origins: () => state.origins,
     isKnownUrl: (url) => isKnownUrl(url, state.messages),
@@ -153,7 +156,7 @@ async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
     const limit = reachedLimit(turn);
     if (limit !== undefined) return yield* stopAt(limit, state);
     yield* fitStep(turn);
-    const step = yield* thinkWithin(turn);
+    const step = yield* thinkUsably(turn);
     if (step.calls.length === 0) return yield end(state, step.finishReason);
     state.calls = yield* runCalls(step.calls, deps);
   }
@@ -181,7 +184,7 @@ interface ReachedLimit {
   words: string;
 }
 
-function reachedLimit({ state, options }: Turn): ReachedLimit | undefined {
+function reachedLimit({ state, options, deps }: Turn): ReachedLimit | undefined {
   const { limits, policy, principal = anonymous } = options;
   const outOfMoney = policy?.outOfMoney?.(principal, policy.agent);
   if (outOfMoney !== undefined) {
@@ -197,6 +200,13 @@ function reachedLimit({ state, options }: Turn): ReachedLimit | undefined {
       words: `I stopped because the budget of this turn is spent (${spent}). Ask me to go on, or raise the budget.`,
     };
   }
+  const { stuckOn } = deps.repeated;
+  if (stuckOn !== undefined) {
+    return {
+      finishReason: 'steps',
+      words: `I stopped because I called ${stuckOn} again and again with the same arguments and the same result. Ask me another way, or set LLM_MODEL to another model.`,
+    };
+  }
   if (state.steps < limits.steps) return undefined;
   return {
     finishReason: 'steps',
@@ -210,11 +220,29 @@ function* stopAt({ finishReason, words }: ReachedLimit, state: TurnState): Gener
   yield end(state, finishReason);
 }
 
+/** What a model is told that gave an answer of no use. */
+const nudges: Partial<Record<ModelErrorCode, string>> = {
+  'empty-answer': 'Your last answer was empty. Answer me now in plain words, or call a tool.',
+  'malformed-call':
+    'Your last tool call could not be read. Call the tool again with arguments that are valid JSON, or answer in plain words.',
+};
+
+/** A step that is of use: after one that is not, the model is asked once more, with a nudge. */
+async function* thinkUsably(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+  try {
+    return yield* thinkWithin(turn);
+  } catch (error) {
+    const nudge = error instanceof ModelError ? nudges[error.code] : undefined;
+    if (nudge === undefined) throw error;
+    return yield* thinkWithin(turn, nudge);
+  }
+}
+
 /** A step of the model. What is too long for it is compacted and tried again, twice at most. */
-async function* thinkWithin(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+async function* thinkWithin(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
   for (let retries = 0; ; retries += 1) {
     try {
-      return yield* think(turn);
+      return yield* think(turn, nudge);
     } catch (error) {
       const isOverflow = error instanceof ModelError && error.code === 'context-too-long';
       if (!isOverflow || retries === mostOverflows || turn.state.stepText !== '') throw error;
@@ -224,16 +252,20 @@ async function* thinkWithin(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
 }
 
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
-async function* think(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
-  const { state, options, signal, border } = turn;
+async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
+  const { state, options, signal, border, deps } = turn;
   state.stepText = '';
   const { model, sessionId } = options;
-  const request = { model, sessionId, tools: turn.offered.tools, signal, ...promptOf(turn) };
+  const prompt = promptOf(turn);
+  const messages = nudge ? [...prompt.messages, { role: 'user' as const, content: nudge }] : prompt.messages;
+  const request = { ...prompt, model, sessionId, tools: turn.offered.tools, signal, messages };
   const filter = createFenceFilter(border);
-  const step = yield* streamStep(request, (text) => speak(filter.push(text), state));
+  const said = yield* streamStep(request, (text) => speak(filter.push(text), state));
   const rest = filter.end();
   if (rest !== '') yield speak(rest, state);
-  yield* record({ ...step, messages: withoutFences(step.messages, border) }, turn);
+  const step = await repairStep({ ...said, messages: withoutFences(said.messages, border) }, deps.tools);
+  yield* record(step, turn);
+  if (step.fault) throw step.fault;
   return step;
 }
 
@@ -245,7 +277,7 @@ function* record(step: ModelStep, turn: Turn): Generator<TurnEvent> {
   const toolTokens = turn.offered.tokens;
   calibrate(turn, step.usage?.inputTokens);
   bookUsage({ models, reported: step.usage, input, output: step.messages, toolTokens }, state, options);
-  state.messages.push(...step.messages);
+  if (step.fault === undefined || step.fault.code === 'content-filter') state.messages.push(...step.messages);
   state.steps += 1;
   state.stepText = '';
   yield { type: 'usage', ...state.usage };

@@ -20,25 +20,6 @@ export interface PlayedTurn {
 
 /** Captures whose behaviour is not built yet, by the part of the work that owes it. */
 export const notYet: Record<string, readonly string[]> = {
-  answers: [
-    'azure/answer-filtered',
-    'azure/prompt-filtered',
-    'gemini/malformed-for-good',
-    'gemini/malformed-function-call',
-    'groq/tool-use-failed',
-    'lmstudio/reasoning-only',
-    'ollama/arguments-need-repair',
-    'ollama/empty-answer',
-    'ollama/empty-for-good',
-    'ollama/same-call-again-and-again',
-    'ollama/thoughts-only',
-    'ollama/unclosed-think-tag',
-    'openai/content-filter',
-    'openai/refusal',
-    'vllm/closing-think-tag-only',
-    'vllm/hermes-tags-in-text',
-    'vllm/trailing-comma',
-  ],
 };
 
 const limits = { steps: 12, toolTimeoutMs: 15_000, turnTimeoutMs: 30_000 };

@@ -66,7 +66,7 @@ async function* answer(
     for await (const event of turn(call, deps, outsideAnswers)) {
       if (event.type === 'text-delta') streamed += event.text;
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
-      else if (event.type === 'error') throw failure(event);
+      else if (event.type === 'error') yield filtered(event);
       else if (event.type === 'end' || event.type === 'pause') {
         if (hasReadOutside(event))
           for (const text of [streamed, event.text]) outsideAnswers.add(text, pendingCalls(event));
@@ -129,6 +129,13 @@ function failure({
   return kind({ message }, { headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } });
 }
 
+/** A content filter ends an answer, as OpenAI's API has it; every other failure is thrown. */
+function filtered(event: ErrorEvent): AnswerEvent {
+  const { code, message, text, usage } = event;
+  if (code !== 'content-filter') throw failure(event);
+  return { type: 'end', finishReason: 'content_filter', text: text || message, usage };
+}
+
 function endOf(event: EndEvent | PauseEvent): AnswerEvent {
   const { text, usage } = event;
   return { type: 'end', finishReason: finishReason(event), text, usage, toolCalls: pendingCalls(event) };
@@ -136,7 +143,6 @@ function endOf(event: EndEvent | PauseEvent): AnswerEvent {
 
 function finishReason(event: EndEvent | PauseEvent): FinishReason {
   if (event.type === 'pause') return 'tool_calls';
-  if (event.finishReason === 'content-filter') return 'content_filter';
   return ['length', 'steps', 'budget'].includes(event.finishReason) ? 'length' : 'stop';
 }
 

@@ -187,7 +187,7 @@ const thoughts: Row[] = [
     { reasoning: 'Hm.', text: 'Yes.' },
     { reasoning: 'open' },
   ],
-  ['no thoughts at all', 'Yes.', { reasoning: 'Yes.', text: 'Yes.' }, { reasoning: 'open' }],
+  ['no thoughts at all', 'Yes.', { reasoning: '', text: 'Yes.' }, { reasoning: 'open' }],
   [
     'no opening tag, as one can tell',
     'Okay, so the user says hi. I greet.\n</think>\n\nHello!',
@@ -226,7 +226,7 @@ const calls: Row[] = [
   [
     'text before it',
     `I add.\n\n<tool_call>${aCall}</tool_call>\n`,
-    { text: 'I add.\n', calls: [['add', five]] },
+    { text: 'I add.', calls: [['add', five]] },
   ],
   [
     'two',
@@ -293,7 +293,7 @@ const calls: Row[] = [
   [
     'a JSON fence behind text',
     'I add:\n```json\n{"name": "add", "arguments": {"left": 5}}\n```\n',
-    { text: 'I add:\n', calls: [['add', five]] },
+    { text: 'I add:', calls: [['add', five]] },
   ],
   [
     'OpenAI as text',

@@ -12,7 +12,7 @@ import {
 
 type Mode =
   | { kind: 'text' }
-  /** `sure` is false where it may turn out that these were no thoughts. `said` is what went out as thoughts. */
+  /** `sure` is false where only the end of the thoughts will tell that they were some. `said` is what went out of them. */
   | { kind: 'thought'; closes: readonly string[]; sure: boolean; said: string }
   /** Thoughts in the middle of an answer: they are none unless they are closed. */
   | { kind: 'aside'; tag: ThoughtTag }
@@ -34,6 +34,9 @@ const endTokens = [
   '</s>',
 ];
 
+/** Longer than every mark around thoughts. */
+const longestMark = 40;
+
 /** What parts the answer from the thoughts before it. */
 const answerMarks = ['<|start_response|>', '<response>', '<|begin_of_solution|>'];
 
@@ -51,6 +54,8 @@ export class TextSplitter {
   #atLineStart = true;
   /** White space behind a mark belongs to the mark. */
   #skipSpace = false;
+  /** How much of the rest was searched for the end of thoughts. */
+  #scanned = 0;
   #backticks = 0;
   #fence: string | undefined;
   #out: Piece[] = [];
@@ -114,14 +119,23 @@ export class TextSplitter {
   }
 
   #think(mode: Extract<Mode, { kind: 'thought' }>, isEnd: boolean, isCut: boolean): boolean {
-    if (!mode.sure && mode.said === '') {
+    if (!mode.sure && this.#scanned === 0) {
       const opener = openerAt(this.#rest.trimStart());
       if (opener === 'wait' && !isEnd) return false;
       if (typeof opener === 'object')
         return this.#open(opener, this.#rest.length - this.#rest.trimStart().length);
     }
-    const { at, length } = findFirst(this.#rest, mode.closes, isEnd);
-    const text = this.#take(at);
+    const from = mode.sure ? 0 : Math.max(0, this.#scanned - longestMark);
+    const found = findFirst(this.#rest.slice(from), mode.closes, isEnd);
+    const { length } = found;
+    this.#scanned = this.#rest.length;
+    if (!mode.sure && length === 0 && !isEnd) return false;
+    const text = this.#take(from + found.at);
+    if (!mode.sure && length === 0 && !isCut) {
+      this.#mode = { kind: 'text' };
+      this.#out.push(...this.#asText(text));
+      return false;
+    }
     mode.said += text;
     this.#emit({ type: 'reasoning', text });
     if (length > 0) {
@@ -129,29 +143,32 @@ export class TextSplitter {
       this.#atLineStart = true;
       return this.#skip(length);
     }
-    if (isEnd) this.#endThoughts(mode, isCut);
+    if (isEnd) this.#endThoughts(mode.said);
     return false;
   }
 
-  /** Thoughts that were never closed: they may have been the answer, or end with a call. */
-  #endThoughts({ said, sure }: Extract<Mode, { kind: 'thought' }>, isCut: boolean): void {
+  /** What looked like thoughts and was the answer. */
+  #asText(text: string): Piece[] {
+    const whole = new TextSplitter({ ...this.#options, thoughts: 'none' });
+    return [...whole.push(text), ...whole.end(false, this.#offered.size === 0)];
+  }
+
+  /** Thoughts that were never closed may end with a call. */
+  #endThoughts(said: string): void {
     this.#mode = { kind: 'text' };
-    if (sure) {
-      const block = firstBlock(said);
-      const calls = block && this.#callsIn(block);
-      if (calls) this.#emit(...calls);
-    } else if (!isCut) {
-      const whole = new TextSplitter({ ...this.#options, thoughts: 'none' });
-      this.#emit(...whole.push(said), ...whole.end(false, this.#offered.size === 0));
-    }
+    const block = firstBlock(said);
+    const calls = block && this.#callsIn(block);
+    if (calls) this.#emit(...calls);
   }
 
   #aside({ close }: ThoughtTag, isEnd: boolean): boolean {
-    const { at, length } = findFirst(this.#rest, [close], isEnd);
+    const from = Math.max(0, this.#scanned - longestMark);
+    const { at, length } = findFirst(this.#rest.slice(from), [close], isEnd);
+    this.#scanned = this.#rest.length;
     if (length === 0 && !isEnd) return false;
     this.#mode = { kind: 'text' };
     if (length === 0) return this.#passLine();
-    const text = this.#take(at);
+    const text = this.#take(from + at);
     this.#emit({ type: 'reasoning', text: text.slice(text.indexOf('\n') + 1) });
     return this.#skip(length);
   }
@@ -238,8 +255,11 @@ export class TextSplitter {
   }
 
   #open(tag: ThoughtTag, indent: number): boolean {
-    if (this.#hasText) this.#mode = { kind: 'aside', tag };
-    else {
+    this.#scanned = 0;
+    if (this.#hasText) {
+      this.#say(this.#take(indent));
+      this.#mode = { kind: 'aside', tag };
+    } else {
       this.#mode = { kind: 'thought', closes: closesOf(tag), sure: tag.sure, said: '' };
       this.#skip(indent + tag.open.length);
     }
@@ -275,7 +295,8 @@ export class TextSplitter {
   /** Text within a line, up to its end. */
   #plain(isEnd: boolean): boolean {
     const newline = this.#rest.indexOf('\n');
-    const end = newline < 0 ? this.#rest.length : newline + 1;
+    // The line break stays: it belongs to what follows, which may be no text.
+    const end = newline < 0 ? this.#rest.length : newline;
     const line = this.#rest.slice(0, end);
     const isWhole = isEnd || newline >= 0;
     const isCode = this.#fence !== undefined;

@@ -98,6 +98,11 @@ const openWeights = [
 const table: readonly ProfileEntry[] = [
   { kinds: ['mistral'], facts: { omitParameters: ['stream_options', 'seed'] } },
   { names: openWeights, facts: { textToolCalls: true } },
+  // Their template opens the thoughts, so that only the tag that closes them comes where nothing parses it.
+  {
+    names: ['deepseek-r1*', '*-r1-distill*', 'qwq*', '*-thinking*', 'seed-oss*', 'glm-z1*'],
+    facts: { reasoning: 'open' },
+  },
   // Ollama refuses tools for models whose template has no place for them.
   {
     kinds: ['ollama'],

@@ -19,7 +19,6 @@ export class AnswerReader {
   #open: 'text' | 'reasoning' | undefined;
   #blocks = 0;
   #hasText = false;
-  #hasRefusal = false;
   #hasMetadata = false;
   #rawFinish: string | undefined;
   #usage: unknown;
@@ -66,7 +65,7 @@ export class AnswerReader {
   }
 
   finishPart(failed: boolean): Extract<LanguageModelV4StreamPart, { type: 'finish' }> {
-    const facts = { hasCalls: !this.#calls.isEmpty, hasRefusal: this.#hasRefusal };
+    const facts = { hasCalls: !this.#calls.isEmpty };
     const finishReason = failed
       ? { unified: 'error' as const, raw: this.#rawFinish }
       : finishReasonOf(this.#rawFinish, facts);
@@ -128,7 +127,6 @@ export class AnswerReader {
   }
 
   #refuse(words: string): void {
-    this.#hasRefusal ||= words !== '';
     this.#say('text', words);
   }
 

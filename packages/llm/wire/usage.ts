@@ -51,12 +51,11 @@ const reasons: [pattern: RegExp, unified: Unified][] = [
 /** Many endpoints say `stop` or nothing where a call ends the answer, and where the model refuses. */
 export function finishReasonOf(
   raw: string | undefined,
-  { hasCalls, hasRefusal }: { hasCalls: boolean; hasRefusal: boolean },
+  { hasCalls }: { hasCalls: boolean },
 ): LanguageModelV4FinishReason {
   const named = raw === undefined ? 'stop' : reasons.find(([pattern]) => pattern.test(raw))?.[1];
   const unified = named ?? 'other';
   if (hasCalls && (unified === 'stop' || unified === 'other')) return { unified: 'tool-calls', raw };
-  if (hasRefusal && unified === 'stop') return { unified: 'content-filter', raw };
   // A model that is said to have called a tool and called none has ended its answer.
   if (!hasCalls && unified === 'tool-calls') return { unified: 'stop', raw };
   return { unified, raw };
