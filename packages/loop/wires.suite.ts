@@ -19,8 +19,7 @@ export interface PlayedTurn {
 }
 
 /** Captures whose behaviour is not built yet, by the part of the work that owes it. */
-export const notYet: Record<string, readonly string[]> = {
-};
+export const notYet: Record<string, readonly string[]> = {};
 
 const limits = { steps: 12, toolTimeoutMs: 15_000, turnTimeoutMs: 30_000 };
 
