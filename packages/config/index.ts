@@ -59,6 +59,7 @@ export {
 export {
   isPlainSecret,
   plainSecretsIn,
+  removeUnreferenced,
   secretNameOf,
   storePlainSecrets,
   withReferences,

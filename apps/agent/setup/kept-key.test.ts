@@ -181,6 +181,15 @@ it('tokens that the page saves go into the store; the file and the API show refe
   const refused = { changes: [{ op: 'set', path: ['delegates'], value: [{ ...delegate, nonsense: 1 }] }] };
   expect((await edit('PATCH', refused)).status).toBe(400);
   expect(store.list()).toHaveLength(1);
+  // What the page removes or replaces leaves the store too.
+  const { token: _removed, ...without } = delegate;
+  expect(
+    (await edit('PATCH', { changes: [{ op: 'set', path: ['delegates'], value: [without] }] })).status,
+  ).toBe(200);
+  expect(store.list()).toEqual([]);
+  await setUp({ api_base: own.url, api_key: 'first-key' });
+  await setUp({ api_base: other.url, api_key: 'second-key' });
+  expect(store.list().map(({ name }) => store.get(name))).toEqual(['second-key']);
 });
 
 describe('the owner of the machine', () => {

@@ -120,9 +120,17 @@ export async function writeSetup(
   await completeSetup(directory, wanted);
 }
 
+const FORMER_KEY = new RegExp(`\\$\\{secret:(${MODEL_KEY}[0-9a-f]{8})\\}`);
+
 /** Replaces the configuration, with the key of the endpoint that it names. */
 export async function writeConfig(live: LiveConfig, text: string, key: GivenKey | undefined): Promise<void> {
-  await live.write(text, key && (await secretsWith(live, key)));
+  const before = (await ifExists(readFile(live.secretsFile, 'utf8'))) ?? '';
+  const secrets = key && (await secretsWith(live, key));
+  await live.write(text, secrets);
+  // The key of an endpoint that is no longer named could not be used again.
+  const [, former = ''] = FORMER_KEY.exec(before) ?? [];
+  if (secrets !== undefined && former !== '' && !secrets.includes(secretReference(former)))
+    live.store.remove(former);
 }
 
 /**

@@ -27,6 +27,8 @@ export type Logger = {
   readonly error: LogMethod;
   /** A logger that puts these fields on every line. */
   child(fields: object): Logger;
+  /** The text without the secrets that no line may show. */
+  hide?(text: string): string;
 };
 
 export type LoggerSettings = {
@@ -88,6 +90,7 @@ function wrap(lines: PinoLogger, redact: (value: unknown) => unknown): Logger {
     warn: method('warn'),
     error: method('error'),
     child: (fields) => wrap(lines.child(fieldsOf(fields, redact)), redact),
+    hide: (text) => redact(text) as string,
   };
 }
 

@@ -59,6 +59,17 @@ export function storePlainSecrets(
   });
 }
 
+/** Removes what `storePlainSecrets` stored under this prefix and the text no longer refers to. */
+export function removeUnreferenced(
+  before: string,
+  after: string,
+  { store, prefix }: { store: SecretStore; prefix: string },
+): void {
+  const isOurs = (name: string) => name.startsWith(`${secretNameOf(prefix)}-`) && /-[0-9a-f]{6}$/.test(name);
+  const names = new Set([...before.matchAll(/\$\{secret:([\w.-]+)\}/g)].map(([, name = '']) => name));
+  for (const name of names) if (isOurs(name) && !after.includes(secretReference(name))) store.remove(name);
+}
+
 interface SecretNode extends PlainSecret {
   node: Scalar;
 }

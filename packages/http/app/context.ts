@@ -69,6 +69,8 @@ export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   child(fields: Record<string, unknown>): Logger;
+  /** The text without the secrets that no line may show. */
+  hide?(text: string): string;
 }
 
 /** Looks at a request before any route does, and throws to refuse it. */

@@ -162,7 +162,9 @@ export function respondToError(thrown: unknown, context: RequestContext, render:
   logServerError(error, thrown, context);
   const { method, path } = context.req;
   const reply = render(error, { method, path, requestId: context.get('requestId') });
-  return new Response(JSON.stringify(reply.body), {
+  const body = JSON.stringify(reply.body);
+  // What a model server, a program or a file said may quote a key.
+  return new Response(context.get('logger').hide?.(body) ?? body, {
     status: reply.status ?? error.status,
     // Pages tell failures apart by it: the bodies have the shapes that the contracts ask for.
     headers: { 'content-type': 'application/json', 'x-error-code': error.code, ...error.headers },

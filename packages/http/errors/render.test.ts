@@ -1,9 +1,10 @@
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { Logger } from '../app/context.ts';
 import { eventually, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { ValidationError, validate } from '../validation/validate.ts';
-import { defineErrors, type RenderError } from './http-error.ts';
+import { defineErrors, HttpError, type RenderError } from './http-error.ts';
 
 const errors = defineErrors({
   peer_unknown: [404, 'Peer connection not found'],
@@ -38,6 +39,27 @@ const post = (body: string): RequestInit => ({
   method: 'POST',
   body,
   headers: { 'content-type': 'application/json' },
+});
+
+it('shows no secret that the log hides, whatever an error quotes', async () => {
+  const nothing = () => undefined;
+  const logger: Logger = {
+    ...{ debug: nothing, info: nothing, warn: nothing, error: nothing },
+    child: () => logger,
+    hide: (text) => text.replaceAll('sesame', '[redacted]'),
+  };
+  const server = await startApp(
+    (app) =>
+      app.get('/model', () => {
+        throw new HttpError('upstream', 502, 'The model says: key sesame is wrong.');
+      }),
+    { logger },
+  );
+  const response = await fetch(`${server.url}/model`);
+  expect(await response.json()).toEqual({
+    code: 'upstream',
+    message: 'The model says: key [redacted] is wrong.',
+  });
 });
 
 describe('error answers in the shape of each contract', () => {

@@ -5,6 +5,7 @@ import {
   lineProblem,
   parseYaml,
   redact,
+  removeUnreferenced,
   type SecretStore,
   storePlainSecrets,
   variableText,
@@ -157,6 +158,7 @@ async function replace(
   const { store } = routes.live;
   const text = plain === undefined ? after : storePlainSecrets(after, { store, prefix: 'agent', before });
   await routes.replace(text, given === undefined ? undefined : { apiKey: given, url: url ?? '' });
+  if (plain !== undefined) removeUnreferenced(before, text, { store, prefix: 'agent' });
 }
 
 /** A stored key belongs to its endpoint: another endpoint needs a key of its own. */
