@@ -20,6 +20,8 @@ export interface TokenUsage {
   outputTokens: number;
   /** Default: the sum of the two. */
   totalTokens?: number;
+  /** Input tokens that were in a cache. */
+  cachedInputTokens?: number;
 }
 
 export interface ToolCall {
@@ -79,11 +81,15 @@ export class Completion {
 }
 
 function usageBody(
-  { inputTokens, outputTokens, totalTokens }: TokenUsage = { inputTokens: 0, outputTokens: 0 },
+  { inputTokens, outputTokens, totalTokens, cachedInputTokens }: TokenUsage = {
+    inputTokens: 0,
+    outputTokens: 0,
+  },
 ) {
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: totalTokens ?? inputTokens + outputTokens,
+    ...(cachedInputTokens !== undefined && { prompt_tokens_details: { cached_tokens: cachedInputTokens } }),
   };
 }

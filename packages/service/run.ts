@@ -16,6 +16,7 @@ import {
   readVariable,
   secretValues,
 } from '@trunkline/config';
+import { type ModelFileOptions, openModelFile } from '@trunkline/gguf';
 import { StartError } from '@trunkline/http';
 import { operatorAccess, operatorLink } from '@trunkline/identity';
 import { recordRunning, runningProcesses } from './running.ts';
@@ -77,8 +78,10 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   const signal = stopSignal();
   // What is compiled by now is on disk then, and its copies in memory make room for what the service needs.
   flushCompileCache();
-  const start = () => run.start(options, logger, (secret) => secrets.add(secret));
-  const running = await startInHome(options, start);
+  const hide = (secret: string) => void secrets.add(secret);
+  const running = await startInHome(options, () =>
+    withModelFile(options, logger, hide, (given) => run.start(given, logger, hide)),
+  );
   const { trunklineHome: home } = options as HomeOptions;
   const record = home === undefined ? undefined : recordRunning(home, run.urls?.(running) ?? [running.url]);
   const link = signInLink(run, running, options);
@@ -89,6 +92,29 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   await running.stop();
   record?.remove();
   return 0;
+}
+
+/**
+ * Starts a service that runs alone, with the model of a GGUF file where its settings, or its home, have one. The services of
+ * one process share a model, so the starter of all four sees to it itself.
+ */
+async function withModelFile<Options extends object, Running extends RunningService>(
+  options: Options,
+  logger: Logger,
+  hide: (secret: string) => void,
+  start: (options: Options) => Promise<Running>,
+): Promise<Running> {
+  if (!('llmGgufPort' in options)) return start(options);
+  const file = await openModelFile(options as unknown as ModelFileOptions, { logger, hide });
+  if (file === undefined) return start(options);
+  try {
+    const running = await start({ ...options, ...file.settings });
+    const stop = () => running.stop().finally(() => file.stop());
+    return { ...running, stop };
+  } catch (error) {
+    await file.stop();
+    throw error;
+  }
 }
 
 interface HomeOptions {

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
 import type { Environment } from '@trunkline/config';
+import { describeModelFile, findModelFile } from '@trunkline/gguf';
 import { createModelGateway } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
 import { createSandbox } from '@trunkline/sandbox';
@@ -124,8 +125,10 @@ function roomWords(bytes: number): string {
   return gigabytes >= 1 ? `${gigabytes.toFixed(1)} GiB` : `${(gigabytes * 1024).toFixed(1)} MiB`;
 }
 
-/** Asks the model endpoint whether it answers, takes the key and has the model. */
+/** Looks into the model file, or asks the model endpoint whether it answers, takes the key and has the model. */
 async function checkModel(options: AgentOptions): Promise<Diagnosis[]> {
+  const file = findModelFile(options);
+  if (file !== undefined) return [{ subject: 'model', ...(await describeModelFile(file)) }];
   const gateway = createModelGateway({
     url: options.llmGatewayUrl,
     apiKey: options.llmApiKey,

@@ -1,6 +1,7 @@
 import { openAccounts } from '@trunkline/accounts';
 import * as agent from '@trunkline/agent';
 import type { Environment, Logger } from '@trunkline/config';
+import { openModelFile } from '@trunkline/gguf';
 import { type OperatorAccess, readOrCreateSecret } from '@trunkline/identity';
 import * as research from '@trunkline/research';
 import {
@@ -13,7 +14,13 @@ import {
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
 import { version } from '../version.ts';
-import { readServiceOptions, type ServiceOptions, secretsOf, type UpOptions } from './service-options.ts';
+import {
+  readServiceOptions,
+  type ServiceOptions,
+  secretsOf,
+  type UpOptions,
+  withModel,
+} from './service-options.ts';
 
 const purposes: Record<string, string> = {
   voice: 'talk to an agent in the browser',
@@ -46,8 +53,12 @@ export interface FleetSettings {
 /** Starts the services one after the other; when one cannot start, those before it are stopped again. */
 export async function startFleet({ options, env, logger, hide }: FleetSettings): Promise<Fleet> {
   const members: Member[] = [];
-  const stop = () => stopAll(members);
-  const read = readServiceOptions(options, env);
+  const stop = async () => {
+    await stopAll(members).finally(() => modelFile?.stop());
+  };
+  const given = readServiceOptions(options, env);
+  const modelFile = await openModelFile(given.agent, { logger, hide });
+  const read = withModel(given, modelFile?.settings);
   const serviceToken = readOrCreateSecret(options.trunklineHome, 'family-secret');
   const accounts = openAccounts({ home: options.trunklineHome, logger });
   const operator = operatorOf(options, { logger, accounts });

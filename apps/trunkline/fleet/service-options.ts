@@ -45,6 +45,16 @@ function samePorts(options: UpOptions): string[] {
   );
 }
 
+/** The options with the model of a GGUF file, which all four share. */
+export function withModel(read: ServiceOptions, model: object = {}): ServiceOptions {
+  return {
+    voice: { ...read.voice, ...model },
+    agent: { ...read.agent, ...model },
+    research: { ...read.research, ...model },
+    switchboard: { ...read.switchboard, ...model },
+  };
+}
+
 /** Without a speech backend or a sidecar, voice speaks with the voices of this machine. */
 function withLocalVoice(env: Environment): Environment {
   return env.TTS_BACKEND || env.SIDECAR_URL ? env : { ...env, TTS_BACKEND: 'inprocess' };

@@ -61,6 +61,45 @@ export const modelOptions = group('Model', {
     min: 0,
     defaultDoc: '600 for a model on the local network, else 300',
   }),
+  llmGguf: file({
+    env: 'LLM_GGUF',
+    mustExist: true,
+    doc: 'A model as a GGUF file, which Trunkline runs itself, instead of LLM_GATEWAY_URL.',
+    defaultDoc: 'a .gguf file in the folder models of TRUNKLINE_HOME, if there is one and LLM_GATEWAY_URL is not set',
+  }),
+  llmGgufContext: integer({
+    env: 'LLM_GGUF_CONTEXT',
+    doc: 'Tokens that one conversation with the model of the file may have; more take more memory.',
+    min: 256,
+    defaultDoc: 'as many as fit into memory, 16384 at most',
+  }),
+  llmGgufSequences: integer({
+    env: 'LLM_GGUF_SEQUENCES',
+    doc: 'Conversations that the model of the file keeps in its cache and answers at once; each takes memory for its context.',
+    min: 1,
+    max: 16,
+    default: 2,
+  }),
+  llmGgufThreads: integer({
+    env: 'LLM_GGUF_THREADS',
+    doc: 'Threads that the model of the file computes with.',
+    min: 1,
+    max: 512,
+    defaultDoc: 'the cores that are made for it',
+  }),
+  llmGgufIdleMinutes: integer({
+    env: 'LLM_GGUF_IDLE_MINUTES',
+    doc: 'Minutes without a request after which the model of the file leaves the memory; the next request loads it again. 0: never.',
+    min: 0,
+    default: 30,
+  }),
+  llmGgufPort: integer({
+    env: 'LLM_GGUF_PORT',
+    doc: 'Port on this machine at which the services reach the model of the file; a service that runs alone uses the model of another one of the same TRUNKLINE_HOME there. 0 takes any.',
+    min: 0,
+    max: 65_535,
+    default: 7868,
+  }),
 });
 
 export const homeOptions = group('Data', {

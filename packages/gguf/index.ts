@@ -1,0 +1,7 @@
+export {
+  describeModelFile,
+  findModelFile,
+  type ModelFileOptions,
+  type OpenModelFile,
+  openModelFile,
+} from './model-file.ts';

@@ -1,0 +1,129 @@
+import { readdirSync, statSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { basename, join } from 'node:path';
+import { ConfigError, type Logger } from '@trunkline/config';
+import { readOrCreateSecret } from '@trunkline/identity';
+import { errorMessage } from '@trunkline/std';
+
+/** The settings of a service that decide about a model file. */
+export interface ModelFileOptions {
+  trunklineHome: string;
+  llmGatewayUrl: string | undefined;
+  llmModel: string | undefined;
+  llmGguf: string | undefined;
+  llmGgufContext: number | undefined;
+  llmGgufSequences: number;
+  llmGgufThreads: number | undefined;
+  llmGgufIdleMinutes: number;
+  llmGgufPort: number;
+}
+
+/** The settings with which a service reaches the model of the file as it reaches any other. */
+export interface ModelFileSettings {
+  llmGatewayUrl: string;
+  llmApiKey: string;
+  llmModel: string;
+  llmFastModel: string;
+}
+
+export interface OpenModelFile {
+  settings: ModelFileSettings;
+  /** The process that runs the model, if it is a child of this one and loaded. */
+  pid(): number | undefined;
+  stop(): Promise<void>;
+}
+
+interface OpenOptions {
+  logger: Logger;
+  /** Keeps a secret out of the log. */
+  hide?: (secret: string) => void;
+  idleMs?: number;
+  nodeFlags?: readonly string[];
+}
+
+/** Makes the model of the file available, if the settings name one or one lies in the home. It begins to load at once. */
+export async function openModelFile(
+  options: ModelFileOptions,
+  { logger, hide, idleMs = options.llmGgufIdleMinutes * 60_000, nodeFlags = [] }: OpenOptions,
+): Promise<OpenModelFile | undefined> {
+  const path = findModelFile(options);
+  if (path === undefined) return undefined;
+  const [{ ModelProcess }, { openDoor }] = await Promise.all([
+    import('./model-process.ts'),
+    import('./door.ts'),
+  ]);
+  const model = nameOf(path);
+  const key = readOrCreateSecret(options.trunklineHome, 'model-key');
+  hide?.(key);
+  const { llmGgufContext: contextTokens, llmGgufSequences: sequences, llmGgufThreads: threads } = options;
+  const load = { path, contextTokens, sequences, threads };
+  const process = new ModelProcess({ load, idleMs, logger, nodeFlags });
+  const door = await openDoor({ model, port: options.llmGgufPort, key, process, logger });
+  if (door.isOwn()) process.load();
+  return {
+    settings: { llmGatewayUrl: door.url, llmApiKey: key, llmModel: model, llmFastModel: model },
+    pid: () => process.pid,
+    async stop() {
+      await Promise.all([door.stop(), process.stop()]);
+    },
+  };
+}
+
+type FileOptions = Pick<ModelFileOptions, 'trunklineHome' | 'llmGatewayUrl' | 'llmModel' | 'llmGguf'>;
+
+/** The file that LLM_GGUF names; else, while no endpoint is set, the one in the home that LLM_MODEL names, or the first. */
+export function findModelFile(options: FileOptions): string | undefined {
+  const { trunklineHome, llmGatewayUrl, llmGguf, llmModel } = options;
+  if (llmGguf !== undefined && llmGatewayUrl !== undefined)
+    throw new ConfigError('The settings cannot be used:', [
+      'LLM_GGUF and LLM_GATEWAY_URL are both set, so it is not clear which model is meant: unset one of them.',
+    ]);
+  if (llmGguf !== undefined || llmGatewayUrl !== undefined) return llmGguf;
+  const files = modelFiles(join(trunklineHome, 'models'));
+  return files.find((path) => nameOf(path) === llmModel) ?? files[0];
+}
+
+/** Later parts of a file in parts, and projectors for images, are no models by themselves. */
+const noModel = /^mmproj|-0*([2-9]|[1-9]\d+)-of-\d+\.gguf$/i;
+
+function modelFiles(directory: string): string[] {
+  const names = namesIn(directory).filter((name) => name.toLowerCase().endsWith('.gguf') && !noModel.test(name));
+  return names.sort().map((name) => join(directory, name));
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function nameOf(path: string): string {
+  return basename(path).replace(/(-\d+-of-\d+)?\.gguf$/i, '');
+}
+
+/** For `trunkline doctor`: the file in words, or what is wrong with it. */
+export async function describeModelFile(
+  path: string,
+  nodeFlags: readonly string[] = [],
+): Promise<{ state: 'ok' | 'warning' | 'failed'; words: string; advice?: string }> {
+  try {
+    const { inspectModelFile } = await import('./model-process.ts');
+    const { architecture, trainedTokens } = await inspectModelFile(path, nodeFlags);
+    const { size } = statSync(path);
+    const window = trainedTokens === undefined ? '' : `, context of up to ${trainedTokens} tokens`;
+    const words = `${path}: ${sizeWords(size)}, architecture ${architecture}${window}.`;
+    if (size < totalmem()) return { state: 'ok', words };
+    const advice = `The machine has ${sizeWords(totalmem())} of memory, less than the file: use a smaller one.`;
+    return { state: 'warning', words, advice };
+  } catch (error) {
+    return { state: 'failed', words: errorMessage(error) };
+  }
+}
+
+function sizeWords(bytes: number): string {
+  const gigabytes = bytes / 1024 ** 3;
+  return gigabytes >= 1 ? `${gigabytes.toFixed(1)} GiB` : `${(gigabytes * 1024).toFixed(1)} MiB`;
+}
