@@ -97,7 +97,11 @@ function createDoorApp({ model, key, process, logger }: DoorOptions) {
   mountOpenAiApi(app, {
     ownedBy: 'gguf',
     models: () => [model],
-    findModel: (id) => (id === model ? ({ request, signal }) => process.ask(request, signal) : undefined),
+    // As llama.cpp's server does: there is one model, whatever the caller calls it.
+    findModel:
+      () =>
+      ({ request, signal }) =>
+        process.ask(request, signal),
     defaultModel: () => model,
     images: false,
     errors: [modelErrors.model_loading, modelErrors.model_failed],

@@ -16,7 +16,9 @@ const maxWaiting = 64;
 /** No file has more tensors or more entries in its header. */
 const mostEntries = 1_000_000n;
 
-export class EngineError extends CodedError<'package-missing' | 'no-binary' | 'context' | 'busy' | 'request'> {}
+export class EngineError extends CodedError<
+  'package-missing' | 'no-binary' | 'context' | 'busy' | 'request'
+> {}
 
 export interface Engine {
   facts: ModelFacts;
@@ -93,7 +95,8 @@ function checkHeader(path: string): void {
   const [tensors, entries] = [head.readBigUInt64LE(8), head.readBigUInt64LE(16)];
   if (head.toString('latin1', 0, 4) !== 'GGUF') throw new Error('it does not begin with "GGUF"');
   if (head.readUInt32LE(4) > 3) throw new Error('its version of GGUF is not known');
-  if (tensors === 0n || tensors > mostEntries || entries > mostEntries) throw new Error('its header is damaged');
+  if (tensors === 0n || tensors > mostEntries || entries > mostEntries)
+    throw new Error('its header is damaged');
 }
 
 function fileFacts(path: string, info: Llama.GgufFileInfo): FileFacts {
@@ -150,7 +153,9 @@ function renderPrompt(
   const grammar = isCall ? callSchema(functions) : formatOf(request);
   // A grammar leaves no room for the model's own way to write a call, so the tools are then told in words.
   if (grammar !== undefined && functions !== undefined) {
-    const words = wrapper.generateAvailableFunctionsSystemText(functions, { documentParams: true }).toString();
+    const words = wrapper
+      .generateAvailableFunctionsSystemText(functions, { documentParams: true })
+      .toString();
     history.unshift({ type: 'system', text: words });
   }
   const offered = grammar === undefined ? functions : undefined;
@@ -247,7 +252,9 @@ async function generate({ llama, chat, prompt, request, emit, signal }: Generati
 }
 
 function grammarOf(llama: Llama.Llama, grammar: Llama.GbnfJsonSchema | 'json'): Promise<Llama.LlamaGrammar> {
-  return grammar === 'json' ? llama.getGrammarFor('json') : llama.createGrammarForJsonSchema(grammar as { type: 'object' });
+  return grammar === 'json'
+    ? llama.getGrammarFor('json')
+    : llama.createGrammarForJsonSchema(grammar as { type: 'object' });
 }
 
 interface Call {

@@ -64,7 +64,11 @@ const endless = {
     type: 'json_schema' as const,
     json_schema: {
       name: 'list',
-      schema: { type: 'array', minItems: 200, items: { type: 'array', minItems: 200, items: calculator.function.parameters } },
+      schema: {
+        type: 'array',
+        minItems: 200,
+        items: { type: 'array', minItems: 200, items: calculator.function.parameters },
+      },
     },
   },
 };
@@ -114,7 +118,9 @@ describe('a file in the folder models of the home', () => {
       total_slots: 2,
     });
     expect((await fetch(`${base}/props`)).status).toBe(401);
-    expect((await fetch(`${base}/v1/models`, { headers: { authorization: 'Bearer other' } })).status).toBe(401);
+    expect((await fetch(`${base}/v1/models`, { headers: { authorization: 'Bearer other' } })).status).toBe(
+      401,
+    );
     expect(lines.join('')).not.toContain(model.settings.llmApiKey);
   });
 
@@ -124,7 +130,7 @@ describe('a file in the folder models of the home', () => {
       const other = { ...calculator, function: { ...calculator.function, name: 'tool' } };
       const { choices } = await client.chat.completions.create({
         model: 'tiny',
-        messages: [says('the calculator, please')],
+        messages: [says('what is 6 times 7?')],
         tools: [other, calculator],
         tool_choice,
       });
@@ -139,7 +145,7 @@ describe('a file in the folder models of the home', () => {
 
   it('answers with the result of a tool, and reads only what is new', async () => {
     const tools = [calculator];
-    const question = says('the calculator, please, and think of what this conversation has in it already');
+    const question = says('what is 6 times 7, and think of what this conversation has in it already');
     const first = await client.chat.completions.create({ model: 'tiny', messages: [question], tools });
     const message = first.choices[0]?.message;
     if (message?.tool_calls === undefined) throw new Error('no call');
@@ -185,7 +191,8 @@ describe('a file in the folder models of the home', () => {
     const before = model.pid() ?? 0;
     const stream = await client.chat.completions.create(endless);
     const read = async () => {
-      for await (const { choices } of stream) if (choices[0]?.delta.content) process.kill(model.pid() ?? 0, 'SIGKILL');
+      for await (const { choices } of stream)
+        if (choices[0]?.delta.content) process.kill(model.pid() ?? 0, 'SIGKILL');
     };
     const error = await refusal(read());
     expect(error?.message).toMatch(/LLM_GGUF\) ended unexpectedly \(SIGKILL\); it is started again/);
@@ -224,7 +231,9 @@ describe('what cannot be run', () => {
     try {
       const messages = [says('hello')];
       const error = await refusal(connect(broken).chat.completions.create({ model: 'broken', messages }));
-      expect(error?.message).toMatch(/broken\.gguf \(LLM_GGUF\) cannot be loaded: .+incomplete.+whole GGUF file/);
+      expect(error?.message).toMatch(
+        /broken\.gguf \(LLM_GGUF\) cannot be loaded: .+incomplete.+whole GGUF file/,
+      );
       writeFileSync(llmGguf, 'GGUF and nothing else');
       expect(await describeModelFile(llmGguf)).toMatchObject({
         state: 'failed',
@@ -235,16 +244,22 @@ describe('what cannot be run', () => {
     }
   });
 
-  it('is explained where the package is not installed', async () => {
+  it('is told from what can: by the package that is not installed', async () => {
     const hooks = `import { registerHooks } from 'node:module';
       registerHooks({ resolve: (name, context, next) => {
         if (name === 'node-llama-cpp') throw Object.assign(new Error('gone'), { code: 'ERR_MODULE_NOT_FOUND' });
         return next(name, context);
       } });`;
     const flags = ['--import', `data:text/javascript,${encodeURIComponent(hooks)}`];
+    expect(await describeModelFile(file)).toEqual({
+      state: 'ok',
+      words: `${file}: 0.6 MiB, architecture llama, context of up to 65536 tokens.`,
+    });
     expect(await describeModelFile(file, flags)).toEqual({
       state: 'failed',
-      words: expect.stringMatching(/package node-llama-cpp, which runs .+tiny\.gguf \(LLM_GGUF\), is not installed/),
+      words: expect.stringMatching(
+        /package node-llama-cpp, which runs .+tiny\.gguf \(LLM_GGUF\), is not installed/,
+      ),
     });
   });
 

@@ -53,7 +53,10 @@ function parsed(text: string): unknown {
 }
 
 /** The tools that may be called; undefined when none may. */
-export function toFunctions({ tools, tool_choice: choice }: CompletionRequest): ChatModelFunctions | undefined {
+export function toFunctions({
+  tools,
+  tool_choice: choice,
+}: CompletionRequest): ChatModelFunctions | undefined {
   const named = typeof choice === 'object' ? choice?.function.name : undefined;
   const offered = (tools ?? []).filter(({ function: { name } }) => named === undefined || name === named);
   if (offered.length === 0 || choice === 'none') return undefined;

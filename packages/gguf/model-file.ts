@@ -19,7 +19,7 @@ export interface ModelFileOptions {
 }
 
 /** The settings with which a service reaches the model of the file as it reaches any other. */
-export interface ModelFileSettings {
+interface ModelFileSettings {
   llmGatewayUrl: string;
   llmApiKey: string;
   llmModel: string;
@@ -87,7 +87,9 @@ export function findModelFile(options: FileOptions): string | undefined {
 const noModel = /^mmproj|-0*([2-9]|[1-9]\d+)-of-\d+\.gguf$/i;
 
 function modelFiles(directory: string): string[] {
-  const names = namesIn(directory).filter((name) => name.toLowerCase().endsWith('.gguf') && !noModel.test(name));
+  const names = namesIn(directory).filter(
+    (name) => name.toLowerCase().endsWith('.gguf') && !noModel.test(name),
+  );
   return names.sort().map((name) => join(directory, name));
 }
 

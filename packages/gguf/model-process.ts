@@ -149,7 +149,10 @@ export class ModelProcess {
   }
 
   #receive(running: Running, message: ChildMessage): void {
-    if ('id' in message) return this.#pending.get(message.id)?.receive(message);
+    if ('id' in message) {
+      this.#pending.get(message.id)?.receive(message);
+      return;
+    }
     if (message.type === 'progress') {
       running.progress = message.fraction;
       this.#watchStall(running);
@@ -178,7 +181,10 @@ export class ModelProcess {
     const { load, logger } = this.#options;
     const message = `The process that ran ${load.path} (LLM_GGUF) ended unexpectedly (${reason}); it is started again. Ask again. If this repeats, the machine may lack memory: set a smaller LLM_GGUF_CONTEXT, or use a smaller file.`;
     logger.error({ reason, output: running.output }, 'model process ended unexpectedly');
-    if (running.state === 'loading') return this.#failed(running, message);
+    if (running.state === 'loading') {
+      this.#failed(running, message);
+      return;
+    }
     this.#forget(running, modelErrors.model_failed({ message }));
     if (!this.#stopped) this.load();
   }

@@ -109,11 +109,18 @@ async function withModelFile<Options extends object, Running extends RunningServ
   if (file === undefined) return start(options);
   try {
     const running = await start({ ...options, ...file.settings });
-    const stop = () => running.stop().finally(() => file.stop());
-    return { ...running, stop };
+    return { ...running, stop: () => stopBoth(running, file) };
   } catch (error) {
     await file.stop();
     throw error;
+  }
+}
+
+async function stopBoth(first: { stop(): Promise<void> }, second: { stop(): Promise<void> }): Promise<void> {
+  try {
+    await first.stop();
+  } finally {
+    await second.stop();
   }
 }
 

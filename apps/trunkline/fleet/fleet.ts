@@ -54,7 +54,11 @@ export interface FleetSettings {
 export async function startFleet({ options, env, logger, hide }: FleetSettings): Promise<Fleet> {
   const members: Member[] = [];
   const stop = async () => {
-    await stopAll(members).finally(() => modelFile?.stop());
+    try {
+      await stopAll(members);
+    } finally {
+      await modelFile?.stop();
+    }
   };
   const given = readServiceOptions(options, env);
   const modelFile = await openModelFile(given.agent, { logger, hide });

@@ -65,7 +65,8 @@ export const modelOptions = group('Model', {
     env: 'LLM_GGUF',
     mustExist: true,
     doc: 'A model as a GGUF file, which Trunkline runs itself, instead of LLM_GATEWAY_URL.',
-    defaultDoc: 'a .gguf file in the folder models of TRUNKLINE_HOME, if there is one and LLM_GATEWAY_URL is not set',
+    defaultDoc:
+      'a .gguf file in the folder models of TRUNKLINE_HOME, if there is one and LLM_GATEWAY_URL is not set',
   }),
   llmGgufContext: integer({
     env: 'LLM_GGUF_CONTEXT',

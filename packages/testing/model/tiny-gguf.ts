@@ -44,19 +44,60 @@ const template = `{%- if tools %}<|im_start|>system
 {%- if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 
-/** What the model says after its turn begins, and what it says once the word "calculator" stands in the conversation. */
+/** Makes the model call a tool while it stands in the conversation. */
+const trigger = '6 times 7';
+
+/** What the model says after its turn begins, and what it says once the trigger stands in the conversation. */
 const answer = ['Tiny', ' models', ' say', ' little', '.', '<|im_end|>'];
 const call = ['<tool_call>', '\n{"name": "'];
 
 /** Words that a grammar lets through are preferred in this order, so that a forced call is short and sensible. */
 const preferred = ['6*7"', 'calculator', 'null', '"', '}', ']', '{', ':', 'expression', '</tool_call>'];
 
-const words = [...new Set(['assistant\n', '<tool_response>', ...answer, ...call, ...preferred, ' '])];
+/** Frequent pieces of texts and schemas, so that a prompt has some thousand tokens and not one for each byte. */
+const pieces = [
+  ...[
+    '{"type": "function", "function": {"name": "',
+    '"description": "',
+    '"properties": {',
+    '"type": "string"',
+  ],
+  ...[
+    '"parameters": {"type": "object", ',
+    '"type": "',
+    '"additionalProperties": ',
+    '"required": [',
+    '"oneOf": [',
+  ],
+  ...[
+    ' the ',
+    ' and ',
+    ' that ',
+    ' of ',
+    ' to ',
+    ' is ',
+    ' in ',
+    ' a ',
+    ' with ',
+    ' for ',
+    ', ',
+    '. ',
+    'tion',
+    'ing',
+  ],
+  ...'th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro'.split(
+    ' ',
+  ),
+];
+
+const words = [
+  ...new Set([trigger, 'assistant\n', '<tool_response>', ...answer, ...call, ...preferred, ' ']),
+];
 
 /**
- * Writes a real GGUF file of some 250 KB whose weights are set by hand: one attention head that notices the word
- * "calculator" (and a tool's result, after which it no longer counts), and a table of which word follows which. It answers
- * "Tiny models say little.", or calls the tool `calculator` where it is offered and the word was said.
+ * Writes a real GGUF file of some 600 KB whose weights are set by hand: one attention head that notices "6 times 7" (and a
+ * tool's result, after which that no longer counts), and a table of which word follows which. It answers "Tiny models say
+ * little.", or calls the tool `calculator` where it is offered and "6 times 7" was said.
  */
 export function writeTinyGguf(path: string): string {
   const tokens: Token[] = [
@@ -68,7 +109,10 @@ export function writeTinyGguf(path: string): string {
       text: `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`,
       type: byteToken,
     })),
-    ...words.filter((word) => !word.startsWith('<|')).map((text) => ({ text, type: userDefinedToken })),
+    ...[...words.filter((word) => !word.startsWith('<|')), ...pieces].map((text) => ({
+      text,
+      type: userDefinedToken,
+    })),
   ];
   writeFileSync(path, ggufFile(metadata(tokens), tensors(tokens)));
   return path;
@@ -91,9 +135,27 @@ function metadata(tokens: Token[]): [string, Value][] {
     // So slow that the last dimensions hardly turn: they carry what the head looks for.
     ['llama.rope.freq_base', float(1e12)],
     ['tokenizer.ggml.model', text('llama')],
-    ['tokenizer.ggml.tokens', list(text, tokens.map(({ text: each }) => each))],
-    ['tokenizer.ggml.scores', list(float, tokens.map(() => 0))],
-    ['tokenizer.ggml.token_type', list(integer, tokens.map(({ type }) => type))],
+    [
+      'tokenizer.ggml.tokens',
+      list(
+        text,
+        tokens.map(({ text: each }) => each),
+      ),
+    ],
+    [
+      'tokenizer.ggml.scores',
+      list(
+        float,
+        tokens.map(() => 0),
+      ),
+    ],
+    [
+      'tokenizer.ggml.token_type',
+      list(
+        integer,
+        tokens.map(({ type }) => type),
+      ),
+    ],
     ['tokenizer.ggml.bos_token_id', number(1)],
     ['tokenizer.ggml.eos_token_id', number(2)],
     ['tokenizer.ggml.unknown_token_id', number(0)],
@@ -130,12 +192,17 @@ function tensors(tokens: Token[]): Tensor[] {
   for (const chain of [answer, call, ['</tool_call>', '<|im_end|>']])
     for (const [place, word] of chain.slice(1).entries()) follows(chain[place] ?? '', word, 60);
 
-  const [query, key, value, out] = [matrix(size, size), matrix(size, size), matrix(size, size), matrix(size, size)];
+  const [query, key, value, out] = [
+    matrix(size, size),
+    matrix(size, size),
+    matrix(size, size),
+    matrix(size, size),
+  ];
   const slowest = headSize - 1;
   query.set(constant, slowest, 2);
-  key.set(dimensionOf('calculator'), slowest, 2);
+  key.set(dimensionOf(trigger), slowest, 2);
   key.set(dimensionOf('<tool_response>'), slowest, 4);
-  value.set(dimensionOf('calculator'), 0, 0.125);
+  value.set(dimensionOf(trigger), 0, 0.125);
   value.set(dimensionOf('<tool_response>'), 0, -0.125);
   out.set(0, wantsTool, 1);
   const ones = { shape: [size], data: new Float32Array(size).fill(1) };
@@ -222,5 +289,8 @@ const float = (value: number): Value => {
 function list<Item>(make: (item: Item) => Value, items: Item[]): Value {
   const values = items.map(make);
   const type = values[0]?.type ?? 4;
-  return { type: 9, bytes: Buffer.concat([uint32(type), uint64(items.length), ...values.map(({ bytes }) => bytes)]) };
+  return {
+    type: 9,
+    bytes: Buffer.concat([uint32(type), uint64(items.length), ...values.map(({ bytes }) => bytes)]),
+  };
 }
