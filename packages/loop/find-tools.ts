@@ -124,7 +124,10 @@ class ToolSearch {
         for (const word of words) counts.set(word, (counts.get(word) ?? 0) + weight);
       };
       add(wordsOf(name), 3);
-      add(wordsOf(descriptionOf(tool)), 1);
+      const description = wordsOf(descriptionOf(tool));
+      add(description, 1);
+      // A description begins with what the tool does.
+      add(description.slice(0, 1), 1);
       add(wordsOf(Object.keys(propertiesOf(tool)).join(' ')), 0.5);
       return { name, counts, length: sum(counts.values()) };
     });
@@ -148,7 +151,7 @@ class ToolSearch {
   #score(word: string, count: number, length: number): number {
     const holders = this.#holders.get(word) ?? 0;
     const rarity = Math.log(1 + (this.#documents.length - holders + 0.5) / (holders + 0.5));
-    return (rarity * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / this.#averageLength));
+    return (rarity * count * 2.2) / (count + 1.2 * (0.7 + (0.3 * length) / this.#averageLength));
   }
 }
 
