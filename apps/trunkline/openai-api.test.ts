@@ -56,6 +56,17 @@ const listed: Record<string, string[]> = {
   switchboard: ['helm', 'helm/chat'],
 };
 
+const passedOnByAgent = {
+  reasoning_effort: 'low',
+  parallel_tool_calls: false,
+  frequency_penalty: 0.5,
+  presence_penalty: 0.5,
+  seed: 1,
+  stop: ['END'],
+  max_completion_tokens: 50,
+  logit_bias: { '1': 1 },
+};
+
 describe.each([
   ['agent', 'trunkline-agent'],
   ['research', 'research-chat'],
@@ -126,6 +137,26 @@ describe.each([
         include_usage ? [expect.objectContaining({ total_tokens: expect.any(Number) })] : [],
       );
     }
+  });
+
+  it('is told by name what is not passed on, and nothing is dropped in silence', async () => {
+    for (const [param, value] of Object.entries(
+      service === 'agent'
+        ? { logprobs: true, functions: [{ name: 'f' }] }
+        : { ...passedOnByAgent, logprobs: true },
+    )) {
+      const error = await refusal(create({ ...ask('Hi'), [param]: value }));
+      expect([error?.status, error?.type, error?.param]).toEqual([400, 'invalid_request_error', param]);
+      expect(error?.message).toContain(param);
+    }
+    const wrong = await refusal(create({ ...ask('Hi'), temperature: 'hot' }));
+    expect(wrong?.param).toBe('temperature');
+    model.enqueue('Yes.');
+    const usual = { temperature: 0.5, frequency_penalty: 0, parallel_tool_calls: true, logprobs: false };
+    const { response } = await client()
+      .chat.completions.create({ ...ask('Hi'), ...usual })
+      .withResponse();
+    expect(response.headers.get('x-ignored-parameters')).toBe(service === 'agent' ? null : 'temperature');
   });
 
   it('gets a failure of the model as 502 before anything was streamed, whole or as a stream', async () => {

@@ -1,5 +1,6 @@
 export type { AnswerEvent, FinishReason, TokenUsage, ToolCall } from './completion.ts';
 export { openAiErrorBody, openAiErrors } from './errors.ts';
+export { type ModelParameter, modelParameters } from './parameters.ts';
 export {
   type CompletionRequest,
   type ContentPart,

@@ -27,7 +27,7 @@ const tool = z.looseObject({
   }),
 });
 
-/** The body of a chat completion request; unknown fields are ignored. */
+/** The body of a chat completion request; fields that OpenAI's API does not have are ignored. */
 export const completionRequest = z.looseObject({
   model: z.string().default(''),
   messages: z.array(message).min(1),
@@ -54,6 +54,12 @@ export const completionRequest = z.looseObject({
   max_completion_tokens: z.int().positive().nullish(),
   stop: z.union([z.string(), z.array(z.string())]).nullish(),
   seed: z.int().nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  logit_bias: z.record(z.string(), z.number()).nullish(),
+  reasoning_effort: z.string().nullish(),
+  verbosity: z.string().nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
   n: z.literal(1, 'only one choice is made at a time').nullish(),
   user: z.string().nullish(),
 });

@@ -12,6 +12,7 @@ import type { Principal } from '@trunkline/identity';
 import type { Context, Hono } from 'hono';
 import { type AnswerEvent, Completion } from './completion.ts';
 import { openAiErrorBody, openAiErrors } from './errors.ts';
+import { ignoredParameters, type ModelParameter } from './parameters.ts';
 import { type CompletionRequest, checkContent, completionRequest } from './request.ts';
 
 /** What a service offers behind `/v1`. */
@@ -25,6 +26,8 @@ export interface OpenAiApi {
   defaultModel?: () => string;
   /** Whether messages may carry images. */
   images: boolean;
+  /** Parameters of requests that reach a model; others are refused, or named in the header of the answer. */
+  parameters?: readonly ModelParameter[];
   /** Words for a caller who keeps too much already. */
   refusal?: (principal: Principal) => string | undefined;
   /** Failures of the service's own, for `/openapi.json`. */
@@ -80,6 +83,8 @@ async function complete<Caller>(
   const model = request.model || api.defaultModel?.() || '';
   const answer = requireModel(api, model);
   checkContent(request, api);
+  const ignored = ignoredParameters(request, api.parameters ?? []);
+  if (ignored.length > 0) context.header('x-ignored-parameters', ignored.join(', '));
   const message = api.refusal?.(context.get('principal'));
   if (message !== undefined) throw openAiErrors.insufficient_quota({ message });
   const completion = new Completion(model);

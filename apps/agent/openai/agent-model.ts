@@ -17,6 +17,7 @@ import {
   type CompletionRequest,
   contentParts,
   type FinishReason,
+  modelParameters,
   type OpenAiApi,
   openAiErrors,
   type RequestMessage,
@@ -53,6 +54,7 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
     defaultModel: () => agentName,
     refusal: (principal) => deps.owners.room(ownerKey(principal), 0),
     images: true,
+    parameters: modelParameters,
   };
 }
 
@@ -272,7 +274,8 @@ function withRequestSettings(model: Model, request: CompletionRequest): Model {
   const complete = (options: CallOptions): CallOptions => {
     const choice = isFirst && forced !== undefined ? { toolChoice: forced } : {};
     isFirst = false;
-    return { ...options, ...settings, ...choice };
+    const providerOptions = { ...options.providerOptions, ...settings.providerOptions };
+    return { ...options, ...settings, ...choice, providerOptions };
   };
   return {
     ...model,
@@ -282,7 +285,7 @@ function withRequestSettings(model: Model, request: CompletionRequest): Model {
 }
 
 function settingsOf(request: CompletionRequest): Partial<CallOptions> {
-  const { temperature, top_p, seed, stop } = request;
+  const { temperature, top_p, seed, stop, frequency_penalty, presence_penalty } = request;
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
   const responseFormat = responseFormatOf(request);
   return {
@@ -290,8 +293,21 @@ function settingsOf(request: CompletionRequest): Partial<CallOptions> {
     ...(typeof top_p === 'number' && { topP: top_p }),
     ...(typeof seed === 'number' && { seed }),
     ...(typeof maxOutputTokens === 'number' && { maxOutputTokens }),
+    ...(typeof frequency_penalty === 'number' && { frequencyPenalty: frequency_penalty }),
+    ...(typeof presence_penalty === 'number' && { presencePenalty: presence_penalty }),
     ...(stop && { stopSequences: typeof stop === 'string' ? [stop] : stop }),
     ...(responseFormat && { responseFormat }),
+    providerOptions: { gateway: rawSettingsOf(request) },
+  };
+}
+
+/** Settings that the SDK has no word for; the gateway passes them on as they are. */
+function rawSettingsOf({ logit_bias, reasoning_effort, verbosity, parallel_tool_calls }: CompletionRequest) {
+  return {
+    ...(logit_bias && { logit_bias }),
+    ...(reasoning_effort && { reasoning_effort }),
+    ...(verbosity && { verbosity }),
+    ...(typeof parallel_tool_calls === 'boolean' && { parallel_tool_calls }),
   };
 }
 

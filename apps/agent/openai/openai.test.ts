@@ -161,6 +161,30 @@ describe("the agent behind OpenAI's own client [A129]", () => {
     expect(second?.tool_choice).toBe('auto');
   });
 
+  it('passes on what else a client may set, in a whole answer and a stream', async () => {
+    const settings = {
+      seed: 7,
+      frequency_penalty: 0.5,
+      presence_penalty: -0.5,
+      logit_bias: { '50256': -100 },
+      reasoning_effort: 'low' as const,
+      verbosity: 'low' as const,
+      parallel_tool_calls: false,
+    };
+    for (const stream of [false, true]) {
+      model.enqueue('Yes.');
+      const answer = await client.chat.completions.create({
+        ...ask('Well?'),
+        ...settings,
+        max_completion_tokens: 40,
+        stop: 'END',
+        stream,
+      });
+      if (Symbol.asyncIterator in answer) for await (const _ of answer);
+      expect(model.chats().at(-1)).toMatchObject({ ...settings, max_tokens: 40, stop: ['END'] });
+    }
+  });
+
   const refusal = (work: Promise<unknown>) =>
     work.then(
       () => undefined,
