@@ -382,4 +382,5 @@ function safeLength(line: string, isEnd: boolean, isCode: boolean): number {
   return line.length - openTail(lower, [...endTokens, ...strayMarks]);
 }
 
-const strayMarks = thoughtTags.map(({ close }) => close);
+/** Those that `strayClose` looks for; words such as "here" must not be held back. */
+const strayMarks = thoughtTags.map(({ close }) => close).filter((close) => close.startsWith('</'));
