@@ -97,6 +97,23 @@ describe('the model', () => {
     expect(all.filter(({ data }) => data?.summary === 'Late.')).toEqual([]);
   });
 
+  it('may take little at a time: passages are shortened until it takes them', async () => {
+    const sizes: number[] = [];
+    lab.script.replace = (asked, request) => {
+      const { length } = String(request.messages[1]?.content);
+      if (asked !== 'section' && asked !== 'summary') return undefined;
+      if (length > 900) return { fault: 'status', status: 400, message: 'the prompt is too long' };
+      sizes.push(length);
+      return undefined;
+    };
+    const { snapshot } = await run();
+    expect(snapshot).toMatchObject({ status: 'complete' });
+    expect(sizes.length).toBeGreaterThanOrEqual(6);
+    expect(
+      model.chats().filter((chat) => String(chat.messages[1]?.content).length > 900).length,
+    ).toBeGreaterThan(0);
+  });
+
   it('may plan in prose around the object, or not at all', async () => {
     lab.script.replace = (asked) => (asked === 'scope' ? 'I cannot plan.' : undefined);
     const { snapshot } = await run();

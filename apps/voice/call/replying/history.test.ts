@@ -1,3 +1,4 @@
+import { createModelGateway } from '@trunkline/llm';
 import { markOf, originsIn } from '@trunkline/loop';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -33,10 +34,11 @@ function summariser(text: string | undefined): Model {
 const drop = () => undefined;
 const logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => logger };
 
-function open(summary: string | undefined, earlier: ModelMessages = []) {
+function open(summary: string | undefined, earlier: ModelMessages = [], model?: Model) {
   let kept: ModelMessages = [];
   const history = new History({
     earlier,
+    model,
     summariser: () => summariser(summary),
     store: (messages) => {
       kept = messages;
@@ -82,6 +84,14 @@ describe('the conversation', () => {
     expect(JSON.stringify(history.messages)).toContain('Answer 40');
     expect(JSON.stringify(history.messages)).not.toContain('Question 2 ');
     expect(kept()).toEqual(history.messages);
+  });
+
+  it('is summarised earlier where the model takes little at a time', async () => {
+    const profiles = () => ({ contextTokens: 1024 });
+    const gateway = createModelGateway({ url: 'http://127.0.0.1:1/v1', model: 'small', profiles });
+    const { history } = open('They spoke briefly.', [], gateway.languageModel());
+    for (let number = 1; number <= 5; number += 1) history.add(turn(number));
+    await waitFor(() => JSON.stringify(history.messages[0]).includes('They spoke briefly.'));
   });
 
   it('is summarised also when it consists of many short sentences', async () => {
