@@ -101,7 +101,7 @@ function checkHeader(path: string): void {
 
 function fileFacts(path: string, info: Llama.GgufFileInfo): FileFacts {
   const { architecture } = info.metadata.general;
-  const { context_length: trainedTokens } = info.architectureMetadata as { context_length?: number };
+  const { context_length: trainedTokens } = info.architectureMetadata;
   return { architecture, trainedTokens, bytes: statSync(path).size };
 }
 
@@ -252,9 +252,7 @@ async function generate({ llama, chat, prompt, request, emit, signal }: Generati
 }
 
 function grammarOf(llama: Llama.Llama, grammar: Llama.GbnfJsonSchema | 'json'): Promise<Llama.LlamaGrammar> {
-  return grammar === 'json'
-    ? llama.getGrammarFor('json')
-    : llama.createGrammarForJsonSchema(grammar as { type: 'object' });
+  return grammar === 'json' ? llama.getGrammarFor('json') : llama.createGrammarForJsonSchema(grammar);
 }
 
 interface Call {
