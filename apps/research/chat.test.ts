@@ -144,13 +144,10 @@ describe('the chat', () => {
   });
 
   it('stops after five tool-call steps and answers without tools [A192]', async () => {
-    const step = { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal' } }] };
-    model.enqueue(
-      ...Array.from({ length: 5 }, (_, index) => ({
-        toolCalls: [{ name: 'searchWeb', arguments: { query: `tidal ${index}` } }],
-      })),
-      'Enough.',
-    );
+    const step = (_: unknown, index: number) => ({
+      toolCalls: [{ name: 'searchWeb', arguments: { query: `tidal ${index}` } }],
+    });
+    model.enqueue(...Array.from({ length: 5 }, step), 'Enough.');
     const before = model.chats().length;
     const parts = partsOf(await client.chat(ask('Dig deep')));
     expect(parts.filter(({ prefix }) => prefix === '2')).toHaveLength(5);
@@ -162,7 +159,7 @@ describe('the chat', () => {
     ).toContain('Enough.');
     const chats = model.chats().slice(before);
     expect(chats.map(({ tools }) => tools?.length ?? 0)).toEqual([3, 3, 3, 3, 3, 0]);
-    model.enqueue(...Array.from({ length: 6 }, () => step));
+    model.enqueue(...Array.from({ length: 6 }, step));
     expect(partsOf(await client.chat(ask('Dig deeper'))).filter(({ prefix }) => prefix === '2')).toHaveLength(
       5,
     );

@@ -29,7 +29,7 @@ describe('an answer of no use', () => {
     const { server, last } = await play([{ reasoning: 'Hm.' }, { reasoning: 'Hm.' }]);
     expect(failed(last)).toMatchObject({
       code: 'empty-answer',
-      message: expect.stringMatching(/said nothing/),
+      message: expect.stringMatching(/answered with nothing/),
     });
     expect(server.chats()).toHaveLength(2);
   });

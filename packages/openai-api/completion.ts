@@ -42,11 +42,12 @@ export class Completion {
     this.#model = model;
   }
 
-  whole(deltas: string, { finishReason, usage, text = deltas, toolCalls = [] }: EndEvent) {
+  whole(deltas: string, reasoning: string, { finishReason, usage, text = deltas, toolCalls = [] }: EndEvent) {
     const message = {
       role: 'assistant',
       content: text === '' && toolCalls.length > 0 ? null : text,
       refusal: null,
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     };
     return {

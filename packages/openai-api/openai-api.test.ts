@@ -103,7 +103,7 @@ it('shows reasoning apart, tool calls, the finish reason and usage in chunks as 
   const answer = await whole();
   expect(answer.choices[0]).toMatchObject({
     finish_reason: 'tool_calls',
-    message: { content: null, tool_calls: toolCalls },
+    message: { content: null, reasoning_content: 'Hm.', tool_calls: toolCalls },
   });
   expect(answer.usage).toEqual(usage);
   const chunks = [];

@@ -129,9 +129,11 @@ async function settledWithin(promise: Promise<unknown>, ms: number): Promise<voi
 
 async function wholeAnswer(events: ReturnType<Answer>, completion: Completion): Promise<object> {
   let text = '';
+  let reasoning = '';
   for await (const event of events) {
     if (event.type === 'text-delta') text += event.text;
-    if (event.type === 'end') return completion.whole(text, event);
+    if (event.type === 'reasoning-delta') reasoning += event.text;
+    if (event.type === 'end') return completion.whole(text, reasoning, event);
   }
   throw openAiErrors.upstream_error({ message: 'The request ended before there was an answer.' });
 }

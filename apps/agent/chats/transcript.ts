@@ -1,4 +1,4 @@
-import type { Task, TaskObserver, TaskState } from '@trunkline/a2a';
+import { reasoningMediaType, type Task, type TaskObserver, type TaskState } from '@trunkline/a2a';
 
 type TaskEvent = Parameters<NonNullable<TaskObserver['taskEvent']>>[1];
 type Event<Type extends TaskEvent['type']> = Extract<TaskEvent, { type: Type }>;
@@ -8,6 +8,7 @@ type Message = Task['history'][number];
 export type ChatEntry =
   | { kind: 'user'; text: string; attachments: string[] }
   | { kind: 'text'; text: string }
+  | { kind: 'reasoning'; text: string }
   | {
       kind: 'tool';
       id: string;
@@ -99,7 +100,9 @@ export class Transcript {
   #artifact({ artifact, append }: Event<'artifact'>): ChatChange[] {
     const [part] = artifact.parts;
     if (part?.type === 'text') return append ? this.#grow(part.text) : this.#replace(part.text);
-    return part?.type === 'data' ? this.#tool(part.data as ToolFrame) : [];
+    if (part?.type !== 'data') return [];
+    if (part.metadata?.mimeType === reasoningMediaType) return this.#think(part.data as { text: string });
+    return this.#tool(part.data as ToolFrame);
   }
 
   /** More of the answer; after a tool it goes on below it. */
@@ -111,6 +114,14 @@ export class Transcript {
       return start === '' ? [] : [this.#add({ kind: 'text', text: start })];
     }
     if (text === '') return [];
+    last.text += text;
+    return [{ type: 'append', index, text }];
+  }
+
+  #think({ text }: { text: string }): ChatChange[] {
+    const index = this.turn.entries.length - 1;
+    const last = this.turn.entries[index];
+    if (last?.kind !== 'reasoning') return [this.#add({ kind: 'reasoning', text })];
     last.text += text;
     return [{ type: 'append', index, text }];
   }

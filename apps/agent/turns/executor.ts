@@ -111,6 +111,8 @@ function translate(event: RunnerEvent, counter: UsageCounter): ExecutionEvent[] 
   switch (event.type) {
     case 'text-delta':
       return [{ type: 'text-delta', text: event.text }];
+    case 'reasoning-delta':
+      return [event];
     case 'tool-start':
       return [{ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input }];
     case 'tool-end': {

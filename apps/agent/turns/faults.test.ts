@@ -48,7 +48,7 @@ describe('when the model fails', () => {
       ],
       words: /budget of this turn is spent \(6001 of 5000 tokens\)/,
     },
-    { name: 'says nothing', replies: [{ text: '' }], words: /answered with nothing/ },
+    { name: 'says nothing', replies: [{ text: '' }, { text: '' }], words: /answered with nothing/ },
   ];
 
   it('a task that waits for a rate-limited model says so, and is cancelled in the middle of the wait', async () => {

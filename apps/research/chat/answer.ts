@@ -8,6 +8,7 @@ import { createChatTools, TurnSources } from './tools.ts';
 /** The lines that a chat stream is made of. */
 const lines = {
   text: (text: string) => line('0', text),
+  reasoning: (text: string) => line('g', text),
   toolCall: (call: ToolCallLine) => line('2', [{ type: 'tool_call', ...call }]),
   clarification: (question: string) => line('8', [{ type: 'clarification', question }]),
   finish: (finishReason: string, { inputTokens, outputTokens }: TokenUse) =>
@@ -111,7 +112,8 @@ async function* speak(
       if (event.type === 'text-delta') {
         text += event.text;
         yield lines.text(event.text);
-      } else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
+      } else if (event.type === 'reasoning-delta') yield lines.reasoning(event.text);
+      else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
       else if (event.type === 'tool-end' && !isOver())
         yield toolLine(event, inputs.get(event.toolCallId), sources.troubles());
       else if (event.type === 'pause') {

@@ -39,12 +39,19 @@ async function* answerByChat(
   const chat = { messages: conversationOf(request), instructions: systemText(request), principal };
   const { events, sources } = startTurn(chat, deps, signal);
   for await (const event of events) {
-    if (event.type === 'text-delta') yield event;
+    if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
     else if (event.type === 'tool-start') yield progress(searchProgress(event.input));
     else if (event.type === 'pause') {
       yield { type: 'text-delta', text: event.question };
       yield { type: 'end', finishReason: 'stop', usage: event.usage };
-    } else if (event.type === 'error') throw openAiErrors.upstream_error({ message: event.message });
+    } else if (event.type === 'error' && event.code === 'content-filter')
+      yield {
+        type: 'end',
+        finishReason: 'content_filter',
+        text: event.text || event.message,
+        usage: event.usage,
+      };
+    else if (event.type === 'error') throw openAiErrors.upstream_error({ message: event.message });
     else if (event.type === 'end') {
       const list = sourceList(event.text, sources.citedIn(event.text));
       if (list !== '') yield { type: 'text-delta', text: list };

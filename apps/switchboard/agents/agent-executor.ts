@@ -54,6 +54,7 @@ const ownFaults: ReadonlySet<string> = new Set([
   'bad-request',
   'context-too-long',
   'bad-checkpoint',
+  'content-filter',
 ]);
 
 export function createAgentExecutor(agent: AgentDefinition, parts: AgentParts): SkillExecutor {

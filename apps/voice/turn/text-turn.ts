@@ -99,6 +99,7 @@ function personaOf(persona: () => Persona): Persona | Error {
 function* reported(event: TurnEvent): Generator<ExecutionEvent> {
   switch (event.type) {
     case 'text-delta':
+    case 'reasoning-delta':
       return yield event;
     case 'tool-start':
       return yield { type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input };

@@ -6,6 +6,7 @@ import { echo } from '../fixtures/agents.ts';
 import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
+import { reasoningMediaType } from './turn.ts';
 
 const { start } = enginesOfThisFile();
 
@@ -111,6 +112,22 @@ describe('states', () => {
     const task = await outcome(engine, 'x');
     expect(task.state).toBe('completed');
     expect(task.artifacts).toMatchObject([{ artifactId: 'answer', parts: [{ text: 'all there is' }] }]);
+  });
+
+  it('sends thoughts out in frames of their own, and keeps none', async () => {
+    const { engine } = start(async function* () {
+      for (const text of ['I ', 'think.']) yield { type: 'reasoning-delta', text };
+      yield { type: 'completed', text: 'Yes.' };
+    });
+    const { live } = send(engine, 'x');
+    const frames: unknown[] = [];
+    live.subscribe(({ event }) => event.type === 'artifact' && frames.push(event.artifact.parts[0]));
+    await live.settled();
+    expect(frames).toMatchObject([
+      { type: 'data', data: { text: 'I think.' }, metadata: { mimeType: reasoningMediaType } },
+      { type: 'text', text: 'Yes.' },
+    ]);
+    expect(JSON.stringify(engine.get(live.id))).not.toContain('think');
   });
 
   it('puts the answer first and keeps tool frames out of the artifacts', async () => {

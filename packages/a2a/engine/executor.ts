@@ -22,6 +22,8 @@ export interface ExecutionRequest {
 export type ExecutionEvent =
   | { type: 'progress'; text: string }
   | { type: 'text-delta'; text: string }
+  /** What the model thinks; callers show it apart from the answer, if at all. */
+  | { type: 'reasoning-delta'; text: string }
   | { type: 'tool-start'; toolCallId: string; name: string; args?: unknown }
   | { type: 'tool-end'; toolCallId: string; name: string; result?: unknown; failed?: boolean }
   | {

@@ -14,6 +14,12 @@ import type { LiveTask, StatusChange } from './live-task.ts';
 /** How the frame of a tool call is marked on the wire. */
 export const toolCallMediaType = 'application/vnd.trunkline.tool-call-v1+json';
 
+/** How a frame of the model's thoughts is marked on the wire. */
+export const reasoningMediaType = 'application/vnd.trunkline.reasoning-v1+json';
+
+/** Thoughts go out in pieces of about this length: nobody reads them letter by letter. */
+const thoughtPiece = 200;
+
 const longestPreview = 800;
 
 const questionMediaType = 'application/vnd.trunkline.hitl-mode-v1+json';
@@ -25,6 +31,9 @@ export class Turn {
   readonly #startedAt: number;
   readonly #spentBefore: number;
   #streamed = '';
+  /** Thoughts that have not gone out, and how many frames have. */
+  #thoughts = '';
+  #thoughtFrames = 0;
   #usage: Usage | undefined;
   #begun = false;
 
@@ -41,12 +50,16 @@ export class Turn {
   apply(event: ExecutionEvent): boolean {
     const first = !this.#begun;
     this.#begun = true;
+    if (event.type !== 'reasoning-delta') this.#think('', true);
     switch (event.type) {
       case 'progress':
         this.#progress(event.text);
         return false;
       case 'text-delta':
         this.#delta(event.text);
+        return false;
+      case 'reasoning-delta':
+        this.#think(event.text, false);
         return false;
       case 'tool-start':
       case 'tool-end':
@@ -92,6 +105,20 @@ export class Turn {
     if (text === '') return;
     this.#live.growAnswer(text, { append: this.#streamed !== '', lastChunk: false });
     this.#streamed += text;
+  }
+
+  /** Thoughts are no part of the task: who looks later sees the answer alone. */
+  #think(text: string, isOver: boolean): void {
+    this.#thoughts += text;
+    if (this.#thoughts === '' || (!isOver && this.#thoughts.length < thoughtPiece)) return;
+    const artifact: Artifact = {
+      artifactId: `reasoning-${this.#thoughtFrames}`,
+      name: 'reasoning',
+      parts: [{ type: 'data', data: { text: this.#thoughts }, metadata: { mimeType: reasoningMediaType } }],
+    };
+    this.#thoughtFrames += 1;
+    this.#thoughts = '';
+    this.#live.publish(artifact, { append: false, lastChunk: true, kept: false });
   }
 
   #tool(event: Extract<ExecutionEvent, { type: 'tool-start' | 'tool-end' }>): void {

@@ -88,8 +88,6 @@ function convert(value: unknown, types: readonly string[]): unknown {
       types.includes('object') || types.includes('array') ? parseRelaxedJson(text)?.value : undefined;
     if (read !== undefined && types.includes(typeOf(read))) return read;
   }
-  if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean'))
-    return String(value);
   if (types.includes('array') && value !== null) return [value];
   return value;
 }

@@ -208,6 +208,10 @@ function splitStream({ text, observe }: Splitter): TransformStream<Part, Part> {
           close(out);
           text.thoughtsComeApart();
           break;
+        case 'error':
+          // What was held back is all that there will be.
+          put(text.end(false, true), out);
+          break;
         case 'tool-call':
           hasOwnCalls = true;
       }

@@ -20,6 +20,7 @@ export * from './components/ShortcutHelp.tsx';
 export * from './components/Table.tsx';
 export * from './components/TextEditor.tsx';
 export { ThemeToggle } from './components/ThemeToggle.tsx';
+export * from './components/Thoughts.tsx';
 export * from './components/Toasts.tsx';
 export * from './components/Tooltip.tsx';
 export * from './form/SchemaForm.tsx';

@@ -10,6 +10,7 @@ import {
   type LampState,
   MarkdownView,
   plural,
+  Thoughts,
 } from '@trunkline/ui';
 import { ChevronRight, Paperclip } from 'lucide-react';
 import { lazy, memo, Suspense } from 'react';
@@ -39,7 +40,9 @@ export const TurnView = memo(function TurnView({ turn, onAnswer }: TurnViewProps
           onAnswer={onAnswer}
         />
       ))}
-      {working && last?.kind !== 'text' && last?.kind !== 'tools' && <Lamp state="waiting" word="Thinking" />}
+      {working && !['text', 'tools', 'reasoning'].includes(last?.kind ?? '') && (
+        <Lamp state="waiting" word="Thinking" />
+      )}
       {turn.state === 'canceled' && <Lamp state="idle" word="Stopped" />}
       <TurnFooter turn={turn} />
     </article>
@@ -77,6 +80,8 @@ function Block({ block, live, last, parked, onAnswer }: BlockProps) {
       return <Said text={block.text} attachments={block.attachments} />;
     case 'text':
       return block.text === '' ? null : <MarkdownView text={block.text} streaming={live && last} />;
+    case 'reasoning':
+      return <Thoughts text={block.text} live={live && last} />;
     case 'tools':
       return <ToolTimeline tools={block.tools} live={live} />;
     case 'question':

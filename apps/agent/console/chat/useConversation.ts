@@ -164,6 +164,6 @@ function withEntry(turn: Turn, { index, entry }: { index: number; entry: Entry }
 
 function withText(turn: Turn, { index, text }: { index: number; text: string }): Turn {
   const entry = turn.entries[index];
-  if (entry?.kind !== 'text') return turn;
+  if (entry?.kind !== 'text' && entry?.kind !== 'reasoning') return turn;
   return withEntry(turn, { index, entry: { ...entry, text: entry.text + text } });
 }

@@ -1,4 +1,4 @@
-import { Button, ErrorState, Lamp, Progress, Skeleton, useHotkeys } from '@trunkline/ui';
+import { Button, ErrorState, Lamp, Progress, Skeleton, Thoughts, useHotkeys } from '@trunkline/ui';
 import { Square } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import type { CitedSource } from '../../api-types.ts';
@@ -80,11 +80,12 @@ function EndMark({ follows, length }: { follows: boolean; length: number }) {
 
 /** An answer as it comes, with the sources it cites. */
 function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean }) {
-  const { content, sources = NO_SOURCES, searches = [], troubles = [], error } = message;
+  const { content, sources = NO_SOURCES, searches = [], troubles = [], error, reasoning = '' } = message;
   const text = useMemo(() => withoutSourceList(content), [content]);
   const search = searches.at(-1);
   return (
     <div className="flex flex-col gap-4" aria-busy={isOpen}>
+      <Thoughts text={reasoning} live={isOpen && content === ''} />
       {isOpen && content === '' && (
         <Progress words={search === undefined ? 'Thinking' : `Read the results for “${search}”`} />
       )}

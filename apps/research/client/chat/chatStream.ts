@@ -2,7 +2,7 @@ import type { CitedSource } from '../../api-types.ts';
 
 /** What the lines of the chat stream tell. */
 export type ChatPart =
-  | { type: 'text'; text: string }
+  | { type: 'text' | 'reasoning'; text: string }
   | {
       type: 'tool';
       name: string;
@@ -39,10 +39,11 @@ interface Line {
 }
 
 export function partsOf(line: string): ChatPart[] {
-  const [, prefix, json] = /^([028de]):(.+)$/.exec(line) ?? [];
+  const [, prefix, json] = /^([028deg]):(.+)$/.exec(line) ?? [];
   if (prefix === undefined || json === undefined) return [];
   const value = JSON.parse(json) as unknown;
   if (prefix === '0') return [{ type: 'text', text: String(value) }];
+  if (prefix === 'g') return [{ type: 'reasoning', text: String(value) }];
   if (prefix === 'd') return [{ type: 'end' }];
   if (prefix === 'e') return [{ type: 'error', message: String((value as Line).message) }];
   const entries = value as Line[];

@@ -101,6 +101,8 @@ export interface ChatMessage {
   sources?: CitedSource[];
   /** Which services could not be asked, in words. */
   troubles?: string[];
+  /** What the model thought, while the answer is shown. */
+  reasoning?: string;
   /** What was searched for, while the answer is made. */
   searches?: string[];
   /** Why the answer broke off. */
@@ -112,6 +114,8 @@ export function withPart(answer: ChatMessage, part: ChatPart): ChatMessage {
   switch (part.type) {
     case 'text':
       return { ...answer, content: answer.content + part.text };
+    case 'reasoning':
+      return { ...answer, reasoning: (answer.reasoning ?? '') + part.text };
     case 'tool':
       return {
         ...answer,
