@@ -146,7 +146,8 @@ export function fromDocument(document: unknown, options: TranslationOptions): Mo
   return new ModelError(code, { detail, contextTokens: namedWindow(said) });
 }
 
-function cleanDetail(text: string, { secrets = [] }: TranslationOptions): string {
+/** An endpoint's words without secrets, in a length that a person reads. */
+export function cleanDetail(text: string, { secrets = [] }: TranslationOptions): string {
   const redacted = secrets
     .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
     .replace(/\b(sk|pk|key)-[\w*-]{6,}/g, '[redacted]')

@@ -100,7 +100,6 @@ async function streamOnce(
       extendedBy: 'every byte',
     });
     const result = await limits.run(async () => model.doStream({ ...options, abortSignal: limits.signal }));
-    refuseWebPage(result.response?.headers);
     const reader = result.stream.getReader();
     const opening = await readToFirstToken(reader);
     limits.rest();
@@ -112,12 +111,6 @@ async function streamOnce(
     meter.report({ error: failure });
     throw failure;
   }
-}
-
-/** A page of some other service would read as a stream that broke off. */
-function refuseWebPage(headers: Record<string, string> = {}): void {
-  const isPage = headers['content-type']?.startsWith('text/html');
-  if (isPage) throw new ModelError('bad-answer', { detail: 'a web page came instead' });
 }
 
 const openingTypes = new Set([

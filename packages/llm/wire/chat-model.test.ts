@@ -6,6 +6,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { collect } from '../gateway.suite.ts';
 import { createModelGateway } from '../gateway.ts';
+import { profileOf } from '../profiles/profile.ts';
 import { listenForWaits } from '../retry.ts';
 
 interface Reply {
@@ -323,7 +324,7 @@ describe('what an answer says', () => {
 
   it('refuses in a field of its own', async () => {
     const told = await turn({ body: events(chunk({ refusal: 'No, ' }), chunk({ refusal: 'sorry.' }), stop) });
-    expect(told).toMatchObject({ text: 'No, sorry.', finish: 'content-filter' });
+    expect(told).toMatchObject({ text: 'No, sorry.', finish: 'stop' });
   });
 
   it.each<[string, object[]]>([
@@ -414,6 +415,39 @@ describe('a failure', () => {
     ['<html><title>GPU fell off</title></html>', 'text/html'],
   ])('with the body %s says what the endpoint said', async (body, type) => {
     await expect(turn({ status: 400, type, body })).rejects.toThrow(/GPU fell off/);
+  });
+});
+
+describe('a prompt that the endpoint cut without a word', () => {
+  const long: typeof prompt = [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(12_000) }] }];
+  const counted = (prompt_tokens: number): Reply => ({
+    type: json,
+    body: JSON.stringify({ ...whole, usage: { prompt_tokens, completion_tokens: 2 } }),
+  });
+
+  it('fails a whole answer as too long, with the window', async () => {
+    await expect(modelFor(counted(4096)).doGenerate({ prompt: long })).rejects.toMatchObject({
+      code: 'context-too-long',
+      contextTokens: 4096,
+    });
+  });
+
+  it('is told once beside a stream, whose words are out, and remembered', async () => {
+    const model = modelFor(counted(4096));
+    const notes: string[] = [];
+    const listen = () =>
+      listenForWaits(
+        (wait) => notes.push(wait.message),
+        async () => summary(await collect((await model.doStream({ prompt: long })).stream)),
+      );
+    expect(await listen()).toMatchObject({ text: 'Hello', finish: 'stop' });
+    await listen();
+    expect(notes).toEqual([expect.stringMatching(/4096 tokens.*num_ctx/)]);
+    expect(profileOf(model).contextTokens).toBe(4096);
+  });
+
+  it.each([4095, 12_001, 512])('is not seen where %i tokens may be right', async (tokens) => {
+    expect((await modelFor(counted(tokens)).doGenerate({ prompt: long })).content).toHaveLength(1);
   });
 });
 

@@ -5,10 +5,11 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
+  LanguageModelV4Usage,
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import type { Endpoint } from '../endpoint.ts';
-import { fromDocument, fromStatus, type TranslationOptions } from '../error-translation.ts';
+import { cleanDetail, fromDocument, fromStatus, type TranslationOptions } from '../error-translation.ts';
 import { activityListener, type OnActivity } from '../limits.ts';
 import { ModelError } from '../model-error.ts';
 import { AnswerReader } from './answer-reader.ts';
@@ -18,15 +19,21 @@ import { providerName } from './messages.ts';
 import { postJson, readErrorBody, type WireResponse } from './post.ts';
 import { refusedParameter, refusesTools } from './refusals.ts';
 import { type RequestProfile, wireRequest } from './request.ts';
+import { isPromptCut } from './usage.ts';
 
 export interface ChatModelOptions {
   endpoint: Endpoint;
   model: string;
   translation: TranslationOptions;
   /** What is known of the model now. */
-  profile(): RequestProfile & { contextTokens?: number | undefined };
+  profile(): ChatProfile;
   /** Records what the endpoint refused, so that it is not sent again; parameters are added to those known. */
-  learn(facts: Partial<RequestProfile>, reason: string): void;
+  learn(facts: Partial<ChatProfile>, reason: string): void;
+}
+
+interface ChatProfile extends RequestProfile {
+  /** The context window, where it is known. */
+  contextTokens?: number;
 }
 
 type Part = LanguageModelV4StreamPart;
@@ -69,7 +76,7 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
         { tools: 'prompted' },
         `${model} takes no tools through the API; they are described in the prompt.`,
       );
-      throw new ModelError('tools-unsupported', { status, detail: said.message });
+      throw new ModelError('tools-unsupported', { status, detail: cleanDetail(said.message, translation) });
     }
     const refusal = refusedParameter(status, said, sent);
     if (refusal === undefined) throw failure;
@@ -82,6 +89,17 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
     return parameter;
   }
 
+  /** The window that the prompt was cut to; the words of a stream are out by then, but the next call fits. */
+  function noteCut(
+    { body }: OpenAnswer,
+    { inputTokens: { total } }: LanguageModelV4Usage,
+  ): number | undefined {
+    if (!isPromptCut(total, body, options.profile().contextTokens)) return undefined;
+    const reason = `${model} was given ${total} tokens of a longer prompt: its endpoint cuts what exceeds its context window without a word. Serve it with a larger one (num_ctx at Ollama).`;
+    options.learn({ contextTokens: total }, reason);
+    return total;
+  }
+
   return {
     specificationVersion: 'v4',
     provider: `${providerName}.chat`,
@@ -90,14 +108,19 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
     doGenerate: async (call) => {
       const onActivity = activityListener();
       const answer = await open(call, false);
-      return await wholeAnswer(answer, readParts(answer, { onActivity, translation }));
+      const result = await wholeAnswer(answer, readParts(answer, { onActivity, translation }));
+      const contextTokens = noteCut(answer, result.usage);
+      if (contextTokens !== undefined) throw new ModelError('context-too-long', { contextTokens });
+      return result;
     },
     doStream: async (call): Promise<LanguageModelV4StreamResult> => {
       const { includeRawChunks } = call;
       const onActivity = activityListener();
       const answer = await open(call, true);
       const { response, body } = answer;
-      const stream = streamOf(readParts(answer, { onActivity, translation, includeRawChunks }), response);
+      const onEnd = (usage: LanguageModelV4Usage) => void noteCut(answer, usage);
+      const parts = readParts(answer, { onActivity, translation, includeRawChunks, onEnd });
+      const stream = streamOf(parts, response);
       return { stream, request: { body }, response: { headers: response.headers } };
     },
   };
@@ -113,12 +136,13 @@ interface ReadOptions {
   onActivity: OnActivity;
   translation: TranslationOptions;
   includeRawChunks?: boolean | undefined;
+  onEnd?: (usage: LanguageModelV4Usage) => void;
 }
 
 /** The parts of an answer, in batches as they arrive. A failure is an `error` part; only a broken connection throws. */
 async function* readParts(
   { response, warnings }: OpenAnswer,
-  { onActivity, translation, includeRawChunks }: ReadOptions,
+  { onActivity, translation, includeRawChunks, onEnd }: ReadOptions,
 ): AsyncGenerator<Part[], void> {
   let parts: Part[] = [{ type: 'stream-start', warnings }];
   let failed = false;
@@ -153,6 +177,7 @@ async function* readParts(
     documents.end();
     if (!answer.isComplete && !isDone) fail(incomplete(answer));
     if (!failed) answer.end();
+    if (!failed) onEnd?.(answer.usage);
     parts.push(answer.finishPart(failed));
     isDone = !failed;
     yield parts;

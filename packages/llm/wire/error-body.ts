@@ -56,7 +56,7 @@ export function isWebPage(text: string): boolean {
 }
 
 export function webPageWords(page: string): string {
-  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(page)?.[1]?.trim();
+  const title = /<title[^>]*>([^<]{1,100})/i.exec(page)?.[1]?.trim();
   return `a web page came instead${title ? `: "${title}"` : ''}`;
 }
 

@@ -35,6 +35,26 @@ export function usageIn(chunk: Record<string, unknown>, choice: Record<string, u
   return [chunk.usage, groq, choice.usage].find(isFields);
 }
 
+/** More than any tokenizer puts into a token on average. */
+const mostCharactersPerToken = 10;
+
+/**
+ * Ollama, and LM Studio by some of its settings, cut a prompt that is too long and say nothing. It is certain in two cases
+ * only: the prompt filled the known window, which leaves no room for an answer; or a request of far more characters than
+ * so many tokens can hold was counted as a round number, as windows are. Any other difference may be our estimate's fault.
+ */
+export function isPromptCut(
+  promptTokens: number | undefined,
+  request: string,
+  window: number | undefined,
+): promptTokens is number {
+  if (promptTokens === undefined || promptTokens < 1024) return false;
+  if (window !== undefined && promptTokens >= window - 1) return true;
+  const isRound = promptTokens % 1024 === 0;
+  const hasFiles = /"(image_url|input_audio|file_data|video_url)":/.test(request);
+  return isRound && !hasFiles && request.length > promptTokens * mostCharactersPerToken;
+}
+
 type Unified = LanguageModelV4FinishReason['unified'];
 
 const reasons: [pattern: RegExp, unified: Unified][] = [
@@ -48,7 +68,7 @@ const reasons: [pattern: RegExp, unified: Unified][] = [
   [/^(error|network_error)$/i, 'error'],
 ];
 
-/** Many endpoints say `stop` or nothing where a call ends the answer, and where the model refuses. */
+/** Many endpoints say `stop` or nothing where a call ends the answer. */
 export function finishReasonOf(
   raw: string | undefined,
   { hasCalls }: { hasCalls: boolean },
