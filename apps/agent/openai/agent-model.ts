@@ -68,8 +68,11 @@ async function* answer(
     for await (const event of turn(call, deps, outsideAnswers)) {
       if (event.type === 'text-delta') streamed += event.text;
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
-      else if (event.type === 'error') yield filtered(event);
-      else if (event.type === 'end' || event.type === 'pause') {
+      else if (event.type === 'error') {
+        const end = filtered(event);
+        if (streamed === '') yield { type: 'text-delta', text: event.message };
+        yield end;
+      } else if (event.type === 'end' || event.type === 'pause') {
         if (hasReadOutside(event))
           for (const text of [streamed, event.text]) outsideAnswers.add(text, pendingCalls(event));
         yield endOf(event);

@@ -214,6 +214,11 @@ function splitStream({ text, observe }: Splitter): TransformStream<Part, Part> {
           break;
         case 'tool-call':
           hasOwnCalls = true;
+          break;
+        case 'error':
+          // What is held back was said, whatever it would have become.
+          put(text.end(false, true), out);
+          close(out);
       }
       out.enqueue(part);
     },

@@ -1,0 +1,72 @@
+import {
+  type ChatRequestBody,
+  loadWires,
+  startWireServer,
+  type Wire,
+  type WireServer,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { askedFor, type Lab, researcher, startLab } from './fixtures/lab.ts';
+
+/** Sections are asked for without a stream, so that the captures are whole documents. */
+const names = [
+  'tgi/whole-json',
+  'ollama/whole-think-tags',
+  'deepseek/whole-reasoning',
+  'mistral/whole-thinking-parts',
+];
+const all = loadWires();
+const refusal = all.find(({ name }) => name === 'bedrock/detail-words') as Wire;
+
+/** The sentences that the model was made to write. */
+const written = new Set<string>();
+let wire = refusal;
+let server: WireServer;
+let lab: Lab;
+beforeAll(async () => {
+  server = await startWireServer({ ...wire, path: '/v1' }, { helper });
+  lab = await startLab(() => ({ LLM_GATEWAY_URL: server.url }));
+});
+afterAll(async () => {
+  await lab.stop();
+  await server.stop();
+});
+
+/** Sections come over the wire of the capture with words that fit the question; all else as usual. */
+function helper(request: ChatRequestBody) {
+  const reply = researcher()(request) as string;
+  const [answer] = wire.answers;
+  if (askedFor(request) !== 'section' || answer === undefined) return reply;
+  written.add(reply);
+  const { text } = wire.expect;
+  if (text === undefined) return answer;
+  const body = String(answer.body).replace(
+    JSON.stringify(text).slice(1, -1),
+    JSON.stringify(reply).slice(1, -1),
+  );
+  return { headers: { 'content-type': 'application/json' }, ...answer, body };
+}
+
+async function run(played: string) {
+  wire = all.find(({ name }) => name === played) as Wire;
+  written.clear();
+  const id = await lab.client.startJob({ query: 'tidal power' });
+  await lab.client.events(id);
+  return { snapshot: await lab.client.status(id) };
+}
+
+it.each(names)('a section is written from the words of %s', async (name) => {
+  const { snapshot } = await run(name);
+  expect(snapshot).toMatchObject({ status: 'complete' });
+  const report = String(snapshot.report);
+  for (const sentence of written) expect(report).toContain(sentence.replace(/\. \[\d+\]$/, ''));
+  expect(report).not.toMatch(/think|Compare the tenths/);
+});
+
+it('a section that the gateway refuses fails in its words', async () => {
+  const { snapshot } = await run(refusal.name);
+  expect(snapshot).toMatchObject({
+    status: 'error',
+    error: expect.stringContaining('(status 400: Unsupported model anthropic.claude-9'),
+  });
+});
