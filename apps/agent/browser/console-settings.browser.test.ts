@@ -51,6 +51,22 @@ describeWithBrowser('an agent without a model', () => {
     expect(model.chats().at(-1)?.model).toBe('large');
   });
 
+  it('tries what the model can do, and saves it for all services', async () => {
+    for (const answer of ['OK', 'It rains.', 'Red.']) model.enqueue(answer);
+    const opened = await pages.open('/app#/settings');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Try it (costs a few hundred tokens)' }).click();
+    await page.getByText('sees images', { exact: true }).waitFor();
+    await page.getByText('did not call the tool').waitFor();
+    await page.getByLabel('Context window').fill('16384');
+    await page.getByRole('combobox', { name: 'Tools' }).selectOption('prompted');
+    await checkLooks(opened);
+    await page.getByRole('button', { name: 'Save for all services' }).click();
+    await page.getByText('Saved.', { exact: true }).first().waitFor();
+    const view = await (await pages.agent().fetch('/api/config/model')).json();
+    expect(view).toMatchObject({ profile: { context_tokens: 16_384, tools: 'prompted', images: true } });
+  });
+
   it('asks for the key of another endpoint, as the one that is kept stays where it is', async () => {
     const opened = await pages.open('/app#/settings');
     const { page } = opened;

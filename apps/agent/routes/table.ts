@@ -104,6 +104,7 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     secretVariables: () => secretVariables(options, live.store, context.env),
     replace: (text: string, key: GivenKey | undefined) => writeConfig(live, text, key),
     gateway: () => model.gateway,
+    models: model.models,
     setUp: (given: Partial<ModelSettings>) => writeSetup(live, directory, settings(), given),
     isSetUp: () => isSetupComplete(directory),
   };

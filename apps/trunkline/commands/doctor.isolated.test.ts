@@ -47,7 +47,14 @@ describe('trunkline doctor', () => {
     let result: Result;
     let agentPort: number;
     beforeAll(async () => {
-      const model = await startModelServer({ apiKey: 'right', models: ['small', 'large'] });
+      const model = await startModelServer({
+        apiKey: 'right',
+        models: ['small', 'large'],
+        script: ({ tools }) =>
+          tools === undefined
+            ? 'Red.'
+            : { toolCalls: [{ name: 'get_weather', arguments: { city: 'Oslo' } }] },
+      });
       cleanups.push(() => model.stop());
       const agent = createHttpServer((_, response) => response.end('{"model":{}}')).listen(0, '127.0.0.2');
       await once(agent, 'listening');
@@ -71,6 +78,13 @@ describe('trunkline doctor', () => {
 
     it('says that the model is ready', () => {
       expect(result.output).toMatch(/^ok {6}model .*large is ready/m);
+    });
+
+    it('tries what a model nearby can do', () => {
+      expect(result.output).toMatch(/^ok {6}model answer +answers within/m);
+      expect(result.output).toMatch(/^ok {6}model tools +calls tools, by the API/m);
+      expect(result.output).toMatch(/^ok {6}model images +sees images/m);
+      expect(result.output).toMatch(/^note {4}model context +.*LLM_CONTEXT_TOKENS/m);
     });
 
     it('knows a service that listens on an address of its own', () => {

@@ -1,8 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
-import type { Environment } from '@trunkline/config';
+import { ConfigError, defineOptions, type Environment, toggle } from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
-import { createModelGateway } from '@trunkline/llm';
+import { createModelGateway, gatewaySettings, isFree, type ModelGateway, probeModel } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAccess, type Diagnosis } from '@trunkline/service';
@@ -25,6 +25,9 @@ const SUBJECT = 22;
 
 const LIMIT_MS = 10_000;
 
+/** A model on this machine may have to be loaded first. */
+const PROBE_LIMIT_MS = 120_000;
+
 const LOW_BYTES = 1024 ** 3;
 
 /** With less, the first start has no room for its databases. */
@@ -32,15 +35,24 @@ const NEEDED_BYTES = 16 * 1024 ** 2;
 
 const CONNECT_LIMIT_MS = 5000;
 
+const doctorOptions = defineOptions('trunkline doctor', 'What the services need', {
+  ...upOptions.options,
+  probe: toggle({
+    flag: '--probe',
+    doc: 'Tries what the model can do even where it may cost money: a few hundred tokens.',
+    default: false,
+  }),
+});
+
 /** Looks at everything that the services need and says what to do about each; the exit code is 1 when something failed. */
 export const main = defineCommand({
   usage: 'trunkline doctor',
-  options: upOptions,
+  options: doctorOptions,
   async run(options, env) {
     const services = readServiceOptions(options, env);
     const checks: Promise<Diagnosis[]>[] = [
       Promise.resolve(checkSettings(env)),
-      checkModel(services.agent),
+      checkModel(services.agent, env, options.probe),
       diagnoseCalls(),
       diagnoseSpeech(services.voice),
       checkBus(services.switchboard),
@@ -126,18 +138,41 @@ function roomWords(bytes: number): string {
 }
 
 /** Looks into the model file, or asks the model endpoint whether it answers, takes the key and has the model. */
-async function checkModel(options: AgentOptions): Promise<Diagnosis[]> {
+async function checkModel(options: AgentOptions, env: Environment, isAsked: boolean): Promise<Diagnosis[]> {
+  const subject = 'model';
   const file = findModelFile(options);
-  if (file !== undefined) return [{ subject: 'model', ...(await describeModelFile(file)) }];
-  const gateway = createModelGateway({
-    url: options.llmGatewayUrl,
-    apiKey: options.llmApiKey,
-    model: options.llmModel,
-    fastModel: options.llmFastModel,
-  });
-  const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
-  if (!ok) return [{ subject: 'model', state: 'failed', words: message }];
-  return [{ subject: 'model', state: gateway.describe().demo ? 'warning' : 'ok', words: message }];
+  if (file !== undefined) return [{ subject, ...(await describeModelFile(file)) }];
+  try {
+    const gateway = createModelGateway({
+      ...gatewaySettings(options, { env }),
+      roles: undefined,
+      visionModel: undefined,
+    });
+    const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
+    if (!ok) return [{ subject, state: 'failed', words: message }];
+    if (gateway.describe().demo) return [{ subject, state: 'warning', words: message }];
+    return [{ subject, state: 'ok', words: message }, ...(await tryModel(gateway, isAsked))];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [
+      { subject, state: 'failed', words: error.message, advice: 'Mend models.yaml in TRUNKLINE_HOME.' },
+    ];
+  }
+}
+
+/** Tries an answer, a tool call and an image: unasked only where that costs nothing. */
+async function tryModel(gateway: ModelGateway, isAsked: boolean): Promise<Diagnosis[]> {
+  const model = gateway.languageModel();
+  if (!isAsked && !isFree(model)) {
+    const words = 'not tried, as it may cost money: trunkline doctor --probe tries it with a few tokens.';
+    return [{ subject: 'model abilities', state: 'ok', words }];
+  }
+  const { findings } = await probeModel(model, AbortSignal.timeout(PROBE_LIMIT_MS));
+  return findings.map(({ subject, ok, words }) => ({
+    subject: `model ${subject}`,
+    state: ok ? 'ok' : 'warning',
+    words,
+  }));
 }
 
 /** Whether programs that a model, a plugin or a configuration chose are kept apart from the services. */

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Environment, parseYaml } from '@trunkline/config';
+import { ConfigError, type Environment, parseYaml } from '@trunkline/config';
 import { errorMessage, systemCode } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { parseDocument } from 'yaml';
@@ -16,7 +16,7 @@ export type ModelRole = (typeof modelRoles)[number];
 const seconds = z.number().positive();
 const tokens = z.int().min(256);
 
-const profileSection = z.strictObject({
+export const profileSection = z.strictObject({
   context_tokens: tokens.optional(),
   output_tokens: tokens.optional(),
   tools: z.enum(['native', 'prompted', 'none']).optional(),
@@ -183,8 +183,8 @@ function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined;
-    throw error;
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined;
+    throw new ConfigError(`${file} cannot be read:`, [errorMessage(error)], { cause: error });
   }
 }
 

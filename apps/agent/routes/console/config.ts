@@ -11,7 +11,14 @@ import {
   variableText,
 } from '@trunkline/config';
 import type { AppEnv } from '@trunkline/http';
-import { createModelGateway, type ModelGateway } from '@trunkline/llm';
+import {
+  createModelGateway,
+  type ModelGateway,
+  type ModelsFile,
+  probeModel,
+  profileOf,
+  profileSection,
+} from '@trunkline/llm';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -26,6 +33,8 @@ import { consoleErrors } from './errors.ts';
 export interface ConfigRoutes {
   live: LiveConfig;
   gateway(): ModelGateway;
+  /** `models.yaml`, which all services read. */
+  models: Pick<ModelsFile, 'save'>;
   /** The model as the files and variables name it now, or as they would with another configuration. */
   settings(config?: AgentConfig): ModelSettings;
   /** Variables that hold secrets of the service, and stored secrets (`secret:name`) that do. */
@@ -39,10 +48,11 @@ export interface ConfigRoutes {
 
 const apiKey = z.string().trim().min(1).optional();
 const text = z.string();
+const name = z.string().min(1);
 const modelGiven = z.object({
   api_base: z.url().optional(),
   api_key: apiKey,
-  model: z.string().min(1).optional(),
+  model: name.optional(),
 });
 
 /** Keys and places in lists that lead to a value. */
@@ -62,6 +72,8 @@ const changes = z.object({
 
 const secretStart = '${secret:';
 const checkLimitMs = 15_000;
+/** A model may have to be loaded first. */
+const probeLimitMs = 120_000;
 const keyWords =
   'Another `model.api_base` needs its key, as `api_key`: the one that is kept stays with its endpoint.';
 
@@ -118,7 +130,7 @@ function shownConfig(live: LiveConfig, text: string): unknown {
 }
 
 /** The model: what is set, whether it answers, and setting it. */
-function mountModel({ get, post }: JsonRoutes, routes: ConfigRoutes): void {
+function mountModel({ get, post, put }: JsonRoutes, routes: ConfigRoutes): void {
   get('/api/config/model', { summary: 'The model that is set' }, () => modelView(routes));
   const trial = { summary: 'Try the model, or the one given', json: modelGiven.nullish() };
   post('/api/config/test-model', trial, ({ json }) => {
@@ -126,6 +138,24 @@ function mountModel({ get, post }: JsonRoutes, routes: ConfigRoutes): void {
     const isOther = Object.keys(given).length > 0;
     const gateway = isOther ? createModelGateway({ ...routes.settings(), ...given }) : routes.gateway();
     return gateway.check(AbortSignal.timeout(checkLimitMs));
+  });
+  const probe = {
+    summary: 'Try what the model can do',
+    description:
+      'Asks the model, or the one given, for an answer, a tool call and what an image shows: some hundred tokens.',
+    json: modelGiven.nullish(),
+  };
+  post('/api/config/probe-model', probe, async ({ json }) => {
+    const settings = { ...routes.settings(), ...settingsGiven(json ?? {}, routes.settings()) };
+    return await probeModel(createModelGateway(settings).languageModel(), AbortSignal.timeout(probeLimitMs));
+  });
+  const facts = {
+    summary: 'Set how a model behaves, for all services',
+    json: z.object({ model: name, facts: profileSection }),
+  };
+  put('/api/config/model-profile', facts, async ({ json }) => {
+    await routes.models.save(json.model, json.facts);
+    return { ok: true };
   });
   const setup = { summary: 'Complete the setup', json: modelGiven.nullish() };
   post('/api/config/setup', setup, async ({ json }) => {
@@ -135,12 +165,30 @@ function mountModel({ get, post }: JsonRoutes, routes: ConfigRoutes): void {
   });
 }
 
-export type { ModelCheck } from '@trunkline/llm';
+export type { ModelCheck, ModelProbe, ProfileSection } from '@trunkline/llm';
 export type ModelView = ReturnType<typeof modelView>;
 
 function modelView(routes: ConfigRoutes) {
   const { url = '', apiKey: key, model = '' } = routes.settings();
-  return { api_base: url, model, has_key: key !== undefined, setup_complete: routes.isSetUp() };
+  return {
+    api_base: url,
+    model,
+    has_key: key !== undefined,
+    setup_complete: routes.isSetUp(),
+    profile: model === '' ? undefined : profileView(routes.gateway()),
+  };
+}
+
+/** How the model behaves, in the words and units of `models.yaml`. */
+function profileView(gateway: ModelGateway) {
+  const { contextTokens, tools, images, firstTokenMs, idleMs } = profileOf(gateway.languageModel());
+  return {
+    context_tokens: contextTokens,
+    tools,
+    images,
+    first_token_timeout_s: firstTokenMs / 1000,
+    idle_timeout_s: idleMs / 1000,
+  };
 }
 
 /** Puts a text in the place of the configuration, unless it would carry a secret of the service elsewhere. */

@@ -172,7 +172,23 @@ describe('the configuration', () => {
 
   it('tells what is set of the model, without its key', async () => {
     const { body } = await call('/api/config/model');
-    expect(body).toEqual({ api_base: model.url, model: 'test-model', has_key: true, setup_complete: false });
+    expect(body).toEqual({
+      ...{ api_base: model.url, model: 'test-model', has_key: true, setup_complete: false },
+      profile: { tools: 'native', first_token_timeout_s: 900, idle_timeout_s: 180 },
+    });
+  });
+
+  it('tries what the model can do, and keeps what is saved of it for all services', async () => {
+    for (const answer of ['OK', 'It rains.', 'Red.']) model.enqueue(answer);
+    const { body } = await call('/api/config/probe-model', {});
+    expect(body.facts).toEqual({ images: true });
+    expect(body.findings[0]).toMatchObject({ subject: 'answer', ok: true });
+    const facts = { context_tokens: 8192, tools: 'prompted', images: false };
+    expect((await call('/api/config/model-profile', { model: 'test-model', facts }, 'PUT')).status).toBe(200);
+    expect((await call('/api/config/model')).body.profile).toMatchObject(facts);
+    expect(readFileSync(join(agent.home, 'models.yaml'), 'utf8')).toContain('context_tokens: 8192');
+    const wrong = { model: 'test-model', facts: { context_tokens: -1 } };
+    expect((await call('/api/config/model-profile', wrong, 'PUT')).status).toBe(400);
   });
 });
 

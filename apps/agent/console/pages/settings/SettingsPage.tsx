@@ -22,6 +22,7 @@ import { type ReactNode, useCallback, useState } from 'react';
 import type { ModelCheck, ModelView } from '../../../routes/console/config.ts';
 import { useLive } from '../../app/live.ts';
 import { PageFrame, useServiceHealth } from '../../shared/AgentShell.tsx';
+import { ModelProfile } from './ModelProfile.tsx';
 
 const TRIAL_MS = 20_000;
 
@@ -92,6 +93,9 @@ function ModelSetup() {
             settings={settings}
             onSaved={resource.reload}
           />
+          {settings.profile && settings.api_base !== '' && (
+            <ModelProfile settings={{ ...settings, profile: settings.profile }} onSaved={resource.reload} />
+          )}
         </div>
       )}
     </Loaded>

@@ -1,0 +1,111 @@
+import { Button, Lamp, Panel, SelectField, TextField, useApi, useAttempt, useSend } from '@trunkline/ui';
+import { FlaskConical } from 'lucide-react';
+import { useState } from 'react';
+import type { ModelProbe, ModelView, ProfileSection } from '../../../routes/console/config.ts';
+
+const PROBE_MS = 130_000;
+
+interface ModelProfileProps {
+  settings: ModelView & { profile: NonNullable<ModelView['profile']> };
+  onSaved(): void;
+}
+
+/** How the model in use behaves: known, tried or set by hand; kept for all services. */
+export function ModelProfile({ settings, onSaved }: ModelProfileProps) {
+  const { model, profile } = settings;
+  const api = useApi();
+  const attempt = useAttempt();
+  const send = useSend();
+  const [given, setGiven] = useState<ProfileSection>({});
+  const [probe, setProbe] = useState<ModelProbe>();
+  const [busy, setBusy] = useState(false);
+  const shown = { ...profile, ...given };
+  const isUnusable = Object.values(given).some((value) => typeof value === 'number' && !(value >= 1));
+  const set = (facts: ProfileSection) => setGiven({ ...given, ...facts });
+  const tryIt = async () => {
+    setBusy(true);
+    await attempt(async () => {
+      const found = await api.request<ModelProbe>('/api/config/probe-model', {
+        body: {},
+        timeLimitMs: PROBE_MS,
+      });
+      setProbe(found);
+      setGiven({ ...given, ...found.facts });
+    });
+    setBusy(false);
+  };
+  const save = async () => {
+    const body = { model, facts: given };
+    const done = { title: 'Saved.', detail: 'It counts for all services, from the next message on.' };
+    if (await send('/api/config/model-profile', { method: 'PUT', body }, done)) {
+      setGiven({});
+      onSaved();
+    }
+  };
+  const numberField = (label: string, hint: string, name: NumberFact) => (
+    <TextField
+      label={label}
+      hint={hint}
+      type="number"
+      min={1}
+      value={shown[name] ?? ''}
+      onChange={({ target }) => set({ [name]: target.value === '' ? undefined : Number(target.value) })}
+    />
+  );
+  return (
+    <Panel title={`How ${model} behaves`}>
+      <div className="flex flex-col gap-3">
+        <div className="flex flex-wrap items-center gap-3">
+          <Button icon={<FlaskConical aria-hidden />} busy={busy} onClick={() => void tryIt()}>
+            Try it (costs a few hundred tokens)
+          </Button>
+        </div>
+        <ul role="status" className="flex flex-col gap-1">
+          {probe?.findings.map(({ subject, ok, words }) => (
+            <li key={subject} className="flex flex-wrap items-center gap-2">
+              <Lamp state={ok ? 'live' : 'waiting'} word={subject} />
+              <span className="break-words text-muted">{words}</span>
+            </li>
+          ))}
+        </ul>
+        <div className="grid gap-3 sm:grid-cols-2">
+          {numberField('Context window', 'Tokens of prompt and answer together.', 'context_tokens')}
+          <SelectField
+            label="Tools"
+            value={shown.tools}
+            options={[
+              { value: 'native', label: 'By the API' },
+              { value: 'prompted', label: 'Described in the prompt' },
+              { value: 'none', label: 'None' },
+            ]}
+            onChange={({ target }) => set({ tools: target.value as ProfileSection['tools'] })}
+          />
+          <SelectField
+            label="Images"
+            value={shown.images === undefined ? '' : String(shown.images)}
+            options={[
+              ...(shown.images === undefined ? [{ value: '', label: 'Not known' }] : []),
+              { value: 'true', label: 'Sees them' },
+              { value: 'false', label: 'Sees none' },
+            ]}
+            onChange={({ target }) => set({ images: target.value === 'true' })}
+          />
+          {numberField('First token', 'Seconds until an answer must begin.', 'first_token_timeout_s')}
+          {numberField('Pause', 'Seconds that an answer may pause.', 'idle_timeout_s')}
+        </div>
+        <div className="flex flex-wrap items-center justify-end gap-3">
+          <span className="text-12 text-muted">Kept in models.yaml in TRUNKLINE_HOME.</span>
+          <Button
+            variant="primary"
+            disabled={Object.keys(given).length === 0 || isUnusable}
+            onClick={() => void save()}
+          >
+            Save for all services
+          </Button>
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+type NumberFact = 'context_tokens' | 'first_token_timeout_s' | 'idle_timeout_s';
