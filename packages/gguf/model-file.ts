@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import { ConfigError, type Logger } from '@trunkline/config';
 import { readOrCreateSecret } from '@trunkline/identity';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, systemCode } from '@trunkline/std';
 
 /** The settings of a service that decide about a model file. */
 export interface ModelFileOptions {
@@ -97,7 +97,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return [];
     throw error;
   }
 }
