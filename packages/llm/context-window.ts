@@ -8,7 +8,8 @@ const firstWaitMs = 300;
 const requestLimitMs = 3000;
 /** An endpoint that said nothing is asked again after this time. */
 const askAgainMs = 600_000;
-const unreachableAgainMs = 30_000;
+/** One that is busy, loading a model or not there, is asked again sooner. */
+const busyAgainMs = 10_000;
 /** What Ollama and LM Studio load a model with when nobody says otherwise. */
 const defaultLoadedTokens = 4096;
 const smallestWindow = 256;
@@ -94,9 +95,12 @@ const settled = (tokens: number | undefined): Answer => ({ tokens, askAgainMs: a
 /** Asks what costs nothing: the list of models first, then what gateways for self-hosting have beside it. */
 async function ask({ endpoint, modelId }: ModelOrigin): Promise<Answer> {
   const query = new URLSearchParams(endpoint.query).toString();
-  const read = createReader(endpoint.headers);
+  let isBusy = false;
+  const read = createReader(endpoint.headers, () => {
+    isBusy = true;
+  });
   const listing = await read(`${endpoint.baseUrl}/models${query === '' ? '' : `?${query}`}`);
-  if (listing === undefined) return { askAgainMs: unreachableAgainMs };
+  if (listing === undefined) return { askAgainMs: busyAgainMs };
   const entries = listSchema.safeParse(listing).data?.data ?? [];
   const entry = entries.find(({ id }) => isSameModel(id, modelId));
   const listed =
@@ -112,7 +116,7 @@ async function ask({ endpoint, modelId }: ModelOrigin): Promise<Answer> {
     const answer = await askGateway(root, modelId, read);
     if (answer !== undefined) return answer;
   }
-  return settled(entry?.max_context_length);
+  return isBusy ? { askAgainMs: busyAgainMs } : settled(entry?.max_context_length);
 }
 
 const count = z.number().int().min(smallestWindow).optional().catch(undefined);
@@ -154,7 +158,7 @@ type Reader = (address: string, body?: unknown) => Promise<unknown>;
 
 type AskGateway = (root: string, modelId: string, read: Reader) => Promise<Answer | undefined>;
 
-function createReader(headers: Record<string, string>): Reader {
+function createReader(headers: Record<string, string>, onBusy: () => void): Reader {
   return async (address, body) => {
     const post =
       body === undefined
@@ -168,9 +172,11 @@ function createReader(headers: Record<string, string>): Reader {
       const signal = AbortSignal.timeout(requestLimitMs);
       const response = await fetch(address, { ...post, signal, redirect: 'error' });
       const text = await response.text();
+      if (response.status >= 500) onBusy();
       return response.ok ? parseJson(text) : null;
     } catch {
       // The turn itself meets the endpoint next and says what is wrong with it.
+      onBusy();
       return undefined;
     }
   };
