@@ -123,12 +123,12 @@ class ToolSearch {
       const add = (words: string[], weight: number) => {
         for (const word of words) counts.set(word, (counts.get(word) ?? 0) + weight);
       };
-      add(wordsOf(name), 3);
-      const description = wordsOf(descriptionOf(tool));
+      add(termsIn(name), 3);
+      const description = termsIn(descriptionOf(tool));
       add(description, 1);
       // A description begins with what the tool does.
       add(description.slice(0, 1), 1);
-      add(wordsOf(Object.keys(propertiesOf(tool)).join(' ')), 0.5);
+      add(termsIn(Object.keys(propertiesOf(tool)).join(' ')), 0.5);
       return { name, counts, length: sum(counts.values()) };
     });
     for (const word of this.#documents.flatMap(({ counts }) => [...counts.keys()]))
@@ -138,7 +138,7 @@ class ToolSearch {
 
   /** The tools that share a word with the text, the best first. */
   rank(text: string): Ranked[] {
-    const words = new Set(wordsOf(text));
+    const words = new Set(termsIn(text));
     return this.#documents
       .map(({ name, counts, length }) => ({
         name,
@@ -162,7 +162,7 @@ const emptyWords = new Set(
 );
 
 /** The words of a text in lower case, names taken apart, endings cut off. */
-function wordsOf(text: string): string[] {
+function termsIn(text: string): string[] {
   return text
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .toLowerCase()

@@ -1,11 +1,5 @@
 import { anonymous, handedOn, joinOrigins, type Origin } from '@trunkline/identity';
-import {
-  costOf,
-  type ModelGateway,
-  quoteDescription,
-  type Tool,
-  type ToolContext,
-} from '@trunkline/llm';
+import { costOf, type ModelGateway, quoteDescription, type Tool, type ToolContext } from '@trunkline/llm';
 import { compactionNote, markOf, originsIn, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import {
