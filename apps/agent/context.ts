@@ -1,5 +1,5 @@
 import type { A2aCredentials } from '@trunkline/a2a';
-import type { Accounts } from '@trunkline/accounts';
+import { type Accounts, nameOnSurface } from '@trunkline/accounts';
 import type { AuditLog } from '@trunkline/audit';
 import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
 import { isLoopbackHost } from '@trunkline/http';
@@ -63,7 +63,11 @@ export async function createContext(
     operator,
     owners: createOwners(
       () => ({ isShared: live.config.memory.shared, isOpen: operator.isOpen }),
-      (id) => accounts.get(id)?.identities ?? [],
+      // The chat plugin names people of Discord by its own name.
+      (id) =>
+        (accounts.get(id)?.identities ?? []).flatMap((identity) => [
+          ...new Set([identity, nameOnSurface(identity)]),
+        ]),
     ),
     accounts,
     audit,

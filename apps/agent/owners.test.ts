@@ -519,6 +519,13 @@ it('shows a person who signs in what they asked for elsewhere, also before their
   expect(await tasks()).toContain(older);
   expect((await ask('cleo', ['GET', `/api/knowledge/search?q=${fact}`])).text).toContain(fact);
   expect((await ask('cleo', ['GET', '/tasks'])).text).toContain(older);
+  // The chat plugin has a name of its own for people of Discord.
+  callers.inChat = () => handed({ kind: 'person', id: 'chat:4711', via: ['agent'] });
+  const chatted = newText();
+  await makeTask('inChat', chatted);
+  expect(await tasks()).not.toContain(chatted);
+  accounts.link(id, 'discord:4711');
+  expect(await tasks()).toContain(chatted);
 });
 
 it('shows people no figures of all, and nobody the owner on the wire', async () => {

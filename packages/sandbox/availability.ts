@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { type ContainerRuntime, findContainer } from './container.ts';
 import { findProgram } from './mounts.ts';
 
 /** What the system offers. */
 export type Isolation =
   | { kind: 'bubblewrap'; program: string }
+  | ContainerRuntime
   /** `isBusy`: the machine had no room to find out; the next start tries again. */
   | { kind: 'none'; reason: string; isBusy?: boolean };
 
@@ -16,19 +18,34 @@ const ARGUMENTS = [
   ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--size', '1048576', '--tmpfs', '/tmp'],
 ];
 
-let found: Promise<Isolation> | undefined;
+const found = new Map<string, Promise<Isolation>>();
 
-/** Tries bubblewrap out with the namespaces that the sandbox uses, once unless the machine was too busy to tell. */
-export function findIsolation(): Promise<Isolation> {
-  found ??= probe(PLACES).then((isolation) => {
-    if (isolation.kind === 'none' && isolation.isBusy) found = undefined;
+/**
+ * Tries bubblewrap out with the namespaces that the sandbox uses, then a container runtime where an image is set; once
+ * unless the machine was too busy to tell.
+ */
+export function findIsolation(image = ''): Promise<Isolation> {
+  const known = found.get(image);
+  if (known !== undefined) return known;
+  const finding = probe(PLACES, PROBE_MS, image).then((isolation) => {
+    if (isolation.kind === 'none' && isolation.isBusy) found.delete(image);
     return isolation;
   });
-  return found;
+  found.set(image, finding);
+  return finding;
 }
 
-/** `path` are the folders where bwrap is looked for. */
-export async function probe(path: string, limitMs = PROBE_MS): Promise<Isolation> {
+/** `path` are the folders where bwrap, podman and docker are looked for. */
+export async function probe(path: string, limitMs = PROBE_MS, image = ''): Promise<Isolation> {
+  const isolation = await probeBubblewrap(path, limitMs);
+  if (isolation.kind !== 'none' || isolation.isBusy || image === '') return isolation;
+  const container = await findContainer(image, path);
+  return typeof container === 'string'
+    ? { kind: 'none', reason: `${isolation.reason}; ${container}` }
+    : container;
+}
+
+async function probeBubblewrap(path: string, limitMs: number): Promise<Exclude<Isolation, ContainerRuntime>> {
   if (process.platform !== 'linux')
     return { kind: 'none', reason: `bubblewrap runs on Linux only, and this is ${process.platform}` };
   const program = findProgram('bwrap', path, '/');

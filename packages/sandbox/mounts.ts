@@ -1,4 +1,5 @@
-import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
@@ -284,4 +285,22 @@ function realPath(path: string): string | undefined {
 
 function depth(path: string): number {
   return path === '/' ? 0 : path.split('/').length;
+}
+
+/** The home that a program with a name keeps from start to start. */
+export function homeOf(
+  { name, kind }: { name?: string; kind?: string },
+  homes: string | undefined,
+): [string] | undefined {
+  if (name === undefined || homes === undefined) return undefined;
+  const cleaned = name.replace(/[^\w-]/g, '_').slice(0, 100);
+  // Cleaned names have no dot, so neither part can be mistaken for a name.
+  const hash = cleaned === name ? '' : `.${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+  const home = join(homes, `${kind === undefined ? '' : `${kind}.`}${cleaned}${hash}`);
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  return [home];
+}
+
+export function isVisible(path: string | undefined, writable: readonly string[]): path is string {
+  return path !== undefined && writable.some((folder) => isInside(path, folder));
 }

@@ -9,6 +9,7 @@ export interface SandboxServiceOptions {
   sandbox: SandboxMode;
   sandboxHosts: readonly string[];
   sandboxMemoryMb: number;
+  sandboxImage?: string | undefined;
   fetchAllowedHosts?: readonly string[];
   fetchAllowedCidrs?: readonly string[];
 }
@@ -43,6 +44,7 @@ export function openSandbox(options: SandboxServiceOptions, context: SandboxServ
     homes: join(trunklineHome, service, 'sandbox'),
     commandHosts: options.sandboxHosts,
     memoryMb: options.sandboxMemoryMb,
+    image: options.sandboxImage,
     addresses: { allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs },
   });
   void sandbox.status().then(({ isolated, words }) => {

@@ -1,15 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { AddressPolicyOptions } from '@trunkline/http';
 import { findIsolation, type Isolation } from './availability.ts';
+import { type ContainerRuntime, containerRefusal, startContainer } from './container.ts';
 import { type Stdio, withoutInherited } from './inherited-files.ts';
 import { markProcesses } from './marked-processes.ts';
-import { findProgram, folderMounts, isInside, systemMounts } from './mounts.ts';
+import { findProgram, folderMounts, homeOf, isVisible, systemMounts } from './mounts.ts';
 import { type NetworkProxy, openNetworkProxy } from './network-proxy.ts';
 import { createProcessCgroup, type ProcessCgroup } from './process-cgroup.ts';
 import { OWN_PROCESSES, watchTree } from './process-tree.ts';
@@ -60,7 +58,7 @@ export interface SandboxedProcess {
 }
 
 export interface SandboxStatus {
-  kind: 'bubblewrap' | 'none' | 'off';
+  kind: 'bubblewrap' | 'container' | 'none' | 'off';
   isolated: boolean;
   /** Nothing is started at all. */
   refuses?: boolean;
@@ -80,6 +78,8 @@ export interface SandboxOptions {
   /** Hosts that commands of agents may reach; `*` alone opens the network. Default none. */
   commandHosts?: readonly string[];
   memoryMb?: number;
+  /** The image for podman or docker, where bubblewrap is missing. SANDBOX_IMAGE. */
+  image?: string | undefined;
   /** Which addresses the hosts of an allow-list may have. */
   addresses?: AddressPolicyOptions;
   /** Given by tests. */
@@ -108,7 +108,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   } = options;
   /** Grows with every start: what one program may change can hold a link that another follows. */
   const roots = new Set([...(options.workspaces ?? []), ...(homes === undefined ? [] : [homes])]);
-  const isolation = async () => options.isolation ?? (await findIsolation());
+  const isolation = async () => options.isolation ?? (await findIsolation(options.image));
   return {
     commandNetwork: networkOf(commandHosts),
     memoryMb,
@@ -117,6 +117,13 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const found = await isolation();
       if (request.isolate !== false && found.kind === 'bubblewrap')
         return await startIsolated(request, { program: found.program, homes, hidden, roots, addresses });
+      if (request.isolate !== false && found.kind === 'container') {
+        const refusal = containerRefusal(request, mode);
+        if (refusal !== undefined) throw new Error(`${request.command} was not started: ${refusal}`);
+        // A plugin is still held by Node's permission model.
+        if (request.channel) return startPlain(request);
+        return startInContainer(request, found, { homes, hidden, roots, memoryMb });
+      }
       if (request.isolate !== false && found.kind === 'none' && found.isBusy)
         throw new Error(
           `${request.command} was not started: ${found.reason}. The machine is too busy for a sandbox; try again later.`,
@@ -140,6 +147,12 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const found = await isolation();
       if (found.kind === 'bubblewrap')
         return { kind: 'bubblewrap', isolated: true, words: isolatedWords(found.program) };
+      if (found.kind === 'container')
+        return {
+          kind: 'container',
+          isolated: true,
+          words: `${found.program} with the image ${found.image}; plugins and programs with a list of hosts need bubblewrap.`,
+        };
       const refuses = mode === 'require' || found.isBusy === true;
       const consequence = refuses
         ? 'commands, MCP servers, coding agents and plugins are refused'
@@ -150,7 +163,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         ...(refuses && { refuses }),
         words: `none: ${found.reason}; ${consequence}.`,
         advice:
-          'Install bubblewrap and allow user namespaces; TRUNKLINE_SANDBOX=require refuses to run anything without.',
+          'Install bubblewrap and allow user namespaces, or set SANDBOX_IMAGE to an image of podman or docker; TRUNKLINE_SANDBOX=require refuses to run anything without.',
       };
     },
   };
@@ -178,6 +191,28 @@ function startPlain(request: SandboxRequest): SandboxedProcess {
   });
   const end = () => processes.end(child.pid);
   return supervise(child, { isolated: false, limits: { seconds: limits?.seconds }, end });
+}
+
+function startInContainer(
+  request: SandboxRequest,
+  runtime: ContainerRuntime,
+  { homes, hidden, roots, memoryMb }: Pick<Setup, 'homes' | 'hidden' | 'roots'> & { memoryMb: number },
+): SandboxedProcess {
+  const ownHome = homeOf(request, homes) ?? [];
+  const writable = [...request.writable, ...ownHome];
+  const HOME = isVisible(request.env.HOME, request.writable) ? request.env.HOME : (ownHome[0] ?? '/tmp');
+  const limits = { memoryMb, ...request.limits };
+  const started = startContainer(runtime, {
+    ...request,
+    env: { ...request.env, HOME },
+    writable,
+    isOffline: request.network === 'none',
+    limits,
+    hidden,
+    roots: [...roots],
+  });
+  for (const folder of writable) roots.add(folder);
+  return supervise(started.child, { isolated: true, limits: { seconds: limits.seconds }, end: started.end });
 }
 
 interface Setup {
@@ -361,17 +396,3 @@ const proxyEnvironment = {
   // Node's own fetch looks at the variables above only with this.
   NODE_USE_ENV_PROXY: '1',
 };
-
-function homeOf({ name, kind }: SandboxRequest, homes: string | undefined): [string] | undefined {
-  if (name === undefined || homes === undefined) return undefined;
-  const cleaned = name.replace(/[^\w-]/g, '_').slice(0, 100);
-  // Cleaned names have no dot, so neither part can be mistaken for a name.
-  const hash = cleaned === name ? '' : `.${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
-  const home = join(homes, `${kind === undefined ? '' : `${kind}.`}${cleaned}${hash}`);
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  return [home];
-}
-
-function isVisible(path: string | undefined, writable: readonly string[]): path is string {
-  return path !== undefined && writable.some((folder) => isInside(path, folder));
-}

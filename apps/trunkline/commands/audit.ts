@@ -41,7 +41,10 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
       home,
       isOpen,
       services: exposures(services),
-      sandbox: await createSandbox({ mode: services.agent.sandbox }).status(),
+      sandbox: await createSandbox({
+        mode: services.agent.sandbox,
+        image: services.agent.sandboxImage,
+      }).status(),
       policy: new Policy({ home, logger: { info: () => undefined, error: () => undefined } }).config,
       approvers: await listedApprovers(home, services),
     });

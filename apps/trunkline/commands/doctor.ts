@@ -176,8 +176,8 @@ async function tryModel(gateway: ModelGateway, isAsked: boolean): Promise<Diagno
 }
 
 /** Whether programs that a model, a plugin or a configuration chose are kept apart from the services. */
-async function checkSandbox({ sandbox: mode }: AgentOptions): Promise<Diagnosis[]> {
-  const { isolated, refuses, words, advice } = await createSandbox({ mode }).status();
+async function checkSandbox({ sandbox: mode, sandboxImage: image }: AgentOptions): Promise<Diagnosis[]> {
+  const { isolated, refuses, words, advice } = await createSandbox({ mode, image }).status();
   const state = isolated ? 'ok' : refuses ? 'failed' : 'warning';
   return [{ subject: 'sandbox', state, words, ...(advice !== undefined && { advice }) }];
 }

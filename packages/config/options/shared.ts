@@ -298,6 +298,10 @@ export const sandboxOptions = group('Sandbox', {
     default: 2048,
     min: 64,
   }),
+  sandboxImage: text({
+    env: 'SANDBOX_IMAGE',
+    doc: 'Image of podman or docker in which programs run where bubblewrap is missing. It must be on this machine: it is never pulled.',
+  }),
 });
 
 /** Tracing is off until both keys are set. */
