@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import type { AnswerEvent, CompletionRequest, FinishReason, ToolCall } from '@trunkline/openai-api';
 import { CodedError, ConcurrencyLimiter } from '@trunkline/std';
 import type * as Llama from 'node-llama-cpp';
@@ -13,6 +14,7 @@ const leastAnswerTokens = 16;
 /** Below this part of the prompt a sequence counts as another conversation. */
 const leastSharedPart = 0.1;
 const maxWaiting = 64;
+const reasonMs = 1_000;
 /** No file has more tensors or more entries in its header. */
 const mostEntries = 1_000_000n;
 
@@ -31,14 +33,15 @@ export async function loadEngine(
   onProgress: (fraction: number) => void,
 ): Promise<Engine> {
   const llamaCpp = await importLlama();
-  const complaints: string[] = [];
-  const llama = await startLlama(llamaCpp, complaints);
+  const reason = Promise.withResolvers<string>();
+  const llama = await startLlama(llamaCpp, reason.resolve);
   checkHeader(settings.path);
   const model = await llama
     .loadModel({ modelPath: settings.path, onLoadProgress: onProgress })
-    .catch((error: unknown) => {
-      // The reason itself stands only in what the native code logs.
-      throw complaints.length === 0 ? error : new Error(complaints[0], { cause: error });
+    .catch(async (error: unknown) => {
+      // The reason itself stands only in what the native code logs, which may come a little later.
+      const logged = await Promise.race([reason.promise, setTimeout(reasonMs)]);
+      throw logged === undefined ? error : new Error(logged, { cause: error });
     });
   const { trainContextSize } = model;
   const context = await model.createContext({
@@ -79,7 +82,7 @@ export async function inspectFile(path: string): Promise<FileFacts> {
   const llamaCpp = await importLlama();
   checkHeader(path);
   const info = await llamaCpp.readGgufFileInfo(path, { sourceType: 'filesystem', logWarnings: false });
-  await startLlama(llamaCpp, []);
+  await startLlama(llamaCpp);
   return fileFacts(path, info);
 }
 
@@ -113,7 +116,10 @@ async function importLlama(): Promise<typeof Llama> {
   }
 }
 
-async function startLlama(llamaCpp: typeof Llama, complaints: string[]): Promise<Llama.Llama> {
+async function startLlama(
+  llamaCpp: typeof Llama,
+  onLoadError?: (reason: string) => void,
+): Promise<Llama.Llama> {
   try {
     // Nothing is ever downloaded or compiled: a binary came with npm, or there is none.
     return await llamaCpp.getLlama({
@@ -123,7 +129,7 @@ async function startLlama(llamaCpp: typeof Llama, complaints: string[]): Promise
       logger(level, message) {
         console.error(level, message.trimEnd());
         const reason = /error loading model: (.+)/.exec(message)?.[1];
-        if (reason !== undefined) complaints.push(reason);
+        if (reason !== undefined) onLoadError?.(reason);
       },
     });
   } catch (cause) {

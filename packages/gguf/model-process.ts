@@ -22,7 +22,7 @@ const failureMs = 5_000;
 /** A load that makes no progress for this long has failed. */
 const stallMs = 300_000;
 const stopMs = 5_000;
-const inspectMs = 30_000;
+const inspectMs = 60_000;
 /** Of what the child wrote to its error output, this much is kept for the log. */
 const outputChars = 2_000;
 

@@ -1,4 +1,4 @@
-// The part of node-llama-cpp 3.22 that is used here: the package is optional, and the types are checked without it too.
+// The part of node-llama-cpp 3.21 that is used here: the package is optional, and the types are checked without it too.
 declare module 'node-llama-cpp' {
   type ScalarType = 'string' | 'number' | 'integer' | 'boolean' | 'null';
   type Scalar = string | number | boolean | null;

@@ -29,7 +29,8 @@ export interface MissingOptional {
 }
 
 /** Platforms that `npm ci` must serve; a lock file without their native packages fails there and nowhere else. */
-const PLATFORM = /linux-(x64|arm64)(-gnu|-musl)?$|darwin-(x64|arm64)$|win32-(x64|arm64)(-msvc)?$/;
+const PLATFORM =
+  /linux-(x64|arm64)(-gnu|-musl)?$|(darwin|mac)-(x64|arm64)(-metal)?$|win(32)?-(x64|arm64)(-msvc)?$/;
 const EXACT = /^\d+\.\d+\.\d+[\w.+-]*$/;
 
 /** What keeps `npm ci` from verifying every package, on every platform. */

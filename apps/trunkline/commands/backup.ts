@@ -151,6 +151,8 @@ async function* listFolder(
   for (const name of (await ifExists(readdir(folder))) ?? []) {
     const path = join(folder, name);
     const found = await ifExists(look(path));
+    // Model files are gigabytes that can be had again.
+    if (folder === home && name === 'models') continue;
     if (found?.isDirectory()) yield* listFolder(path, { home, keys }, [...above, real]);
     else if ((folder === home && secretsKey.test(name)) || isOneOf(keys, found)) continue;
     else if (found !== undefined && !temporary.test(name)) yield { path, kind: kindOf(name, found) };
