@@ -29,8 +29,24 @@ export function createAgentFetch(
       await response.body?.cancel();
       throw new RemoteAgentError('agent_error', agent, 'its address has moved');
     }
-    return limited(response, agent);
+    return asStream(limited(response, agent), headers);
   };
+}
+
+/** An agent that answers a request for a stream with one document has done the work: the document is the only event. */
+function asStream(response: Response, asked: Headers): Response {
+  const isDocument = /^application\/(a2a\+)?json/.test(response.headers.get('content-type') ?? '');
+  if (!response.ok || !isDocument || !asked.get('accept')?.includes('text/event-stream')) return response;
+  const lines = new TransformStream<string, string>({
+    start: (controller) => controller.enqueue('data: '),
+    transform: (text, controller) => controller.enqueue(text.replace(/[\r\n]+/g, ' ')),
+    flush: (controller) => controller.enqueue('\n\n'),
+  });
+  const body = response.body
+    ?.pipeThrough(new TextDecoderStream())
+    .pipeThrough(lines)
+    .pipeThrough(new TextEncoderStream());
+  return new Response(body ?? null, { headers: { 'content-type': 'text/event-stream' } });
 }
 
 function identityHeaders(

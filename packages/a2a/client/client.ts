@@ -1,19 +1,21 @@
 import { type AgentCard, AgentCard as CardCodec } from '@a2a-js/sdk';
 import { type Client, DefaultAgentCardResolver } from '@a2a-js/sdk/client';
+import { isLoopbackHost } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { BoundedMap, Deadline, errorMessage } from '@trunkline/std';
 import { isObject } from '../dialects/read/values.ts';
 import { createAgentFetch, type Fetch } from './agent-fetch.ts';
 import { sendPlain } from './plain-wire.ts';
 import {
-  answerOf,
   type CallOptions,
+  firstText,
   type OutgoingMessage,
   type RemoteAgent,
   RemoteAgentError,
   type RemoteCard,
   type RemoteEvent,
   type RemoteReply,
+  textOfArtifacts,
 } from './remote-agent.ts';
 import { fromResult, fromTask, readStream, sdkClient, toRequest } from './sdk-wire.ts';
 
@@ -78,15 +80,21 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     ask: async (agent, message, options) => answerFrom(agent, await send(agent, message, options)),
     async *stream(agent, message, options = {}) {
       const deadline = deadlineOf(options);
+      let isAnswering = false;
       try {
-        const client = await open(agent, options, deadline);
+        const card = await cardOf(agent, deadline);
+        if (card.capabilities?.streaming !== true)
+          return yield* unstreamed(await send(agent, message, options));
+        const client = await sdkClient(agent, card, fetchFor(agent, options));
         const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
-        for await (const event of readStream(frames)) {
+        for await (const event of readStream(frames, agent)) {
+          isAnswering = true;
           deadline.extend();
           yield event;
         }
       } catch (error) {
-        throw explain(error, agent, deadline);
+        if (isAnswering || !refusesStreams(error)) throw explain(error, agent, deadline);
+        yield* unstreamed(await send(agent, message, options));
       } finally {
         deadline.clear();
       }
@@ -104,6 +112,26 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
         describeCard(await cardOf(agent, deadline, true)),
       ),
   };
+}
+
+/** The events of an answer that came in one piece. */
+function* unstreamed(reply: RemoteReply): Generator<RemoteEvent, void> {
+  const { taskId, contextId = '', text } = reply;
+  if (taskId !== undefined) yield { type: 'task-start', taskId, contextId };
+  if (reply.state === 'completed' && text !== '') yield { type: 'text-delta', text };
+  yield { type: 'task-end', reply };
+}
+
+/** The agent knows no streams, whatever its card says; it has not begun to work. */
+function refusesStreams(error: unknown): boolean {
+  return errorChain(error).some(
+    ({ name, message }) =>
+      /^(Unsupported|MethodNotFound)/.test(name) || /method not found|unsupported operation/i.test(message),
+  );
+}
+
+function errorChain(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...errorChain(error.cause)] : [];
 }
 
 /** The service reads cards in its own name. */
@@ -152,7 +180,7 @@ export function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
   if (state === 'input-required' || state === 'auth-required') {
     throw new RemoteAgentError('agent_failed', agent, `it asks back: ${statusText}`);
   }
-  const answer = answerOf(reply.artifacts);
+  const answer = agent.protocol === '0.3' ? firstText(reply.artifacts) : textOfArtifacts(reply.artifacts);
   if (answer === undefined || answer === '') throw new RemoteAgentError('agent_no_answer', agent);
   return answer;
 }
@@ -201,35 +229,61 @@ async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): P
   return assumedCard(agent);
 }
 
+/** The address may be that of a card, of an endpoint, or of the service. */
 function cardPlaces(url: string): string[] {
   const base = url.replace(/[?#].*$/, '').replace(/\/+$/, '');
   const parent = base.replace(/\/a2a$/, '');
   const { origin } = new URL(url);
   const places = [parent, origin].map((root) => `${root}/.well-known/agent-card.json`);
-  return [...new Set([...places, `${parent}/.well-known/agent.json`])];
+  return [...new Set([...(isCardAddress(url) ? [url] : []), ...places, `${parent}/.well-known/agent.json`])];
+}
+
+function isCardAddress(url: string): boolean {
+  return new URL(url).pathname.endsWith('.json');
 }
 
 function normalise(card: object, agent: RemoteAgent): AgentCard {
   try {
     const resolver = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } });
-    const resolved = resolver.normalizeAgentCard({ ...oftenMissing, ...card });
+    const resolved = resolver.normalizeAgentCard({ ...oftenMissing, ...card, ...newerVersion(card) });
     return CardCodec.fromJSON(CardCodec.toJSON(resolved));
   } catch (cause) {
     throw new RemoteAgentError('agent_unreadable', agent, '', { cause });
   }
 }
 
+/** What 0.2 sends and expects is what 0.3 does. */
+function newerVersion(card: object): object {
+  const isOlder = 'protocolVersion' in card && /^0\.2(\.|$)/.test(String(card.protocolVersion));
+  return isOlder ? { protocolVersion: '0.3.0' } : {};
+}
+
 /**
- * Our credentials go to the host that the operator configured and no other:
- * JSON-RPC is spoken at the configured address, REST only where the card stays on that host.
+ * The interfaces where the card says, as long as that is the host which the operator configured: what we send, credentials
+ * included, goes nowhere else. An agent that does not know its own address (it names 0.0.0.0 or localhost) is reached
+ * by the path that it names; JSON-RPC of one that names a third host, at the configured address.
  */
 function withOwnAddress(card: AgentCard, agent: RemoteAgent): AgentCard {
-  const { origin } = new URL(agent.url);
+  const own = new URL(agent.url);
   const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
-    if (entry.protocolBinding === 'JSONRPC') return [{ ...entry, url: agent.url }];
-    return URL.parse(entry.url)?.origin === origin ? [entry] : [];
+    const url = URL.parse(entry.url, own);
+    if (url !== null && isSameService(url, own)) return [{ ...entry, url: url.href }];
+    if (url !== null && isUnspecified(url))
+      return [{ ...entry, url: own.origin + url.pathname + url.search }];
+    if (entry.protocolBinding !== 'JSONRPC' || isCardAddress(agent.url)) return [];
+    return [{ ...entry, url: agent.url }];
   });
   return { ...card, supportedInterfaces };
+}
+
+function isSameService(url: URL, own: URL): boolean {
+  if (url.origin === own.origin) return true;
+  const areLoopback = isLoopbackHost(url.hostname) && isLoopbackHost(own.hostname);
+  return areLoopback && url.port === own.port && url.protocol === own.protocol;
+}
+
+function isUnspecified({ hostname }: URL): boolean {
+  return isLoopbackHost(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
 }
 
 function assumedCard({ name, url }: RemoteAgent): AgentCard {

@@ -26,7 +26,7 @@ const longestReason = 300;
 export interface RemoteAgent {
   /** For people: it stands in error messages. */
   name: string;
-  /** The full address of its A2A endpoint. */
+  /** The address of its A2A endpoint, of its card, or of the service; with protocol `0.3` that of the endpoint. */
   url: string;
   credentials?: RemoteCredentials;
   /** Set for our own services: the token between them, and the name under which this one hands requests on. */
@@ -79,7 +79,7 @@ export interface RemoteReply {
   taskId?: string;
   contextId?: string;
   state: RemoteState;
-  /** The answer: the text of the first artifact that has any, else what stands in the status. */
+  /** The answer: the text of all artifacts, else what stands in the status. */
   text: string;
   artifacts: readonly Artifact[];
   /** What the agent says about its state: the question, or why it failed. */
@@ -99,7 +99,7 @@ export function replyOfTask(task: {
     contextId: task.contextId,
     state: task.state,
     artifacts: task.artifacts,
-    text: answerOf(task.artifacts) ?? statusText,
+    text: textOfArtifacts(task.artifacts) ?? statusText,
     statusText,
   };
 }
@@ -115,8 +115,17 @@ export function replyOfMessage(parts: readonly Part[], contextId: string | undef
   };
 }
 
-/** The first text part of the first artifact that has one. */
-export function answerOf(artifacts: readonly Artifact[]): string | undefined {
+/** All text parts in order: servers keep the pieces of a streamed answer apart. Undefined where there is none. */
+export function textOfArtifacts(artifacts: readonly Artifact[]): string | undefined {
+  const texts = artifacts.map(({ parts }) =>
+    parts.flatMap((part) => (part.type === 'text' ? part.text : [])),
+  );
+  const spoken = texts.filter((pieces) => pieces.length > 0);
+  return spoken.length === 0 ? undefined : spoken.map((pieces) => pieces.join('')).join('\n\n');
+}
+
+/** The first text part of the first artifact that has one, as the contracts of voice and external agents have it. */
+export function firstText(artifacts: readonly Artifact[]): string | undefined {
   for (const { parts } of artifacts) {
     const part = parts.find((candidate) => candidate.type === 'text');
     if (part?.type === 'text') return part.text;

@@ -20,7 +20,6 @@ import { type Artifact, type Message, textOf } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
 import { readArtifact, readReply, readStatus, readTask } from './plain-wire.ts';
 import {
-  answerOf,
   type OutgoingMessage,
   type RemoteAgent,
   RemoteAgentError,
@@ -48,6 +47,7 @@ export async function sdkClient(agent: RemoteAgent, card: AgentCard, send: Fetch
 /** Turns the frames of a stream into our events, the last of them with the whole reply. */
 export async function* readStream(
   frames: AsyncIterable<StreamResponse>,
+  agent: RemoteAgent,
 ): AsyncGenerator<RemoteEvent, void, undefined> {
   const task = new GrowingTask();
   for await (const { payload } of frames) {
@@ -75,7 +75,10 @@ export async function* readStream(
         break;
     }
   }
-  yield { type: 'task-end', reply: task.reply() };
+  const reply = task.reply();
+  if (reply.state === 'working' || reply.state === 'submitted' || reply.state === 'unknown')
+    throw new RemoteAgentError('agent_error', agent, 'its stream ended before the task did');
+  yield { type: 'task-end', reply };
 }
 
 /** The task as the frames so far tell it. */
@@ -108,7 +111,9 @@ class GrowingTask {
 
   reply(): RemoteReply {
     const { taskId = '', contextId = '', state } = this.#reply;
-    const artifacts = [...this.#artifacts.values()].filter((artifact) => answerOf([artifact]) !== undefined);
+    const artifacts = [...this.#artifacts.values()].filter(({ parts }) =>
+      parts.some(({ type }) => type === 'text'),
+    );
     return replyOfTask({ id: taskId, contextId, state, artifacts, statusMessage: this.#message });
   }
 }

@@ -1,0 +1,154 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createA2aClient } from './client.ts';
+import type { RemoteEvent } from './remote-agent.ts';
+
+interface Foreign {
+  /** What its card says beside its name; `{port}` stands for its port. */
+  card?: object;
+  cardPath?: string;
+  rpcPath?: string;
+  /** The answer to a call: an object is JSON, lines are the events of a stream. */
+  answer(method: string): object | string[];
+}
+
+const servers: Server[] = [];
+const client = createA2aClient();
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** An agent as others build them: its own paths, its own idea of its address. */
+async function start({
+  card = {},
+  cardPath = '/.well-known/agent-card.json',
+  rpcPath = '/',
+  answer,
+}: Foreign) {
+  const calls: string[] = [];
+  const server = createServer(async (request, response) => {
+    const { port } = server.address() as AddressInfo;
+    if (request.method === 'GET') {
+      if (request.url !== cardPath) return void response.writeHead(404).end();
+      const text = JSON.stringify({
+        name: 'Foreign',
+        protocolVersion: '0.3.0',
+        preferredTransport: 'JSONRPC',
+        ...card,
+      });
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return void response.end(text.replaceAll('{port}', String(port)));
+    }
+    const { method, id } = (await json(request)) as { method: string; id: string };
+    calls.push(`${request.url} ${method}`);
+    if (request.url !== rpcPath) return void response.writeHead(404).end();
+    const answered = answer(method);
+    const isStream = Array.isArray(answered);
+    response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+    if (!isStream) return void response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answered }, null, 2));
+    for (const event of answered)
+      response.write(`data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${event}}\n\n`);
+    response.end();
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const at = (path: string) => ({ name: 'Foreign', url: `http://127.0.0.1:${port}${path}` });
+  return { at, calls };
+}
+
+const task = (state: string, ...texts: string[]) => ({
+  kind: 'task',
+  id: 't1',
+  contextId: 'c1',
+  status: { state },
+  artifacts: [{ artifactId: 'a', parts: texts.map((text) => ({ kind: 'text', text })) }],
+});
+const hello = () => ({ result: task('completed', 'hello') });
+
+async function collect(events: AsyncIterable<RemoteEvent>): Promise<RemoteEvent[]> {
+  const collected: RemoteEvent[] = [];
+  for await (const event of events) collected.push(event);
+  return collected;
+}
+
+const textOf = (events: RemoteEvent[]) =>
+  events.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
+
+describe('an agent that somebody else built', () => {
+  it.each([
+    ['its own path', 'http://127.0.0.1:{port}/jsonrpc/v1'],
+    ['localhost', 'http://localhost:{port}/jsonrpc/v1'],
+    ['no address of its own', 'http://0.0.0.0:80/jsonrpc/v1'],
+    ['a path alone', '/jsonrpc/v1'],
+  ])('is reached where its card says, which names %s', async (_what, url) => {
+    const { at, calls } = await start({ card: { url }, rpcPath: '/jsonrpc/v1', answer: hello });
+    for (const place of ['', '/', '/jsonrpc/v1', '/.well-known/agent-card.json'])
+      expect(await client.ask(at(place), { text: 'x' })).toBe('hello');
+    expect(new Set(calls)).toEqual(new Set(['/jsonrpc/v1 message/send']));
+  });
+
+  it('is reached by the address of a card in a place of its own', async () => {
+    const { at } = await start({
+      card: { url: 'http://localhost:{port}/agents/one' },
+      cardPath: '/agents/one/card.json',
+      rpcPath: '/agents/one',
+      answer: hello,
+    });
+    expect(await client.ask(at('/agents/one/card.json'), { text: 'x' })).toBe('hello');
+  });
+
+  it('of version 0.2 is spoken to as one of 0.3', async () => {
+    const { at } = await start({ card: { url: '/', protocolVersion: '0.2.5' }, answer: hello });
+    expect(await client.ask(at(''), { text: 'x' })).toBe('hello');
+  });
+
+  it('says all its text, in order', async () => {
+    const { at } = await start({
+      card: { url: '/' },
+      answer: () => ({ result: task('completed', 'Peer ', 'says: ', 'hello') }),
+    });
+    expect(await client.ask(at(''), { text: 'x' })).toBe('Peer says: hello');
+    expect((await client.send(at(''), { text: 'x' })).text).toBe('Peer says: hello');
+  });
+});
+
+describe('a stream', () => {
+  const streaming = { url: '/', capabilities: { streaming: true } };
+
+  it('is not asked for where the card offers none', async () => {
+    const { at, calls } = await start({ card: { url: '/', capabilities: {} }, answer: hello });
+    const events = await collect(client.stream(at(''), { text: 'x' }));
+    expect(calls).toEqual(['/ message/send']);
+    expect(events.map(({ type }) => type)).toEqual(['task-start', 'text-delta', 'task-end']);
+    expect(textOf(events)).toBe('hello');
+  });
+
+  it('that the agent does not know after all becomes a plain request', async () => {
+    const refusal = { error: { code: -32601, message: 'Method not found' } };
+    const { at, calls } = await start({
+      card: streaming,
+      answer: (method) => (method === 'message/stream' ? refusal : hello()),
+    });
+    expect(textOf(await collect(client.stream(at(''), { text: 'x' })))).toBe('hello');
+    expect(calls).toEqual(['/ message/stream', '/ message/send']);
+  });
+
+  it('that is answered with one document is read, and the work not done twice', async () => {
+    const { at, calls } = await start({ card: streaming, answer: hello });
+    const events = await collect(client.stream(at(''), { text: 'x' }));
+    expect(events.at(-1)).toMatchObject({ reply: { state: 'completed', text: 'hello' } });
+    expect(calls).toEqual(['/ message/stream']);
+  });
+
+  it('that ends before the task does is an error in words', async () => {
+    const { at } = await start({ card: streaming, answer: () => [JSON.stringify(task('working', 'hel'))] });
+    await expect(collect(client.stream(at(''), { text: 'x' }))).rejects.toMatchObject({
+      code: 'agent_error',
+      message: 'The agent Foreign answered with an error: its stream ended before the task did',
+    });
+  });
+});
