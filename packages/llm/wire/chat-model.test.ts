@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
@@ -26,22 +26,25 @@ let replies: (Reply | ((body: Record<string, unknown>) => Reply))[] = [];
 const requests: Record<string, unknown>[] = [];
 
 beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    const body = JSON.parse(await readText(request)) as Record<string, unknown>;
-    requests.push(body);
-    const next = replies.length > 1 ? replies.shift() : replies[0];
-    const reply = typeof next === 'function' ? next(body) : (next ?? { body: '' });
-    response.writeHead(reply.status ?? 200, {
-      'content-type': reply.type ?? 'text/event-stream',
-      ...reply.headers,
-    });
-    for (const piece of typeof reply.body === 'string' ? [reply.body] : reply.body)
-      await new Promise<void>((resolve) => response.write(piece, () => resolve()));
-    if (!reply.held) response.end();
+  server = createServer((request, response) => {
+    respond(request, response).catch((error: Error) => response.destroy(error));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 });
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = JSON.parse(await readText(request)) as Record<string, unknown>;
+  requests.push(body);
+  const next = replies.length > 1 ? replies.shift() : replies[0];
+  const reply = typeof next === 'function' ? next(body) : (next ?? { body: '' });
+  const type = reply.type ?? 'text/event-stream';
+  response.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers });
+  for (const piece of typeof reply.body === 'string' ? [reply.body] : reply.body)
+    await new Promise<void>((resolve) => response.write(piece, () => resolve()));
+  if (!reply.held) response.end();
+}
+
 afterAll(() => {
   server.closeAllConnections();
   server.close();
