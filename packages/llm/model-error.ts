@@ -29,7 +29,8 @@ const catalogue = {
   },
   'empty-answer': {
     retryable: false,
-    advice: 'The model answered with nothing, also when asked again. Try again, or set LLM_MODEL to another model.',
+    advice:
+      'The model answered with nothing, also when asked again. Try again, or set LLM_MODEL to another model.',
   },
   interrupted: { retryable: true, advice: 'The connection to the model endpoint broke off. Try again.' },
   loading: {
