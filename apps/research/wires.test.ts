@@ -1,10 +1,4 @@
-import {
-  type ChatRequestBody,
-  loadWires,
-  startWireServer,
-  type Wire,
-  type WireServer,
-} from '@trunkline/testing';
+import { type ChatRequestBody, loadWire, startWireServer, type WireServer } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { askedFor, type Lab, researcher, startLab } from './fixtures/lab.ts';
 
@@ -15,8 +9,7 @@ const names = [
   'deepseek/whole-reasoning',
   'mistral/whole-thinking-parts',
 ];
-const all = loadWires();
-const refusal = all.find(({ name }) => name === 'bedrock/detail-words') as Wire;
+const refusal = loadWire('bedrock/detail-words');
 
 /** The sentences that the model was made to write. */
 const written = new Set<string>();
@@ -48,7 +41,7 @@ function helper(request: ChatRequestBody) {
 }
 
 async function run(played: string) {
-  wire = all.find(({ name }) => name === played) as Wire;
+  wire = loadWire(played);
   written.clear();
   const id = await lab.client.startJob({ query: 'tidal power' });
   await lab.client.events(id);

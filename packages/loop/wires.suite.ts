@@ -18,9 +18,6 @@ export interface PlayedTurn {
   lastRequest: string;
 }
 
-/** Captures whose behaviour is not built yet, by the part of the work that owes it. */
-export const notYet: Record<string, readonly string[]> = {};
-
 const limits = { steps: 12, toolTimeoutMs: 15_000, turnTimeoutMs: 30_000 };
 
 /** Plays a capture through the real gateway into a turn. Time passes only in the capture's silences and while nothing is asked. */

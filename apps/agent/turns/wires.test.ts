@@ -1,7 +1,7 @@
 import { readSse } from '@trunkline/http';
 import {
   expectShown,
-  loadWires,
+  loadWire,
   type ShownTurn,
   startWireServer,
   type Wire,
@@ -50,8 +50,7 @@ const names = [
   'ollama/does-not-support-tools',
 ];
 const overflows = ['vllm/overflow-flat', 'lmstudio/overflow-event', 'gemini/overflow-array'];
-const all = new Map(loadWires().map((wire) => [wire.name, wire]));
-const wires = names.map((name) => all.get(name) as Wire);
+const wires = names.map(loadWire);
 
 const long = (number: number) => `Part ${number}: ${'lorem ipsum dolor sit amet '.repeat(150)}`;
 
@@ -91,14 +90,15 @@ describe('the stream of a task', () => {
     const got = await ask(wire.ask);
     expectShown(wire, got);
     expect(got.raw).not.toContain('test-key');
+    if (wire.expect.reasoning !== undefined) expect(got.raw).toContain(wire.expect.reasoning.slice(0, 12));
     const ran = got.raw.match(/"phase":"completed"/g)?.length ?? 0;
     if (wire.expect.calls !== undefined) expect(ran).toBe(wire.expect.calls.length);
     if (wire.expect.runsAtMost !== undefined) expect(ran).toBeLessThanOrEqual(wire.expect.runsAtMost);
   });
 
   it.each(overflows)('compacts a conversation that %s refuses, and says so', async (name) => {
-    const wire = all.get(name) as Wire;
-    const filler = all.get('ollama/plain') as Wire;
+    const wire = loadWire(name);
+    const filler = loadWire('ollama/plain');
     let got = { contextId: undefined as string | undefined, raw: '' };
     // Once a window is known, the conversation is compacted before it is refused.
     let seen = '';
@@ -152,7 +152,7 @@ describe('the stream of /v1', () => {
   });
 
   it.each(overflows)('answers a conversation that %s refuses', async (name) => {
-    const wire = all.get(name) as Wire;
+    const wire = loadWire(name);
     server.play(wire);
     expectShown(wire, await ask(wire.ask, history));
   });

@@ -1,4 +1,4 @@
-import { expectShown, loadWires, startWireServer, type Wire, type WireServer } from '@trunkline/testing';
+import { expectShown, loadWire, startWireServer, type Wire, type WireServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
@@ -18,8 +18,7 @@ const names = [
   'vllm/flat-error-in-stream',
   'ollama/does-not-support-tools',
 ];
-const all = loadWires();
-const wires = names.map((name) => all.find((wire) => wire.name === name) as Wire);
+const wires = names.map(loadWire);
 
 describe('an agent of the switchboard', () => {
   let server: WireServer;

@@ -1,4 +1,4 @@
-import { expectShown, loadWires, startWireServer, type Wire } from '@trunkline/testing';
+import { expectShown, loadWire, startWireServer, type Wire } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 
@@ -22,8 +22,7 @@ const names = [
 ];
 
 it('a turn says the words of a gateway and nothing else', async () => {
-  const all = loadWires();
-  const wires = names.map((name) => all.find((wire) => wire.name === name) as Wire);
+  const wires = names.map(loadWire);
   const server = await startWireServer({ ...(wires[0] as Wire), path: '/v1' });
   onTestFinished(() => server.stop());
   const voice = await startVoice({ env: { LLM_URL: server.url, LLM_MODEL: 'qwen2.5:7b' } });

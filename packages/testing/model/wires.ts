@@ -81,14 +81,10 @@ export function loadWires(): Wire[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.yaml'))
     .sort()
-    .map((path) => ({
-      ...(parse(readFileSync(join(folder, path), 'utf8')) as Omit<Wire, 'name'>),
-      name: path.slice(0, -'.yaml'.length).replaceAll('\\', '/'),
-    }));
+    .map((path) => loadWire(path.slice(0, -'.yaml'.length)));
 }
 
 export function loadWire(name: string): Wire {
-  const wire = loadWires().find((each) => each.name === name);
-  if (wire === undefined) throw new Error(`There is no capture ${name}`);
-  return wire;
+  const text = readFileSync(join(folder, `${name}.yaml`), 'utf8');
+  return { ...(parse(text) as Omit<Wire, 'name'>), name };
 }
