@@ -10,7 +10,7 @@ import { matchesName } from './prices.ts';
 import type { ModelProfile } from './profile.ts';
 
 /** What models are used for. */
-export const modelRoles = ['chat', 'helper', 'judge', 'embeddings', 'vision'] as const;
+const modelRoles = ['chat', 'helper', 'judge', 'embeddings', 'vision'] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
 const seconds = z.number().positive();
