@@ -22,6 +22,8 @@ const operatorRoutes: readonly [methods: string, path: string][] = [
   ['POST', '/api/config/check'],
   ['POST', '/api/config/setup'],
   ['POST', '/api/config/test-model'],
+  ['POST', '/api/config/probe-model'],
+  ['PUT', '/api/config/model-profile'],
   ['POST', '/api/mcp/servers/test'],
   ['POST', '/api/delegates/:name/test'],
   ['PUT DELETE', '/api/skills/:slug'],

@@ -13,6 +13,8 @@ const guarded: readonly [method: string, path: string][] = [
   ['POST', '/api/config/check'],
   ['POST', '/api/config/setup'],
   ['POST', '/api/config/test-model'],
+  ['POST', '/api/config/probe-model'],
+  ['PUT', '/api/config/model-profile'],
   ['POST', '/api/mcp/servers/test'],
   ['POST', '/api/delegates/nobody/test'],
   ['PUT', '/api/skills/some'],
