@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selectChanged } from './test/changed.ts';
@@ -14,6 +14,8 @@ npm test -- packages/bus    runs those whose path holds the words
 npm test -- --changed       runs what differs from main: all plain tests that import a change, slow tests beside it
 npm test -- --project plain runs one kind (plain, isolated, browser, live); other flags go to vitest`;
 
+const MEMORY = '/dev/shm';
+const ROOM_BYTES = 4 * 1024 ** 3;
 const root = join(import.meta.dirname, '..');
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 const args = process.argv.slice(2);
@@ -22,13 +24,28 @@ if (args.includes('--help')) {
   process.exit(0);
 }
 const missing = ensureTools();
-const scratch = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
+const scratch = await mkdtemp(join(await scratchParent(), 'test-'));
+// As /tmp is: some tests work as another user.
+await chmod(scratch, 0o1777);
+// An interrupt ends the tests; what they left behind is removed then.
+process.once('SIGINT', () => undefined);
 const countsFile = join(scratch, 'counts.json');
 if (args.length === 0) await buildPages();
 const exitCode = args.includes('--changed') ? await runChanged() : await runVitest(args);
 report(readCounts());
 await rm(scratch, { recursive: true, force: true });
 process.exit(exitCode);
+
+/** Files of tests lie in memory where there is room for them: databases would wait for the disk at every start and stop. */
+async function scratchParent(): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(MEMORY);
+    if (bavail * bsize >= ROOM_BYTES) return MEMORY;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  return tmpdir();
+}
 
 /** Otherwise the first tests that need them build them all at once. What cannot be built fails in those tests. */
 async function buildPages(): Promise<void> {
@@ -53,6 +70,7 @@ function runVitest(given: string[]): Promise<number> {
     env: {
       NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
       ...process.env,
+      TMPDIR: scratch,
       TRUNKLINE_TEST_COUNTS: countsFile,
     },
   });
