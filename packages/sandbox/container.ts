@@ -83,7 +83,7 @@ interface Naming {
 }
 
 /** What is run, for podman and docker alike. Programs are those of the image, or lie in a mounted folder. */
-export function containerArguments(
+function containerArguments(
   { program, image }: ContainerRuntime,
   request: ContainerRequest,
   { name, environmentFile }: Naming,
