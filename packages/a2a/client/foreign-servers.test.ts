@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ async function start({
   answer,
 }: Foreign) {
   const calls: string[] = [];
-  const server = createServer(async (request, response) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const { port } = server.address() as AddressInfo;
     if (request.method === 'GET') {
       if (request.url !== cardPath) return void response.writeHead(404).end();
@@ -52,7 +52,8 @@ async function start({
     for (const event of answered)
       response.write(`data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${event}}\n\n`);
     response.end();
-  });
+  };
+  const server = createServer((request, response) => void respond(request, response));
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -188,11 +188,6 @@ const thoughts: Row[] = [
     { reasoning: 'open' },
   ],
   ['no thoughts at all', 'Yes.', { reasoning: '', text: 'Yes.' }, { reasoning: 'open' }],
-  [
-    'no opening tag, as one can tell',
-    'Okay, so the user says hi. I greet.\n</think>\n\nHello!',
-    { reasoning: 'Okay, so the user says hi. I greet.\n', text: 'Hello!' },
-  ],
   ['an answer that begins alike', 'Okay, here it is.', { reasoning: '', text: 'Okay, here it is.' }],
   ['interleaved', 'First.\n<think>\nHm.\n</think>\nSecond.', { reasoning: 'Hm.\n', text: 'First.\nSecond.' }],
   [

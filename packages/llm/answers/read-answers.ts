@@ -208,10 +208,6 @@ function splitStream({ text, observe }: Splitter): TransformStream<Part, Part> {
           close(out);
           text.thoughtsComeApart();
           break;
-        case 'error':
-          // What was held back is all that there will be.
-          put(text.end(false, true), out);
-          break;
         case 'tool-call':
           hasOwnCalls = true;
           break;
@@ -219,6 +215,7 @@ function splitStream({ text, observe }: Splitter): TransformStream<Part, Part> {
           // What is held back was said, whatever it would have become.
           put(text.end(false, true), out);
           close(out);
+          break;
       }
       out.enqueue(part);
     },

@@ -1,14 +1,7 @@
 import { createHarmonyReader, harmonyMarks } from './harmony.ts';
 import type { Piece, SplitOptions } from './pieces.ts';
 import { beginsWeakCall, callMarks, firstBlock, namesTool, readTextCalls } from './text-calls.ts';
-import {
-  beginsLikeThoughts,
-  openerAt,
-  strayClose,
-  type ThoughtTag,
-  thoughtCloses,
-  thoughtTags,
-} from './thoughts.ts';
+import { openerAt, strayClose, type ThoughtTag, thoughtCloses, thoughtTags } from './thoughts.ts';
 
 type Mode =
   | { kind: 'text' }
@@ -241,12 +234,7 @@ export class TextSplitter {
   #opener(line: string, isEnd: boolean): ThoughtTag | 'wait' | undefined {
     const opener = openerAt(line);
     if (opener === 'wait') return isEnd ? undefined : 'wait';
-    if (opener === undefined) {
-      if (this.#hasText) return undefined;
-      const likely = beginsLikeThoughts(line, isEnd);
-      if (likely === 'wait') return 'wait';
-      return likely ? { open: '', close: '</think>', sure: false } : undefined;
-    }
+    if (opener === undefined) return undefined;
     if (!this.#hasText) return opener;
     // In the middle of an answer a tag that a sentence goes on behind is only mentioned.
     const behind = line[opener.open.length];
@@ -260,7 +248,7 @@ export class TextSplitter {
       this.#say(this.#take(indent));
       this.#mode = { kind: 'aside', tag };
     } else {
-      this.#mode = { kind: 'thought', closes: closesOf(tag), sure: tag.sure, said: '' };
+      this.#mode = { kind: 'thought', closes: [tag.close], sure: tag.sure, said: '' };
       this.#skip(indent + tag.open.length);
     }
     return true;
@@ -339,10 +327,6 @@ export class TextSplitter {
       else if (piece.text !== '') this.#out.push(piece);
     }
   }
-}
-
-function closesOf({ open, close }: ThoughtTag): readonly string[] {
-  return open === '' ? thoughtCloses : [close];
 }
 
 function countBackticks(text: string, before: number): number {

@@ -43,37 +43,6 @@ export function openerAt(line: string): ThoughtTag | 'wait' | undefined {
   return isOpen || 'analysis'.startsWith(line) ? 'wait' : undefined;
 }
 
-/** Models that think aloud speak of the user; nobody who answers does. */
-const thoughtOpening =
-  /^(?:ok(?:ay)?|alright|hmm+|so|first|well|we need|let me|let's|the user|i need|looking)\b[^\n.!?]{0,120}?\bthe user\b/i;
-const mayOpenThoughts =
-  /^(?:ok(?:ay)?|alright|hmm+|so|first|well|we need|let me|let's|the user|i need|looking)\b[^\n.!?]*$/i;
-const openingWords = [
-  'okay',
-  'ok',
-  'alright',
-  'hmm',
-  'so',
-  'first',
-  'well',
-  'we need',
-  'let me',
-  "let's",
-  'the user',
-  'i need',
-  'looking',
-];
-const openingLength = 140;
-
-/** Whether an answer begins as thoughts do whose opening tag was left out. */
-export function beginsLikeThoughts(line: string, isEnd: boolean): boolean | 'wait' {
-  if (thoughtOpening.test(line)) return true;
-  if (isEnd || line.length >= openingLength) return false;
-  const lower = line.toLowerCase();
-  const isOpen = mayOpenThoughts.test(line) || openingWords.some((word) => word.startsWith(lower));
-  return isOpen ? 'wait' : false;
-}
-
 /** A closing tag that ends its line, without an opening one. */
 export function strayClose(line: string, isWhole: boolean): { at: number; length: number } | undefined {
   const found = /<\/(?:think|thinking|reasoning|thought|seed:think)>(?=\s*$)/i.exec(line);
