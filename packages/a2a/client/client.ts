@@ -47,6 +47,9 @@ export interface A2aClient {
 
 const defaultTimeoutMs = 60_000;
 
+const METHOD_NOT_FOUND = -32601;
+const UNSUPPORTED_OPERATION = -32004;
+
 export function createA2aClient(clock: Clock = systemClock): A2aClient {
   const deadlineOf = ({ signal, timeoutMs = defaultTimeoutMs }: CallOptions) =>
     new Deadline({ signal, timeoutMs, clock });
@@ -75,29 +78,39 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       : call(agent, options, async (client, { signal }) =>
           fromResult(await client.sendMessage(toRequest(message), { signal })),
         );
+  /** False where the agent has no streams; nothing was done then. */
+  async function* streamed(
+    agent: RemoteAgent,
+    message: OutgoingMessage,
+    options: CallOptions,
+  ): AsyncGenerator<RemoteEvent, boolean> {
+    const deadline = deadlineOf(options);
+    let isAnswering = false;
+    try {
+      const card = await cardOf(agent, deadline);
+      if (card.capabilities?.streaming !== true) return false;
+      const client = await sdkClient(agent, card, fetchFor(agent, options));
+      const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
+      for await (const event of readStream(frames, agent)) {
+        isAnswering = true;
+        deadline.extend();
+        yield event;
+      }
+      return true;
+    } catch (error) {
+      if (!isAnswering && refusesStreams(error)) return false;
+      throw explain(error, agent, deadline);
+    } finally {
+      deadline.clear();
+    }
+  }
   return {
     send,
     ask: async (agent, message, options) => answerFrom(agent, await send(agent, message, options)),
     async *stream(agent, message, options = {}) {
-      const deadline = deadlineOf(options);
-      let isAnswering = false;
-      try {
-        const card = await cardOf(agent, deadline);
-        if (card.capabilities?.streaming !== true)
-          return yield* unstreamed(await send(agent, message, options));
-        const client = await sdkClient(agent, card, fetchFor(agent, options));
-        const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
-        for await (const event of readStream(frames, agent)) {
-          isAnswering = true;
-          deadline.extend();
-          yield event;
-        }
-      } catch (error) {
-        if (isAnswering || !refusesStreams(error)) throw explain(error, agent, deadline);
-        yield* unstreamed(await send(agent, message, options));
-      } finally {
-        deadline.clear();
-      }
+      // Under the same id an agent that did begin to work does not do it twice.
+      const sent = { ...message, messageId: message.messageId ?? crypto.randomUUID() };
+      if (!(yield* streamed(agent, sent, options))) yield* unstreamed(await send(agent, sent, options));
     },
     get: (agent, taskId, options = {}) =>
       call(agent, options, async (client, { signal }) =>
@@ -122,16 +135,11 @@ function* unstreamed(reply: RemoteReply): Generator<RemoteEvent, void> {
   yield { type: 'task-end', reply };
 }
 
-/** The agent knows no streams, whatever its card says; it has not begun to work. */
+/** The agent knows no streams, whatever its card says: by the code, as words may be those of a tool that it used. */
 function refusesStreams(error: unknown): boolean {
-  return errorChain(error).some(
-    ({ name, message }) =>
-      /^(Unsupported|MethodNotFound)/.test(name) || /method not found|unsupported operation/i.test(message),
-  );
-}
-
-function errorChain(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...errorChain(error.cause)] : [];
+  if (!(error instanceof Error)) return false;
+  const code = 'envelopeCode' in error ? error.envelopeCode : undefined;
+  return code === METHOD_NOT_FOUND || code === UNSUPPORTED_OPERATION || refusesStreams(error.cause);
 }
 
 /** The service reads cards in its own name. */
@@ -222,7 +230,8 @@ async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): P
       signal,
     });
     const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
-    if (isObject(body) && typeof body.name === 'string') return withOwnAddress(normalise(body, agent), agent);
+    if (isObject(body) && typeof body.name === 'string')
+      return withOwnAddress(normalise(body, agent), agent, describesAgent(place, agent));
     if (response.status >= 500)
       throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
   }
@@ -258,17 +267,29 @@ function newerVersion(card: object): object {
   return isOlder ? { protocolVersion: '0.3.0' } : {};
 }
 
+/** The card at the root of a host that several agents share may be that of another one. */
+function describesAgent(place: string, agent: RemoteAgent): boolean {
+  return place === agent.url || !hasOwnPath(agent) || !isAtRoot(place);
+}
+
+const isAtRoot = (place: string) => new URL(place).pathname.startsWith('/.well-known/');
+
+function hasOwnPath({ url }: RemoteAgent): boolean {
+  return !isCardAddress(url) && !/^\/(a2a\/?)?$/.test(new URL(url).pathname);
+}
+
 /**
- * The interfaces where the card says, as long as that is the host which the operator configured: what we send, credentials
- * included, goes nowhere else. An agent that does not know its own address (it names 0.0.0.0 or localhost) is reached
- * by the path that it names; JSON-RPC of one that names a third host, at the configured address.
+ * The interfaces where the agent's card says, as long as that is the host which the operator configured: what we send,
+ * credentials included, goes nowhere else. An agent that does not know its own address (it names 0.0.0.0 or localhost)
+ * is reached by the path that it names, unless the operator named one. In all other cases JSON-RPC is spoken at the
+ * configured address.
  */
-function withOwnAddress(card: AgentCard, agent: RemoteAgent): AgentCard {
+function withOwnAddress(card: AgentCard, agent: RemoteAgent, isItsCard: boolean): AgentCard {
   const own = new URL(agent.url);
   const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
     const url = URL.parse(entry.url, own);
-    if (url !== null && isSameService(url, own)) return [{ ...entry, url: url.href }];
-    if (url !== null && isUnspecified(url))
+    if (url !== null && isItsCard && isSameService(url, own)) return [{ ...entry, url: url.href }];
+    if (url !== null && isUnspecified(url) && !hasOwnPath(agent))
       return [{ ...entry, url: own.origin + url.pathname + url.search }];
     if (entry.protocolBinding !== 'JSONRPC' || isCardAddress(agent.url)) return [];
     return [{ ...entry, url: agent.url }];

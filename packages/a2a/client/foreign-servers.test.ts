@@ -102,6 +102,27 @@ describe('an agent that somebody else built', () => {
     expect(await client.ask(at('/agents/one/card.json'), { text: 'x' })).toBe('hello');
   });
 
+  it('behind a path of its own is reached there, whatever address it believes to have', async () => {
+    const { at, calls } = await start({
+      card: { url: 'http://0.0.0.0:10000/' },
+      cardPath: '/agents/weather/.well-known/agent-card.json',
+      rpcPath: '/agents/weather',
+      answer: hello,
+    });
+    expect(await client.ask(at('/agents/weather'), { text: 'x' })).toBe('hello');
+    expect(calls).toEqual(['/agents/weather message/send']);
+  });
+
+  it('is not taken for the agent at the root of its host', async () => {
+    const { at, calls } = await start({
+      card: { url: 'http://localhost:{port}/a2a' },
+      rpcPath: '/agents/b/a2a',
+      answer: hello,
+    });
+    expect(await client.ask(at('/agents/b/a2a'), { text: 'x' })).toBe('hello');
+    expect(calls).toEqual(['/agents/b/a2a message/send']);
+  });
+
   it('of version 0.2 is spoken to as one of 0.3', async () => {
     const { at } = await start({ card: { url: '/', protocolVersion: '0.2.5' }, answer: hello });
     expect(await client.ask(at(''), { text: 'x' })).toBe('hello');
@@ -136,6 +157,15 @@ describe('a stream', () => {
     });
     expect(textOf(await collect(client.stream(at(''), { text: 'x' })))).toBe('hello');
     expect(calls).toEqual(['/ message/stream', '/ message/send']);
+  });
+
+  it('that fails by words which only sound like it is not asked for again', async () => {
+    const failure = { error: { code: -32603, message: 'MCP error -32601: Method not found' } };
+    const { at, calls } = await start({ card: streaming, answer: () => failure });
+    await expect(collect(client.stream(at(''), { text: 'x' }))).rejects.toMatchObject({
+      code: 'agent_error',
+    });
+    expect(calls).toEqual(['/ message/stream']);
   });
 
   it('that is answered with one document is read, and the work not done twice', async () => {
