@@ -152,3 +152,11 @@ describe('lines for people', () => {
     expect(line.trimEnd()).not.toMatch(/\p{Cc}/u);
   });
 });
+
+it('hides in answers what strangers did not bring and what is no ordinary word', () => {
+  const secrets = new Set(['sunshine7', 'ollama', 'a"quote/d']);
+  const { hide = (text) => text } = capture({ secrets }).logger.child({ request: 1 });
+  expect(hide('ollama says: sunshine7', '/v1')).toBe('ollama says: [redacted]');
+  expect(hide('nothing at /sunshine7', 'GET /sunshine7')).toBe('nothing at /sunshine7');
+  expect(hide('a"quote/d', '/a%22quote%2Fd')).toBe('a"quote/d');
+});

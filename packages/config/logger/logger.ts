@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import type { LOG_LEVELS } from '../options/shared.ts';
-import { createRedactor, type Secrets } from '../secrets/redact.ts';
+import { createAnswerHider, createRedactor, type Secrets } from '../secrets/redact.ts';
 
 const NAME_WIDTH = 12;
 
@@ -27,8 +27,8 @@ export type Logger = {
   readonly error: LogMethod;
   /** A logger that puts these fields on every line. */
   child(fields: object): Logger;
-  /** The text without the secrets that no line may show. */
-  hide?(text: string): string;
+  /** A text for an answer without the secrets that no line may show, save those that the request brought itself. */
+  hide?(text: string, brought: string): string;
 };
 
 export type LoggerSettings = {
@@ -62,7 +62,7 @@ export function createLogger(settings: LoggerSettings): Logger {
     },
     pretty ? prettyStream(sink) : sink,
   );
-  return wrap(lines, createRedactor(secrets));
+  return wrap(lines, createRedactor(secrets), createAnswerHider(secrets));
 }
 
 /** A log that cannot be written, as its disk is full, must not end the service: lines wait for room, then are left out. */
@@ -76,7 +76,11 @@ function isTerminal(destination: unknown): boolean {
   return destination === undefined && process.stdout.isTTY === true;
 }
 
-function wrap(lines: PinoLogger, redact: (value: unknown) => unknown): Logger {
+function wrap(
+  lines: PinoLogger,
+  redact: (value: unknown) => unknown,
+  hide: (text: string, brought: string) => string,
+): Logger {
   const method =
     (level: 'debug' | 'info' | 'warn' | 'error') => (first: object | string, message?: string) => {
       if (!lines.isLevelEnabled(level)) return;
@@ -89,8 +93,8 @@ function wrap(lines: PinoLogger, redact: (value: unknown) => unknown): Logger {
     info: method('info'),
     warn: method('warn'),
     error: method('error'),
-    child: (fields) => wrap(lines.child(fieldsOf(fields, redact)), redact),
-    hide: (text) => redact(text) as string,
+    child: (fields) => wrap(lines.child(fieldsOf(fields, redact)), redact, hide),
+    hide,
   };
 }
 

@@ -27,6 +27,9 @@ const HIDDEN = '[redacted]';
 // Shorter ones occur in ordinary words: hiding them would spoil the text and give them away.
 const SHORTEST_SECRET = 3;
 
+/** In answers, which strangers see: whatever is shorter may be a placeholder such as `none` or `ollama`. */
+const SHORTEST_IN_ANSWERS = 8;
+
 const CREDENTIALS_IN_URL = /:\/\/[^\s/?#"'<>\\]+@/g;
 
 const CREDENTIALS_IN_QUERY =
@@ -129,6 +132,21 @@ export function createTextHider(secrets: Secrets): (text: string) => string {
       spellings = spellingsOf([...secrets, ...resolvedSecrets]);
     }
     return hidePatterns(hideSpellings(text, spellings));
+  };
+}
+
+/**
+ * As `createTextHider`, for a text that answers a request. What the request brought itself stays as it came: hiding it
+ * would tell a stranger which of their guesses is a secret.
+ */
+export function createAnswerHider(secrets: Secrets): (text: string, brought: string) => string {
+  return (text, brought) => {
+    const unknown = [...secrets, ...resolvedSecrets].filter(
+      (secret) =>
+        secret.trim().length >= SHORTEST_IN_ANSWERS &&
+        !spellingsOf([secret]).some((spelling) => brought.includes(spelling)),
+    );
+    return hidePatterns(hideSpellings(text, spellingsOf(unknown)));
   };
 }
 

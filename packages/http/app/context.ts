@@ -50,7 +50,12 @@ export interface RequestContext {
   readonly req: {
     readonly method: string;
     readonly path: string;
+    readonly url: string;
+    /** What was read of the body. */
+    readonly bodyCache: object;
     header(name: string): string | undefined;
+    header(): Record<string, string>;
+    text(): Promise<string>;
   };
 }
 
@@ -58,7 +63,6 @@ export interface RequestContext {
 export interface RouteContext extends RequestContext {
   readonly req: RequestContext['req'] & {
     query(name: string): string | undefined;
-    text(): Promise<string>;
   };
 }
 
@@ -69,8 +73,8 @@ export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   child(fields: Record<string, unknown>): Logger;
-  /** The text without the secrets that no line may show. */
-  hide?(text: string): string;
+  /** A text for an answer without the secrets that no line may show, save those that the request brought itself. */
+  hide?(text: string, brought: string): string;
 }
 
 /** Looks at a request before any route does, and throws to refuse it. */

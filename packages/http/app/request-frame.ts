@@ -51,7 +51,7 @@ interface FrameOptions {
   limits: CallerLimits;
   accounts: AccountAccess | undefined;
   audit: ((context: RequestContext, route: string, status: number) => void) | undefined;
-  respondToError: (thrown: unknown, context: RequestContext) => Response;
+  respondToError: (thrown: unknown, context: RequestContext) => Promise<Response>;
 }
 
 /** Goes round every request: what comes before any route, and what every answer gets, failures included. */
@@ -86,7 +86,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
       await next();
     } catch (thrown) {
       // Hono hands only real Error objects to its error handler.
-      context.res = respondToError(thrown, context);
+      context.res = await respondToError(thrown, context);
     } finally {
       answered?.();
     }

@@ -1,3 +1,4 @@
+import { unescape as percentDecoded } from 'node:querystring';
 import { HTTPException } from 'hono/http-exception';
 import type { RequestContext } from '../app/context.ts';
 
@@ -157,18 +158,44 @@ export interface FailedRequest {
 export type RenderError = (error: HttpError, request: FailedRequest) => ErrorReply;
 
 /** The one place where a failure becomes an answer. */
-export function respondToError(thrown: unknown, context: RequestContext, render: RenderError): Response {
+export async function respondToError(
+  thrown: unknown,
+  context: RequestContext,
+  render: RenderError,
+): Promise<Response> {
   const error = toHttpError(thrown, context);
   logServerError(error, thrown, context);
   const { method, path } = context.req;
   const reply = render(error, { method, path, requestId: context.get('requestId') });
-  const body = JSON.stringify(reply.body);
-  // What a model server, a program or a file said may quote a key.
-  return new Response(context.get('logger').hide?.(body) ?? body, {
+  return new Response(JSON.stringify(reply.body, await hiderOf(error, context)), {
     status: reply.status ?? error.status,
     // Pages tell failures apart by it: the bodies have the shapes that the contracts ask for.
     headers: { 'content-type': 'application/json', 'x-error-code': error.code, ...error.headers },
   });
+}
+
+/** For what a model server, a program or a file said: it may quote a key. Faults of the client quote only the request. */
+async function hiderOf(error: HttpError, context: RequestContext) {
+  const logger = context.get('logger');
+  if (error.status < 500 || logger.hide === undefined) return undefined;
+  const brought = await textOfRequest(context);
+  return (_name: string, value: unknown) =>
+    typeof value === 'string' ? logger.hide?.(value, brought) : value;
+}
+
+/** All that the request brought, as it came and decoded. */
+async function textOfRequest(context: RequestContext): Promise<string> {
+  const { req } = context;
+  const body = Object.keys(req.bodyCache).length === 0 ? '' : await req.text().catch(() => '');
+  return [req.url, percentDecoded(req.url), ...Object.values(req.header()), body, decoded(body)].join('\n');
+}
+
+function decoded(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body));
+  } catch {
+    return percentDecoded(body.replaceAll('+', ' '));
+  }
 }
 
 function toHttpError(thrown: unknown, context: RequestContext): HttpError {

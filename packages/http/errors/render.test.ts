@@ -46,20 +46,40 @@ it('shows no secret that the log hides, whatever an error quotes', async () => {
   const logger: Logger = {
     ...{ debug: nothing, info: nothing, warn: nothing, error: nothing },
     child: () => logger,
-    hide: (text) => text.replaceAll('sesame', '[redacted]'),
+    hide: (text, brought) =>
+      ['sesame', 'null', '502']
+        .filter((secret) => !brought.includes(secret))
+        .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text),
   };
+  const said: RenderError = (error) => ({
+    body: { message: error.message, status: error.status, param: null },
+  });
   const server = await startApp(
-    (app) =>
+    (app) => {
       app.get('/model', () => {
         throw new HttpError('upstream', 502, 'The model says: key sesame is wrong.');
-      }),
-    { logger },
+      });
+      app.post('/echo/:name', async (c) => {
+        const { text } = JSON.parse(await c.req.text());
+        throw new HttpError('upstream', 502, `${c.req.param('name')} ${c.req.header('x-a')} ${text}`);
+      });
+    },
+    { logger, renderError: said },
   );
-  const response = await fetch(`${server.url}/model`);
-  expect(await response.json()).toEqual({
-    code: 'upstream',
+  const messageOf = async (path: string, init: RequestInit = {}) =>
+    ((await (await fetch(server.url + path, init)).json()) as { message: string }).message;
+  expect(await (await fetch(`${server.url}/model`)).json()).toEqual({
     message: 'The model says: key [redacted] is wrong.',
+    ...{ status: 502, param: null },
   });
+  // Whatever the request brings comes back as it came: else one could guess secrets by what is hidden.
+  expect(await messageOf('/guess/sesame')).toBe('There is nothing at GET /guess/sesame.');
+  const echoed = { ...post('{"text":"x"}'), headers: { ...post('').headers, 'x-a': 'b' } };
+  expect(await messageOf('/echo/%73esame', echoed)).toBe('sesame b x');
+  expect(await messageOf('/echo/a', { ...echoed, headers: { ...echoed.headers, 'x-a': 'sesame' } })).toBe(
+    'a sesame x',
+  );
+  expect(await messageOf('/echo/a', { ...echoed, body: '{"text":"\\u0073esame"}' })).toBe('a b sesame');
 });
 
 describe('error answers in the shape of each contract', () => {
