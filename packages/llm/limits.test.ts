@@ -153,6 +153,16 @@ describe('a model that is being loaded', () => {
     expect(notes).toEqual(['The model is being loaded; waiting for it, up to 10 minutes']);
   });
 
+  it.each([
+    ['0', 1000],
+    ['7', 7000],
+  ])('that says Retry-After: %s is asked again after %i ms', async (retryAfter, waitMs) => {
+    const busy: ScriptedReply = { fault: 'status', status: 503, message: 'Loading model', retryAfter };
+    const { model, waits } = await setUp([busy, busy, 'Hello']);
+    expect((await read(model)).text).toBe('Hello');
+    expect(waits).toEqual([waitMs, waitMs]);
+  });
+
   it('is given up after the set time, or when the caller leaves', async () => {
     const script = () => loading('Loading model');
     const { server, model } = await setUp(script, { loadingTimeoutMs: 10_000 });

@@ -31,6 +31,8 @@ export interface RetryPolicy {
 
 /** How often a model that is being loaded is asked again, unless its endpoint says when. */
 const loadingPauseMs = 3000;
+/** Some endpoints ask to be called again in 0 s for as long as they load. */
+const shortestLoadingPauseMs = 1000;
 const firstWaitMs = 500;
 const longestBackoffMs = 8_000;
 // Most endpoints count rates by the minute. A longer wait fails at once.
@@ -79,7 +81,7 @@ async function withRetries<Candidate extends { modelId: string }, Result>(
       const failure = policy.explain(error, signal);
       if (failure.code === 'loading') {
         loading ??= startLoadingWait(candidate, policy);
-        const pauseMs = failure.retryAfterMs ?? loadingPauseMs;
+        const pauseMs = Math.max(failure.retryAfterMs ?? loadingPauseMs, shortestLoadingPauseMs);
         if (policy.timing.now() + pauseMs > loading.until) throw failure;
         await sleep(pauseMs, policy.timing, signal);
         continue;
