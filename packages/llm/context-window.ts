@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { BoundedMap } from '@trunkline/std';
 import { z } from 'zod';
+import { endpointKind } from './profiles/endpoint-kind.ts';
 import { learn, learnedOf, type ModelOrigin, originOf, profileAt } from './profiles/profile.ts';
 
 /** What the first step of a turn waits for the endpoint to say; what comes later counts from the next step on. */
@@ -39,6 +40,17 @@ export async function contextWindowOf(model: AnyModel, signal?: AbortSignal): Pr
   const served = origin.configured().contextTokens ?? (await servedWindow(origin, signal));
   const { contextTokens: learned = Number.POSITIVE_INFINITY } = learnedOf(origin);
   return served === undefined ? profileAt(origin).contextTokens : Math.min(served, learned);
+}
+
+/**
+ * The window that an endpoint is known to cut prompts to without a word, as Ollama does and LM Studio by some of its
+ * settings; undefined for other endpoints, and where only the table of profiles names a size.
+ */
+export function silentCutWindow(origin: ModelOrigin): number | undefined {
+  if (!['ollama', 'lmstudio'].includes(endpointKind(origin.endpoint.baseUrl))) return undefined;
+  const served = origin.configured().contextTokens ?? windowOf(origin).tokens;
+  const learned = learnedOf(origin).contextTokens;
+  return served === undefined ? learned : Math.min(served, learned ?? served);
 }
 
 /** Remembers the window that an overflow error named, or the size of what was refused. */

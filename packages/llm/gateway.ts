@@ -3,6 +3,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { BoundedMap } from '@trunkline/std';
 import { readAnswers } from './answers/read-answers.ts';
 import { checkEndpoint, demoCheck } from './check.ts';
+import { silentCutWindow } from './context-window.ts';
 import { createDemoModel } from './demo/model.ts';
 import { embedTexts } from './embeddings.ts';
 import { type Endpoint, listModels, parseEndpoint } from './endpoint.ts';
@@ -51,6 +52,7 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
       model: modelId,
       translation: policy.translation,
       profile: () => profileAt(place),
+      cutWindow: () => silentCutWindow(place),
       learn: (facts, reason) => learn(place, facts, reason),
     });
     const answers = readAnswers(

@@ -6,6 +6,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { collect } from '../gateway.suite.ts';
 import { createModelGateway } from '../gateway.ts';
+import { noteEndpointKind } from '../profiles/endpoint-kind.ts';
 import { profileOf } from '../profiles/profile.ts';
 import { listenForWaits } from '../retry.ts';
 
@@ -451,6 +452,31 @@ describe('a prompt that the endpoint cut without a word', () => {
 
   it.each([4095, 12_001, 512])('is not seen where %i tokens may be right', async (tokens) => {
     expect((await modelFor(counted(tokens)).doGenerate({ prompt: long })).content).toHaveLength(1);
+  });
+
+  it.each([250_000, 200_000])('is not seen by the size in the table: %i tokens', async (tokens) => {
+    replies = [counted(tokens)];
+    const place = `${url}/litellm`;
+    noteEndpointKind(place, new Headers({ 'x-litellm-version': '1' }), undefined);
+    const model = createModelGateway({ url: place, model: 'claude-sonnet-4-5' }).languageModel();
+    expect(profileOf(model).contextTokens).toBe(200_000);
+    expect((await model.doGenerate({ prompt })).content).toHaveLength(1);
+    expect(profileOf(model).contextTokens).toBe(200_000);
+  });
+
+  it.each([
+    ['library', 6000, true],
+    ['library', 5998, false],
+    ['library', 7000, false],
+    ['vllm', 6000, false],
+  ])('with a window of 6000 at %s, %i tokens: %s', async (owned_by, tokens, isCut) => {
+    replies = [counted(tokens)];
+    const place = `${url}/${owned_by}`;
+    noteEndpointKind(place, new Headers(), { data: [{ owned_by }] });
+    const options = { url: place, model: `filled-${tokens}`, profiles: () => ({ contextTokens: 6000 }) };
+    const asked = createModelGateway(options).languageModel().doGenerate({ prompt });
+    if (isCut) await expect(asked).rejects.toMatchObject({ code: 'context-too-long', contextTokens: 6000 });
+    else expect((await asked).content).toHaveLength(1);
   });
 });
 

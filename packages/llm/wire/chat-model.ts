@@ -27,6 +27,8 @@ export interface ChatModelOptions {
   translation: TranslationOptions;
   /** What is known of the model now. */
   profile(): ChatProfile;
+  /** The window that the endpoint cuts prompts to without a word, where it is known to do so. */
+  cutWindow(): number | undefined;
   /** Records what the endpoint refused, so that it is not sent again; parameters are added to those known. */
   learn(facts: Partial<ChatProfile>, reason: string): void;
 }
@@ -94,7 +96,7 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
     { body }: OpenAnswer,
     { inputTokens: { total } }: LanguageModelV4Usage,
   ): number | undefined {
-    if (!isPromptCut(total, body, options.profile().contextTokens)) return undefined;
+    if (!isPromptCut(total, body, options.cutWindow())) return undefined;
     const reason = `${model} was given ${total} tokens of a longer prompt: its endpoint cuts what exceeds its context window without a word. Serve it with a larger one (num_ctx at Ollama).`;
     options.learn({ contextTokens: total }, reason);
     return total;

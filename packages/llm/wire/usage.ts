@@ -40,8 +40,9 @@ const mostCharactersPerToken = 10;
 
 /**
  * Ollama, and LM Studio by some of its settings, cut a prompt that is too long and say nothing. It is certain in two cases
- * only: the prompt filled the known window, which leaves no room for an answer; or a request of far more characters than
- * so many tokens can hold was counted as a round number, as windows are. Any other difference may be our estimate's fault.
+ * only: the prompt filled the window that such an endpoint is known to have, which leaves no room for an answer (a
+ * longer one shows that the window is larger); or a request of far more characters than so many tokens can hold was counted
+ * as a round number, as windows are. Any other difference may be our estimate's fault.
  */
 export function isPromptCut(
   promptTokens: number | undefined,
@@ -49,7 +50,7 @@ export function isPromptCut(
   window: number | undefined,
 ): promptTokens is number {
   if (promptTokens === undefined || promptTokens < 1024) return false;
-  if (window !== undefined && promptTokens >= window - 1) return true;
+  if (window !== undefined && promptTokens >= window - 1 && promptTokens <= window) return true;
   const isRound = promptTokens % 1024 === 0;
   const hasFiles = /"(image_url|input_audio|file_data|video_url)":/.test(request);
   return isRound && !hasFiles && request.length > promptTokens * mostCharactersPerToken;
