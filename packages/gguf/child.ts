@@ -14,7 +14,10 @@ process.on('message', (message: ChildRequest) => void handle(message));
 process.on('disconnect', () => process.exit());
 
 async function handle(message: ChildRequest): Promise<void> {
-  if (message.type === 'cancel') return running.get(message.id)?.abort();
+  if (message.type === 'cancel') {
+    running.get(message.id)?.abort();
+    return send({ type: 'cancelled', id: message.id });
+  }
   if (message.type === 'ask') return answer(message);
   try {
     if (message.type === 'inspect') send({ type: 'inspected', facts: await inspectFile(message.path) });

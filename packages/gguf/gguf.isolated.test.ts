@@ -7,11 +7,13 @@ import { freePort, temporaryDirectory, waitFor, writeTinyGguf } from '@trunkline
 import OpenAI, { type APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeModelFile, type ModelFileOptions, type OpenModelFile, openModelFile } from './index.ts';
+import { ModelProcess } from './model-process.ts';
 
 const home = temporaryDirectory();
 const lines: string[] = [];
 const logger = createLogger({ name: 'test', destination: { write: (line) => lines.push(line) } });
 const idleMs = 1_500;
+const silenceMs = 3_000;
 let file: string;
 let model: OpenModelFile;
 let client: OpenAI;
@@ -32,7 +34,10 @@ function options(more: Partial<ModelFileOptions> = {}): ModelFileOptions {
 }
 
 async function open(more: Partial<ModelFileOptions> = {}, nodeFlags?: string[]): Promise<OpenModelFile> {
-  const opened = await openModelFile(options(more), { logger, idleMs, ...(nodeFlags && { nodeFlags }) });
+  const opened = await openModelFile(options(more), {
+    ...{ logger, idleMs, silenceMs },
+    ...(nodeFlags && { nodeFlags }),
+  });
   if (opened === undefined) throw new Error('no model file was found');
   return opened;
 }
@@ -199,6 +204,43 @@ describe('a file in the folder models of the home', () => {
     const { choices } = await client.chat.completions.create({ model: 'tiny', messages: [says('hello')] });
     expect(choices[0]?.message.content).toBe('Tiny models say little.');
     expect(model.pid()).not.toBe(before);
+  });
+
+  it('ends a process that is stuck once its caller leaves, and starts it again', async () => {
+    const before = model.pid() ?? 0;
+    const leaving = new AbortController();
+    const stream = await client.chat.completions.create(endless, { signal: leaving.signal });
+    for await (const { choices } of stream) if (choices[0]?.delta.content) break;
+    process.kill(before, 'SIGSTOP');
+    const cancelled = connect(model, 0).chat.completions.create(endless, { signal: leaving.signal });
+    leaving.abort();
+    await refusal(cancelled);
+    await waitFor(() => model.pid() !== before);
+    expect(lines.join('')).toContain('model process does not answer');
+    const { choices } = await client.chat.completions.create({ model: 'tiny', messages: [says('hello')] });
+    expect(choices[0]?.message.content).toBe('Tiny models say little.');
+  });
+
+  it('outlives a process that ended before it was noticed, whatever is still sent to it', async () => {
+    const load = { path: file, contextTokens: 512, sequences: 1, threads: 1 };
+    const child = new ModelProcess({ load, idleMs: 0, logger });
+    child.load();
+    await waitFor(() => child.state === 'ready');
+    const { pid = 0 } = child;
+    process.kill(pid, 'SIGKILL');
+    // Without a turn of the event loop, so that only the sends can tell.
+    while (/^State:\s+[^ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
+    const request = { model: 'tiny', messages: [says('hello')] };
+    const asks = Array.from({ length: 3 }, () => child.ask(request, new AbortController().signal).next());
+    const answers = await Promise.allSettled(asks);
+    for (const answer of answers)
+      expect(answer).toMatchObject({
+        status: 'rejected',
+        reason: { message: expect.stringContaining('ended unexpectedly') },
+      });
+    expect(child.state).toBe('loading');
+    expect(child.pid).not.toBe(pid);
+    await child.stop();
   });
 
   it('leaves the memory when nobody asks', async () => {

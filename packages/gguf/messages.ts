@@ -37,4 +37,5 @@ export type ChildMessage =
   | { type: 'failed'; message: string }
   | { type: 'event'; id: number; event: AnswerEvent }
   | { type: 'refused'; id: number; status: 400 | 429 | 500; message: string }
+  | { type: 'cancelled'; id: number }
   | { type: 'done'; id: number };

@@ -38,13 +38,14 @@ interface OpenOptions {
   /** Keeps a secret out of the log. */
   hide?: (secret: string) => void;
   idleMs?: number;
+  silenceMs?: number;
   nodeFlags?: readonly string[];
 }
 
 /** Makes the model of the file available, if the settings name one or one lies in the home. It begins to load at once. */
 export async function openModelFile(
   options: ModelFileOptions,
-  { logger, hide, idleMs = options.llmGgufIdleMinutes * 60_000, nodeFlags = [] }: OpenOptions,
+  { logger, hide, idleMs = options.llmGgufIdleMinutes * 60_000, ...more }: OpenOptions,
 ): Promise<OpenModelFile | undefined> {
   const path = findModelFile(options);
   if (path === undefined) return undefined;
@@ -57,7 +58,7 @@ export async function openModelFile(
   hide?.(key);
   const { llmGgufContext: contextTokens, llmGgufSequences: sequences, llmGgufThreads: threads } = options;
   const load = { path, contextTokens, sequences, threads };
-  const process = new ModelProcess({ load, idleMs, logger, nodeFlags });
+  const process = new ModelProcess({ load, idleMs, logger, ...more });
   const door = await openDoor({ model, port: options.llmGgufPort, key, process, logger });
   if (door.isOwn()) process.load();
   return {

@@ -10,6 +10,8 @@ export interface ModelProcessOptions {
   load: LoadSettings;
   /** The model leaves the memory after this time without a request; never when 0. */
   idleMs: number;
+  /** A process that says nothing for this long after a request was cancelled is stuck, and is ended. */
+  silenceMs?: number;
   logger: Logger;
   /** Flags for Node in the child. */
   nodeFlags?: readonly string[];
@@ -22,6 +24,7 @@ const failureMs = 5_000;
 /** A load that makes no progress for this long has failed. */
 const stallMs = 300_000;
 const stopMs = 5_000;
+const defaultSilenceMs = 10_000;
 const inspectMs = 60_000;
 /** Of what the child wrote to its error output, this much is kept for the log. */
 const outputChars = 2_000;
@@ -32,6 +35,8 @@ interface Running {
   state: 'loading' | 'ready';
   progress: number;
   stall: NodeJS.Timeout | undefined;
+  /** Set while a cancelled request waits for a sign of life. */
+  silence: NodeJS.Timeout | undefined;
   /** Resolves when the model is loaded; rejects when it cannot be, or the process ended before. */
   loaded: PromiseWithResolvers<void>;
 }
@@ -90,16 +95,18 @@ export class ModelProcess {
 
   async *ask(request: CompletionRequest, signal: AbortSignal): AsyncGenerator<AnswerEvent, void> {
     await this.ready();
+    const running = this.#running;
+    if (running === undefined) throw loading(0);
     this.#lastId += 1;
     const id = this.#lastId;
     const inbox = new Inbox();
     this.#pending.set(id, inbox);
     clearTimeout(this.#idle);
-    const cancel = () => this.#send({ type: 'cancel', id });
+    const cancel = () => this.#cancel(running, id);
     signal.addEventListener('abort', cancel, { once: true });
     try {
       if (!signal.aborted) {
-        this.#send({ type: 'ask', id, request });
+        send(running.child, { type: 'ask', id, request });
         yield* inbox.events();
       }
     } finally {
@@ -124,6 +131,7 @@ export class ModelProcess {
       state: 'loading',
       progress: 0,
       stall: undefined,
+      silence: undefined,
       loaded: Promise.withResolvers(),
     };
     // Whoever waits is told; with nobody waiting the log has it.
@@ -132,9 +140,9 @@ export class ModelProcess {
       running.output = (running.output + text).slice(-outputChars);
     });
     child.on('message', (message: ChildMessage) => this.#receive(running, message));
-    child.once('error', (error) => this.#ended(running, errorMessage(error)));
+    child.on('error', (error) => this.#ended(running, errorMessage(error)));
     child.once('exit', (code, signal) => this.#ended(running, signal ?? `exit code ${code}`));
-    child.send({ type: 'load', settings: this.#options.load } satisfies ChildRequest);
+    send(child, { type: 'load', settings: this.#options.load });
     this.#options.logger.info({ file: this.#options.load.path }, 'loading model file');
     this.#watchStall(running);
     return running;
@@ -149,6 +157,8 @@ export class ModelProcess {
   }
 
   #receive(running: Running, message: ChildMessage): void {
+    clearTimeout(running.silence);
+    running.silence = undefined;
     if ('id' in message) {
       this.#pending.get(message.id)?.receive(message);
       return;
@@ -186,12 +196,20 @@ export class ModelProcess {
       return;
     }
     this.#forget(running, modelErrors.model_failed({ message }));
-    if (!this.#stopped) this.load();
+    running.child.kill('SIGKILL');
+    if (this.#stopped) return;
+    try {
+      this.load();
+    } catch (error) {
+      // The next request tries again, and is told.
+      logger.error({ err: error }, 'failed to start the model process again');
+    }
   }
 
   #forget(running: Running, error: Error): void {
     this.#running = undefined;
     clearTimeout(running.stall);
+    clearTimeout(running.silence);
     running.loaded.reject(error);
     for (const pending of this.#pending.values()) pending.fail(error);
   }
@@ -214,9 +232,16 @@ export class ModelProcess {
     await end(running.child);
   }
 
-  #send(message: ChildRequest): void {
-    const child = this.#running?.child;
-    if (child?.connected) child.send(message);
+  /** A process that does not even acknowledge it is stuck in native code or in a loop, for everybody. */
+  #cancel(running: Running, id: number): void {
+    if (running !== this.#running) return;
+    send(running.child, { type: 'cancel', id });
+    const { silenceMs = defaultSilenceMs, logger } = this.#options;
+    const end = () => {
+      logger.error({ silenceMs }, 'model process does not answer');
+      running.child.kill('SIGKILL');
+    };
+    running.silence ??= setTimeout(end, silenceMs).unref();
   }
 }
 
@@ -228,11 +253,11 @@ export async function inspectModelFile(path: string, nodeFlags?: readonly string
     if (message.type === 'inspected') resolve(message.facts);
     if (message.type === 'failed') reject(new Error(message.message));
   });
-  child.once('error', reject);
+  child.on('error', reject);
   child.once('exit', (code, signal) =>
     reject(new Error(`${path} (LLM_GGUF) cannot be run: its process ended with ${signal ?? code}.`)),
   );
-  child.send({ type: 'inspect', path } satisfies ChildRequest);
+  send(child, { type: 'inspect', path });
   try {
     return await withTimeout({ timeoutMs: inspectMs }, () => promise);
   } finally {
@@ -251,8 +276,16 @@ function startChild(nodeFlags: readonly string[] = []): ChildProcess {
   });
 }
 
+/** A process that cannot be told anything any more is of no use: its end, or that it never began, tells why. */
+function send(child: ChildProcess, message: ChildRequest): void {
+  if (child.pid === undefined) return;
+  child.send(message, (error) => {
+    if (error !== null) child.kill('SIGKILL');
+  });
+}
+
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill();
   const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);

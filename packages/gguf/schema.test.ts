@@ -63,3 +63,19 @@ it('follows references and joins allOf; what a grammar cannot say is any value',
     additionalProperties: true,
   });
 });
+
+it('reads no more of a schema than a grammar can hold, however often it refers to itself', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const node = { type: 'object', required: names, properties: {} };
+  node.properties = Object.fromEntries(names.map((name) => [name, { $ref: '#' }]));
+  // Joined thirty times over, each member twice: two to the power of thirty.
+  const level = (index: number) => ({ $ref: `#/$defs/level${index}` });
+  const $defs = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`level${index}`, { allOf: [level(index + 1), level(index + 1)] }]),
+  );
+  const joined = { $defs, ...level(0) };
+  for (const schema of [node, joined, { allOf: [{ $ref: '#' }, { $ref: '#' }] }]) {
+    expect(JSON.stringify(grammarSchema(schema)).length).toBeLessThan(400_000);
+    expect(withoutAbsent({ a: null }, schema)).toEqual({ a: null });
+  }
+});

@@ -9,6 +9,14 @@ type ScalarType = (typeof scalarTypes)[number];
 /** A grammar grows with each repetition and each level; looser than the schema is allowed, the caller checks again. */
 const longestRepetition = 200;
 const deepest = 12;
+/** References let a short schema stand for millions of nodes. */
+const mostNodes = 2_000;
+
+/** A schema with what it refers to, and how many nodes may still be read of it. */
+interface Source {
+  root: JsonSchema;
+  left: number;
+}
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
 const anyValue: GbnfJsonSchema = { oneOf: [{ type: scalarTypes }, anyObject, { type: 'array' }] };
@@ -18,14 +26,14 @@ const anyValue: GbnfJsonSchema = { oneOf: [{ type: scalarTypes }, anyObject, { t
  * may be null there; `withoutAbsent` takes those nulls away again.
  */
 export function grammarSchema(schema: JsonSchema): GbnfJsonSchema {
-  return convert(schema, schema, 0);
+  return convert(schema, { root: schema, left: mostNodes }, 0);
 }
 
-function convert(given: unknown, root: JsonSchema, depth: number): GbnfJsonSchema {
-  const schema = resolve(given, root);
+function convert(given: unknown, source: Source, depth: number): GbnfJsonSchema {
+  const schema = resolve(given, source);
   if (schema === undefined || depth > deepest) return anyValue;
   const description = typeof schema.description === 'string' ? { description: schema.description } : {};
-  const below = (each: unknown) => convert(each, root, depth + 1);
+  const below = (each: unknown) => convert(each, source, depth + 1);
   if (isScalar(schema.const)) return { const: schema.const, ...description };
   if (Array.isArray(schema.enum) && schema.enum.length > 0 && schema.enum.every(isScalar))
     return { enum: schema.enum, ...description };
@@ -75,7 +83,7 @@ function stringSchema({ format, minLength, maxLength }: JsonSchema): GbnfJsonSch
 
 /** Takes away the nulls that stand for optional properties which the model left out. */
 export function withoutAbsent(value: unknown, schema: unknown, root = schema): unknown {
-  const found = isRecord(root) ? resolve(schema, root) : undefined;
+  const found = isRecord(root) ? resolve(schema, { root, left: mostNodes }) : undefined;
   if (Array.isArray(value)) return value.map((each) => withoutAbsent(each, found?.items, root));
   if (!isRecord(value) || found === undefined || !isRecord(found.properties)) return value;
   const { properties } = found;
@@ -94,14 +102,16 @@ function allowsNull(schema: unknown): boolean {
   return schema.const === null || types.includes('null') || choices.some(allowsNull);
 }
 
-/** Follows a reference within the schema, and joins the members of `allOf`. */
-function resolve(given: unknown, root: JsonSchema): JsonSchema | undefined {
+/** Follows a reference within the schema, and joins the members of `allOf`; undefined once too many nodes were read. */
+function resolve(given: unknown, source: Source): JsonSchema | undefined {
+  source.left -= 1;
+  if (source.left < 0) return undefined;
   let schema = given;
   for (let hops = 0; isRecord(schema) && typeof schema.$ref === 'string' && hops < deepest; hops += 1)
-    schema = referenced(schema.$ref, root);
+    schema = referenced(schema.$ref, source.root);
   if (!isRecord(schema)) return undefined;
   if (!Array.isArray(schema.allOf)) return schema;
-  const members = [schema, ...schema.allOf.map((each) => (isRecord(each) ? resolve(each, root) : undefined))];
+  const members = [schema, ...schema.allOf.map((each) => (isRecord(each) ? resolve(each, source) : undefined))];
   const joined = { ...Object.assign({}, ...members), allOf: undefined };
   const properties = Object.assign({}, ...members.map((each) => each?.properties));
   const required = members.flatMap((each) => (Array.isArray(each?.required) ? each.required : []));
