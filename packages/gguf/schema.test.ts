@@ -71,7 +71,10 @@ it('reads no more of a schema than a grammar can hold, however often it refers t
   // Joined thirty times over, each member twice: two to the power of thirty.
   const level = (index: number) => ({ $ref: `#/$defs/level${index}` });
   const $defs = Object.fromEntries(
-    Array.from({ length: 30 }, (_, index) => [`level${index}`, { allOf: [level(index + 1), level(index + 1)] }]),
+    Array.from({ length: 30 }, (_, index) => [
+      `level${index}`,
+      { allOf: [level(index + 1), level(index + 1)] },
+    ]),
   );
   const joined = { $defs, ...level(0) };
   for (const schema of [node, joined, { allOf: [{ $ref: '#' }, { $ref: '#' }] }]) {

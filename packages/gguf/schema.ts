@@ -111,7 +111,10 @@ function resolve(given: unknown, source: Source): JsonSchema | undefined {
     schema = referenced(schema.$ref, source.root);
   if (!isRecord(schema)) return undefined;
   if (!Array.isArray(schema.allOf)) return schema;
-  const members = [schema, ...schema.allOf.map((each) => (isRecord(each) ? resolve(each, source) : undefined))];
+  const members = [
+    schema,
+    ...schema.allOf.map((each) => (isRecord(each) ? resolve(each, source) : undefined)),
+  ];
   const joined = { ...Object.assign({}, ...members), allOf: undefined };
   const properties = Object.assign({}, ...members.map((each) => each?.properties));
   const required = members.flatMap((each) => (Array.isArray(each?.required) ? each.required : []));
