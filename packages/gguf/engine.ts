@@ -196,7 +196,7 @@ function takeNearest(free: Llama.LlamaChat[], tokens: readonly number[]): Llama.
 }
 
 function sharedLength(kept: readonly number[], wanted: readonly number[]): number {
-  const end = kept.findIndex((token, index) => token !== wanted[index]);
+  const end = kept.findIndex((piece, index) => piece !== wanted[index]);
   return end < 0 ? kept.length : end;
 }
 

@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from 'node:fs';
+import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -89,11 +89,10 @@ const SECRETS_MS = 1000;
 export class FileFollower<Value> {
   readonly #settings: FollowerSettings<Value>;
   readonly #closing = new AbortController();
-  readonly #poke = () => this.poke();
   #latest: string | undefined;
   /** Of the secrets; 0 for a file that refers to none. */
   #revision = 0;
-  #secretsFile: string | undefined;
+  #secretsTimer: NodeJS.Timeout | undefined;
   #loading = false;
   #again = false;
   #running: Promise<void> | undefined;
@@ -124,7 +123,7 @@ export class FileFollower<Value> {
   /** Resolves when the reload under way has ended; no callback runs afterwards. */
   async close(): Promise<void> {
     this.#closing.abort();
-    if (this.#secretsFile !== undefined) unwatchFile(this.#secretsFile, this.#poke);
+    clearInterval(this.#secretsTimer);
     await this.#running;
   }
 
@@ -132,10 +131,7 @@ export class FileFollower<Value> {
   #followSecrets(text: string | undefined): boolean {
     if (text === undefined || !namesSecret(text)) return false;
     const store = secretStoreOf(this.#settings.env);
-    if (this.#secretsFile === undefined) {
-      this.#secretsFile = store.file;
-      watchFile(store.file, { interval: SECRETS_MS, persistent: false }, this.#poke);
-    }
+    this.#secretsTimer ??= pollFile(store.file, () => this.poke());
     const before = this.#revision;
     this.#revision = store.revision();
     return this.#revision !== before;
@@ -163,6 +159,22 @@ export class FileFollower<Value> {
       if (!this.#closing.signal.aborted) onError(asReloadError(path, error));
     }
   }
+}
+
+/** Unlike `watchFile` it counts what changes from this moment on: that one first looks some time later. */
+function pollFile(path: string, onChange: () => void): NodeJS.Timeout {
+  const look = () => {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found && [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(':');
+  };
+  let seen = look();
+  const timer = setInterval(() => {
+    const now = look();
+    if (now === seen) return;
+    seen = now;
+    onChange();
+  }, SECRETS_MS);
+  return timer.unref();
 }
 
 function asReloadError(path: string, cause: unknown): Error {
