@@ -4,14 +4,21 @@ import { type ContainerRuntime, findContainer } from './container.ts';
 import { findProgram } from './mounts.ts';
 
 /** What the system offers. */
-export type Isolation =
-  | { kind: 'bubblewrap'; program: string }
-  | ContainerRuntime
-  /** `isBusy`: the machine had no room to find out; the next start tries again. */
-  | { kind: 'none'; reason: string; isBusy?: boolean };
+export type Isolation = { kind: 'bubblewrap'; program: string } | ContainerRuntime | NoIsolation;
+
+interface NoIsolation {
+  kind: 'none';
+  reason: string;
+  /** The machine had no room to find out; the next start tries again. */
+  isBusy?: boolean;
+  /** SANDBOX_IMAGE is set, but no runtime has it or is ready; looked for again after a while. */
+  hasImage?: boolean;
+}
 
 const PLACES = '/usr/bin:/usr/local/bin:/bin';
 const PROBE_MS = 10_000;
+/** How long a missing container runtime counts as missing: its daemon may be starting. */
+const RECHECK_MS = 15_000;
 const ARGUMENTS = [
   ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net'],
   ...['--unshare-cgroup-try', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
@@ -22,13 +29,15 @@ const found = new Map<string, Promise<Isolation>>();
 
 /**
  * Tries bubblewrap out with the namespaces that the sandbox uses, then a container runtime where an image is set; once
- * unless the machine was too busy to tell.
+ * unless the machine was too busy to tell or the runtime was not ready.
  */
 export function findIsolation(image = ''): Promise<Isolation> {
   const known = found.get(image);
   if (known !== undefined) return known;
   const finding = probe(PLACES, PROBE_MS, image).then((isolation) => {
     if (isolation.kind === 'none' && isolation.isBusy) found.delete(image);
+    if (isolation.kind === 'none' && isolation.hasImage)
+      setTimeout(() => found.delete(image), RECHECK_MS).unref();
     return isolation;
   });
   found.set(image, finding);
@@ -41,8 +50,19 @@ export async function probe(path: string, limitMs = PROBE_MS, image = ''): Promi
   if (isolation.kind !== 'none' || isolation.isBusy || image === '') return isolation;
   const container = await findContainer(image, path);
   return typeof container === 'string'
-    ? { kind: 'none', reason: `${isolation.reason}; ${container}` }
+    ? { kind: 'none', reason: `${isolation.reason}; ${container}`, hasImage: true }
     : container;
+}
+
+/** Why a program is not started although it may run without isolation. No container holds plugins. */
+export function startRefusal(
+  { reason, isBusy, hasImage }: NoIsolation,
+  isPlugin = false,
+): string | undefined {
+  if (isBusy) return `${reason}. The machine is too busy for a sandbox; try again later.`;
+  return hasImage && !isPlugin
+    ? `${reason}. Start or mend that; without SANDBOX_IMAGE, TRUNKLINE_SANDBOX=auto runs programs without a sandbox.`
+    : undefined;
 }
 
 async function probeBubblewrap(path: string, limitMs: number): Promise<Exclude<Isolation, ContainerRuntime>> {

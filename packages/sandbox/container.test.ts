@@ -1,5 +1,5 @@
 // A recording command line stands for podman here; containers themselves are not run in this suite.
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -32,8 +32,8 @@ function start() {
   chmodSync(join(directory.path, 'podman'), 0o755);
   writeFileSync(join(workspace, '.env'), 'KEY=1');
   const isolation = { kind: 'container' as const, program: join(directory.path, 'podman'), image: 'here' };
-  const sandbox = (mode: 'auto' | 'require') =>
-    createSandbox({ mode, isolation, hidden: [home, join(workspace, '.env')], workspaces: [workspace] });
+  const sandbox = (mode: 'auto' | 'require', hidden = [home, join(workspace, '.env')]) =>
+    createSandbox({ mode, isolation, hidden, workspaces: [workspace] });
   return { path: directory.path, workspace, home, sandbox, logged: () => readFileSync(log, 'utf8') };
 }
 
@@ -65,7 +65,13 @@ it('gets no network, nothing to write but the workspace, no rights, and bounds',
   expect(await outcomeOf(running)).toMatchObject({ code: 0, output: 'hello\n' });
   expect(running.isolated).toBe(true);
   const words = logged().split('\n--\n')[0]?.split('\n') ?? [];
-  for (const flag of ['--pull=never', '--network=none', '--read-only', '--cap-drop=all'])
+  for (const flag of [
+    '--http-proxy=false',
+    '--pull=never',
+    '--network=none',
+    '--read-only',
+    '--cap-drop=all',
+  ])
     expect(words).toContain(flag);
   for (const flag of ['--security-opt=no-new-privileges', '--pids-limit=20', '--memory=100m'])
     expect(words).toContain(flag);
@@ -80,7 +86,7 @@ it('gets no network, nothing to write but the workspace, no rights, and bounds',
 });
 
 it('refuses what it cannot hold', async () => {
-  const { workspace, home, sandbox } = start();
+  const { path, workspace, home, sandbox } = start();
   const script = (more: object) => shellScript('true', workspace, more);
   await expect(sandbox('auto').start(script({ network: { hosts: ['a.example'] } }))).rejects.toThrow(
     'a list of hosts needs bubblewrap',
@@ -91,7 +97,61 @@ it('refuses what it cannot hold', async () => {
   await expect(sandbox('auto').start(script({ env: { A: 'x\nB=y' } }))).rejects.toThrow('several lines');
   symlinkSync(home, join(workspace, 'out'));
   await expect(sandbox('auto').start(script({ writable: [join(workspace, 'out')] }))).rejects.toThrow(
-    'a link leads elsewhere',
+    'may have planted a link',
   );
+  mkdirSync(join(path, 'comma,readonly'));
+  symlinkSync(join(path, 'comma,readonly'), join(path, 'plain'));
+  await expect(sandbox('auto').start(script({ readOnly: [join(path, 'plain')] }))).rejects.toThrow('a comma');
+  mkdirSync(join(workspace, 'a,b'));
+  await expect(
+    sandbox('auto', [join(workspace, 'a,b')]).start(shellScript('true', workspace)),
+  ).rejects.toThrow('a comma');
   expect(await sandbox('auto').status()).toMatchObject({ kind: 'container', isolated: true });
+});
+
+it('covers what is hidden by every path that shows it, and pins the folders above', async () => {
+  const { path, workspace, sandbox, logged } = start();
+  const [link, deep, keys] = [join(path, 'link'), join(workspace, 'deep'), join(workspace, 'deep/keys')];
+  symlinkSync(workspace, link);
+  mkdirSync(keys, { recursive: true });
+  const named = sandbox('auto', [join(link, 'deep/keys')]);
+  const request = shellScript('true', link, { writable: [link] });
+  expect(await outcomeOf(await named.start(request))).toMatchObject({ code: 0 });
+  const mounts = logged()
+    .split('\n')
+    .filter((word) => word.startsWith('--mount='));
+  const bind = (source: string, destination: string) =>
+    `--mount=type=bind,source=${source},destination=${destination}`;
+  const cover = (destination: string) =>
+    `--mount=type=tmpfs,destination=${destination},tmpfs-size=4096,notmpcopyup`;
+  expect([...mounts].sort()).toEqual(
+    [
+      ...[bind(workspace, workspace), bind(deep, deep), cover(keys)],
+      ...[bind(workspace, link), bind(deep, join(link, 'deep')), cover(join(link, 'deep/keys'))],
+    ].sort(),
+  );
+  // Were it moved all the same, the next program would see it by its new name.
+  renameSync(deep, join(workspace, 'moved'));
+  await expect(named.start(request)).rejects.toThrow('may have moved it');
+});
+
+it('is looked for in every runtime, and where none is ready nothing runs plain but plugins', async () => {
+  const { path, workspace } = start();
+  const docker = join(path, 'docker');
+  writeFileSync(join(path, 'podman'), '#!/bin/sh\necho "no such image" >&2; exit 125\n');
+  writeFileSync(docker, '#!/bin/sh\necho "Cannot connect to the Docker daemon" >&2; exit 1\n', {
+    mode: 0o755,
+  });
+  const isolation = await probe(path, 5000, 'here');
+  expect(isolation).toMatchObject({
+    kind: 'none',
+    reason: expect.stringMatching(/no such image.*Cannot connect to the Docker daemon/),
+  });
+  const sandbox = createSandbox({ mode: 'auto', isolation });
+  await expect(sandbox.start(shellScript('true', workspace))).rejects.toThrow(/Docker daemon.*SANDBOX_IMAGE/);
+  expect((await sandbox.status()).words).toContain('coding agents are refused');
+  const plugin = await sandbox.start(shellScript('true', workspace, { channel: true }));
+  expect(await outcomeOf(plugin)).toMatchObject({ code: 0 });
+  writeFileSync(docker, podman(join(path, 'log')));
+  expect(await probe(path, 5000, 'here')).toMatchObject({ kind: 'container', program: docker });
 });

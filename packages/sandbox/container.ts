@@ -1,9 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { lstatSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram, isInside } from './mounts.ts';
+import { findProgram, isFolder, layOut } from './mounts.ts';
 import type { SandboxLimits } from './resource-limits.ts';
 
 /** A container runtime, for systems without bubblewrap. */
@@ -42,8 +42,18 @@ const ACCOUNT_PROCESSES = 16_384;
 
 /** Looks for a runtime that has the image and can run it so; never pulls one. Gives the reason where there is none. */
 export async function findContainer(image: string, path: string): Promise<ContainerRuntime | string> {
-  const program = RUNTIMES.map((name) => findProgram(name, path, '/')).find((found) => found !== undefined);
-  if (program === undefined) return 'neither podman nor docker is installed for SANDBOX_IMAGE';
+  const programs = RUNTIMES.flatMap((name) => findProgram(name, path, '/') ?? []);
+  if (programs.length === 0) return 'neither podman nor docker is installed for SANDBOX_IMAGE';
+  const reasons: string[] = [];
+  for (const program of programs) {
+    const reason = await tryRuntime(program, image);
+    if (reason === undefined) return { kind: 'container', program, image };
+    reasons.push(reason);
+  }
+  return reasons.join('; ');
+}
+
+async function tryRuntime(program: string, image: string): Promise<string | undefined> {
   const missing = await failureOf(program, ['image', 'inspect', image]);
   if (missing !== undefined)
     return `${program} does not have the image ${image} of SANDBOX_IMAGE: pull or build it yourself (${missing})`;
@@ -59,9 +69,7 @@ export async function findContainer(image: string, path: string): Promise<Contai
     const failure = await failureOf(program, args);
     // One that hung would stay.
     if (failure !== undefined) await failureOf(program, ['rm', '--force', name]);
-    return failure === undefined
-      ? { kind: 'container', program, image }
-      : `${program} cannot run ${image}: ${failure}`;
+    return failure && `${program} cannot run ${image}: ${failure}`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -109,42 +117,30 @@ function containerArguments(
     '--tmpfs=/tmp:rw,size=512m',
     // Files that it writes belong to the account of the service.
     ...(isPodman && uid !== 0 ? ['--userns=keep-id'] : []),
+    // Podman would hand on the addresses of proxies, which may hold a password.
+    ...(isPodman ? ['--http-proxy=false'] : []),
     `--user=${uid}:${gid}`,
-    ...mounts(request),
+    ...mounts(request, isPodman),
     ...(environmentFile === undefined ? [] : [`--env-file=${environmentFile}`]),
     ...[`--workdir=${request.cwd}`, '--entrypoint=', image, request.command, ...request.args],
   ];
 }
 
-function mounts({ writable, readOnly = [], hidden, roots }: ContainerRequest): string[] {
-  const bind = (folder: string, more: string) => {
-    const real = realpathSync(folder);
-    const leaves = roots.some((root) => isInside(folder, root) && !isInside(real, realpathSync(root)));
-    const opens = real !== folder && hidden.some((secret) => isInside(real, secret));
-    if (leaves || opens || folder.includes(','))
+/** As bubblewrap shows and covers them. */
+function mounts(request: ContainerRequest, isPodman: boolean): string[] {
+  const folders = layOut({ ...request, readOnly: request.readOnly ?? [] });
+  return folders.map(({ kind, source, target }) => {
+    const odd = [source, target].find((path) => /[,"\r\n]/.test(path));
+    if (odd !== undefined)
       throw new Error(
-        `${folder} cannot be shown to a program: a link leads elsewhere, or its name has a comma.`,
+        `${odd} cannot be given to a container: its name has a comma, a quote or a line break. Rename it.`,
       );
-    return `--mount=type=bind,source=${real},destination=${folder}${more}`;
-  };
-  const shown = [...writable, ...readOnly];
-  const covered = hidden.filter((secret) =>
-    shown.some((folder) => secret !== folder && isInside(secret, folder)),
-  );
-  return [
-    ...writable.map((folder) => bind(folder, '')),
-    ...readOnly.map((path) => bind(path, ',readonly')),
-    ...covered.flatMap(cover),
-  ];
-}
-
-/** Hides what lies in a mounted folder. */
-function cover(secret: string): string[] {
-  const stats = lstatSync(secret, { throwIfNoEntry: false });
-  if (stats === undefined) return [];
-  return stats.isDirectory()
-    ? [`--mount=type=tmpfs,destination=${secret},tmpfs-size=4096`]
-    : [`--mount=type=bind,source=/dev/null,destination=${secret},readonly`];
+    if (kind === 'hidden' && isFolder(source))
+      // Else podman fills it with what lies below.
+      return `--mount=type=tmpfs,destination=${target},tmpfs-size=4096${isPodman ? ',notmpcopyup' : ''}`;
+    const shown = kind === 'hidden' ? '/dev/null' : source;
+    return `--mount=type=bind,source=${shown},destination=${target}${kind === 'writable' ? '' : ',readonly'}`;
+  });
 }
 
 /** What only bubblewrap can do. */

@@ -63,21 +63,10 @@ function systemMount(path: string): string[] {
   return kind.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
 }
 
-/** Folders of the request as arguments of bwrap; deeper ones come later and so cover what lies above them. */
+/** Folders of the request as arguments of bwrap. */
 export function folderMounts(request: MountRequest): string[] {
-  for (const folder of [request.cwd, ...request.writable])
-    if (realPath(folder) === undefined) throw new Error(`${folder} does not exist.`);
-  refuseWayOut(request.cwd, request);
   const program = mountsOf(programFolders(request), 'read-only', request);
-  const named = new Map([
-    ...mountsOf(request.readOnly, 'read-only', request),
-    ...mountsOf(request.writable, 'writable', request),
-  ]);
-  const mounts = new Map([...program, ...named]);
-  const covers = coversOf(request.hidden, [...systemFolders(), ...mounts.values()]);
-  for (const cover of covers) if (!named.has(cover.target)) mounts.set(cover.target, cover);
-  for (const { target } of covers) pinParents(target, mounts);
-  const sorted = [...mounts.values()].sort((a, b) => depth(a.target) - depth(b.target));
+  const sorted = layOut(request, program, systemFolders());
   const covered = sorted.filter(({ kind, source }) => kind === 'hidden' && isFolder(source));
   return [
     ...sorted.flatMap(mountArguments),
@@ -86,7 +75,45 @@ export function folderMounts(request: MountRequest): string[] {
   ];
 }
 
-interface Mount {
+type Folders = Pick<MountRequest, 'cwd' | 'writable' | 'readOnly' | 'hidden' | 'roots'>;
+
+/** Hidden paths that were covered once, by their real names; as many as settings name. */
+const onceCovered = new Set<string>();
+
+/** What is shown and what covers it; deeper mounts come later and so cover what lies above them. */
+export function layOut(
+  request: Folders,
+  program: ReadonlyMap<string, Mount> = new Map(),
+  system: readonly Pick<Mount, 'source' | 'target'>[] = [],
+): Mount[] {
+  for (const folder of [request.cwd, ...request.writable])
+    if (realPath(folder) === undefined) throw new Error(`${folder} does not exist.`);
+  refuseWayOut(request.cwd, request);
+  const named = new Map([
+    ...mountsOf(request.readOnly, 'read-only', request),
+    ...mountsOf(request.writable, 'writable', request),
+  ]);
+  const mounts = new Map([...program, ...named]);
+  const covers = coversOf(request.hidden, [...system, ...mounts.values()]);
+  refuseMoved([...mounts.values()]);
+  for (const cover of covers) if (!named.has(cover.target)) mounts.set(cover.target, cover);
+  for (const { source, target } of covers) {
+    pinParents(target, mounts);
+    onceCovered.add(source);
+  }
+  return [...mounts.values()].sort((a, b) => depth(a.target) - depth(b.target));
+}
+
+/** Throws where a program may have moved something hidden: by its new name nobody would know it. */
+function refuseMoved(mounts: readonly Mount[]): void {
+  for (const secret of onceCovered)
+    if (!exists(dirname(secret)) && mounts.some(({ source }) => isInside(secret, source)))
+      throw new Error(
+        `${secret} is hidden from programs, but its folder is gone, and a program may have moved it. Put it back, or restart the service if you removed it.`,
+      );
+}
+
+export interface Mount {
   kind: 'read-only' | 'writable' | 'hidden';
   source: string;
   target: string;
@@ -96,7 +123,7 @@ interface Mount {
 function mountsOf(
   folders: readonly string[],
   kind: Mount['kind'],
-  request: MountRequest,
+  request: Pick<MountRequest, 'roots' | 'hidden'>,
 ): Map<string, Mount> {
   const mounts = new Map<string, Mount>();
   for (const folder of folders) {
@@ -270,7 +297,7 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { AddressPolicyOptions } from '@trunkline/http';
-import { findIsolation, type Isolation } from './availability.ts';
+import { findIsolation, type Isolation, startRefusal } from './availability.ts';
 import { type ContainerRuntime, containerRefusal, startContainer } from './container.ts';
 import { type Stdio, withoutInherited } from './inherited-files.ts';
 import { markProcesses } from './marked-processes.ts';
@@ -124,10 +124,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         if (request.channel) return startPlain(request);
         return startInContainer(request, found, { homes, hidden, roots, memoryMb });
       }
-      if (request.isolate !== false && found.kind === 'none' && found.isBusy)
-        throw new Error(
-          `${request.command} was not started: ${found.reason}. The machine is too busy for a sandbox; try again later.`,
-        );
+      const refusal =
+        request.isolate !== false && found.kind === 'none' && startRefusal(found, request.channel);
+      if (refusal) throw new Error(`${request.command} was not started: ${refusal}`);
       if (mode === 'auto') return startPlain(request);
       const reason =
         found.kind === 'none' ? `${found.reason}.` : `the settings of ${request.command} turn it off.`;
@@ -156,7 +155,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       const refuses = mode === 'require' || found.isBusy === true;
       const consequence = refuses
         ? 'commands, MCP servers, coding agents and plugins are refused'
-        : 'commands, MCP servers, coding agents and plugins run with all rights of this account';
+        : found.hasImage
+          ? 'commands, MCP servers and coding agents are refused, plugins run with all rights of this account'
+          : 'commands, MCP servers, coding agents and plugins run with all rights of this account';
       return {
         kind: 'none',
         isolated: false,
