@@ -116,6 +116,8 @@ it('is taken from the configuration first, and nothing is asked then', async () 
   const { asked, gateway } = await serve(shown('num_ctx 16384'));
   const model = gateway({ profiles: () => ({ contextTokens: 12_000 }) });
   expect(await contextWindowOf(model)).toBe(12_000);
+  learnContextWindow(model, 6000);
+  expect(await contextWindowOf(model)).toBe(12_000);
   expect(asked).toEqual([]);
 });
 

@@ -31,13 +31,15 @@ const windows = new BoundedMap<string, Window>(mostWindows);
 
 /**
  * How many tokens a model takes, prompt and answer together: as configured, else as the endpoint says where it says so
- * for free, else by the table of profiles; never more than an overflow error has named. The endpoint is asked in the
- * background; only the first caller waits for it, for a moment.
+ * for free, else by the table of profiles; never more than an overflow error has named, unless it is configured. The
+ * endpoint is asked in the background; only the first caller waits for it, for a moment.
  */
 export async function contextWindowOf(model: AnyModel, signal?: AbortSignal): Promise<number | undefined> {
   const origin = originOf(model as LanguageModelV4);
   if (origin === undefined) return undefined;
-  const served = origin.configured().contextTokens ?? (await servedWindow(origin, signal));
+  const { contextTokens: configured } = origin.configured();
+  if (configured !== undefined) return configured;
+  const served = await servedWindow(origin, signal);
   const { contextTokens: learned = Number.POSITIVE_INFINITY } = learnedOf(origin);
   return served === undefined ? profileAt(origin).contextTokens : Math.min(served, learned);
 }
@@ -53,7 +55,7 @@ export function silentCutWindow(origin: ModelOrigin): number | undefined {
   return served === undefined ? learned : Math.min(served, learned ?? served);
 }
 
-/** Remembers the window that an overflow error named, or the size of what was refused. */
+/** Remembers the window that an overflow error named. */
 export function learnContextWindow(model: AnyModel, size: number): void {
   const contextTokens = Math.floor(size);
   if (contextTokens < smallestWindow) return;

@@ -1,8 +1,8 @@
 import { createModelGateway } from '@trunkline/llm';
-import type { ModelMessage } from 'ai';
+import type { ModelMessage, ToolModelMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { compact } from './compaction.ts';
-import { markOf } from './taint.ts';
+import { isKnownUrl, isPersonLast, markOf } from './taint.ts';
 import { add, calling, ended, play, serve, stopServersAfterEach, turnOptions } from './turn.suite.ts';
 
 import { runTurn } from './turn.ts';
@@ -29,6 +29,13 @@ function called(toolCallId: string, result: string): ModelMessage[] {
       ],
     },
   ];
+}
+
+/** As `called`, with a result from outside. */
+function fetched(toolCallId: string, result: string): ModelMessage[] {
+  const [call, { content }] = called(toolCallId, result) as [ModelMessage, ToolModelMessage];
+  const mark = markOf([{ kind: 'look', source: 'https://page.example/' }]);
+  return [call, { role: 'tool', content: content.map((part) => ({ ...part, ...mark })) }];
 }
 
 const conversation: ModelMessage[] = [
@@ -63,6 +70,46 @@ describe('compact', () => {
     const [summary, kept] = compacted?.messages ?? [];
     expect(kept).toEqual(wish);
     expect(summary?.providerOptions).toEqual(mark.providerOptions);
+  });
+
+  it('does not let a person have spoken since outside text that was summarised', async () => {
+    const options = { model: failing, tokens: 10_000, keepMessages: 2 };
+    const read = [...conversation.slice(0, 3), ...fetched('a', 'hello'), ...conversation.slice(5)];
+    const { messages = [] } = (await compact(read, options)) ?? {};
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool']);
+    expect([isPersonLast(read), isPersonLast(messages)]).toEqual([false, false]);
+    const { messages: again = [] } = (await compact([...messages, ...called('d', 'more')], options)) ?? {};
+    expect(isPersonLast(again)).toBe(false);
+    const spoken: ModelMessage[] = [...again, { role: 'user', content: 'Tell them.' }];
+    expect(isPersonLast(spoken)).toBe(true);
+    const before = [...conversation.slice(0, 1), ...fetched('a', 'hello'), ...conversation.slice(2)];
+    expect(isPersonLast((await compact(before, options))?.messages ?? [])).toBe(true);
+  });
+
+  it('remembers which addresses the model wrote in what was summarised', async () => {
+    const evil = 'https://evil.example/?d=my%20secret';
+    const wrote = (content: string): ModelMessage => ({ role: 'assistant', content });
+    const known = async (url: string, ...written: ModelMessage[]) => {
+      let messages: ModelMessage[] = [{ role: 'user', content: 'Go.' }, ...written];
+      for (const id of ['b', 'c']) {
+        messages.push(...fetched(id, 'hello'));
+        const options = { model: failing, tokens: 10_000, keepMessages: 2 };
+        messages = (await compact(messages, options))?.messages ?? messages;
+      }
+      return isKnownUrl(url, [...messages, ...fetched('d', `See ${url} and https://other.example/`)]);
+    };
+    for (const text of [
+      `I look at ${evil}.`,
+      'EVIL.example/?d=my secret',
+      `{"a":"https://page.example/?q=${encodeURIComponent(evil)}","b":1}`,
+      `https://first.example/#${evil}`,
+    ])
+      expect(await known(evil, ...fetched('a', 'https://first.example/'), wrote(text)), text).toBe(false);
+    const many = Array.from({ length: 2000 }, (_, index) => `https://own.example/${index}`).join(' ');
+    expect(await known('https://other.example/', wrote(many))).toBe(false);
+    expect(await known('https://other.example/', wrote('a/b'), wrote(`See ${evil}`))).toBe(true);
+    const first = 'https://first.example/a?b=1';
+    expect(await known(first, ...fetched('a', `(${first}).`), wrote(`I read ${first}, now.`))).toBe(true);
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(

@@ -2,7 +2,7 @@ import { contextWindowOf, toModelError } from '@trunkline/llm';
 import { Deadline } from '@trunkline/std';
 import { generateText, type LanguageModelUsage, type ModelMessage } from 'ai';
 import type { CompactionOptions } from './options.ts';
-import { markOf, originsIn } from './taint.ts';
+import { markOfDropped, noteOutsideRead, originsIn } from './taint.ts';
 import { cutText, estimateTokens, promptBudget } from './usage.ts';
 
 const longestPart = 2000;
@@ -39,7 +39,8 @@ export async function compact(
   const head =
     call === undefined ? droppedNote(older.length) : `Summary of the earlier conversation:\n${call.output}`;
   // The model may have written any of it after reading outside text, also where that text itself stays below.
-  const summary: ModelMessage = { role: 'user', content: `[${head}]`, ...markOf(originsIn(messages)) };
+  const mark = markOfDropped(older, originsIn(messages));
+  const summary: ModelMessage = { role: 'user', content: `[${head}]`, ...mark };
   const result = [summary, ...kept];
   return {
     messages: result,
@@ -65,9 +66,13 @@ function split(messages: readonly ModelMessage[], options: CompactionOptions) {
   const start = tailStart(messages, options);
   const lastUser = messages.findLastIndex((message) => message.role === 'user');
   const isKept = (index: number) => index >= start || index === lastUser;
+  // The summary stands before the words of the person, also of what came after them.
+  const hasRead = originsIn(messages.slice(lastUser + 1, start)).length > 0;
   return {
     older: messages.filter((_, index) => !isKept(index)),
-    kept: messages.filter((_, index) => isKept(index)),
+    kept: messages
+      .map((message, index) => (hasRead && index === lastUser ? noteOutsideRead(message) : message))
+      .filter((_, index) => isKept(index)),
   };
 }
 

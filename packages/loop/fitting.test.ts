@@ -126,6 +126,23 @@ describe('an endpoint that refuses a prompt as too long', () => {
   });
 });
 
+it('learns no window from a size that the endpoint did not name', async () => {
+  const [image, text] = [{ type: 'file' as const, mediaType: 'image/png', data: 'aGk=' }, 'What is this?'];
+  const server = await startModelServer({
+    script: ({ messages }) =>
+      JSON.stringify(messages).includes('image_url')
+        ? { fault: 'status', status: 413, message: 'Request Entity Too Large' }
+        : 'Done.',
+  });
+  servers.push(server);
+  const turn = (more: Partial<RunTurnOptions>) => collect(runTurn(turnOptions(server, more)));
+  const asked: ModelMessage = { role: 'user', content: [{ type: 'text', text }, image] };
+  expect(failed((await turn({ messages: [asked], tools })).at(-1)).code).toBe('context-too-long');
+  const events = await turn({ messages: [...long, { role: 'user', content: 'And now?' }], tools });
+  expect(events.map(({ type }) => type)).toEqual(['text-delta', 'usage', 'end']);
+  expect(toolNames(server.chats().at(-1))).toEqual(tools.map(({ name }) => name));
+});
+
 describe('a result that is too long for the window', () => {
   it('is cut, and the model is told so', async () => {
     const page = defineTool({

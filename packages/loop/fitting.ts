@@ -20,7 +20,8 @@ const scales = new BoundedMap<string, number>(200);
 /** Fits the next step into the model's window, and the conversation into its configured size. */
 export async function* fitStep(turn: Turn): AsyncGenerator<CompactionEvent> {
   const { state, options, signal } = turn;
-  turn.window = await contextWindowOf(options.model, signal);
+  const window = await contextWindowOf(options.model, signal);
+  turn.window = turn.shrunk === undefined ? window : Math.min(window ?? turn.shrunk, turn.shrunk);
   offer(turn);
   const { compaction, instructions } = options;
   const own = estimateTokens(instructions) + estimateTokens(state.messages);
@@ -31,17 +32,19 @@ export async function* fitStep(turn: Turn): AsyncGenerator<CompactionEvent> {
 
 /**
  * After an endpoint has refused a prompt as too long: learns the window where the error names it, else takes a smaller
- * one, and fits the step into that. Throws words for the user when there is nothing to leave out.
+ * one for the rest of the turn (our estimate may be far off, so it is never learned), and fits the step into that. Throws
+ * words for the user when there is nothing to leave out.
  */
 export async function* fitAfterOverflow(turn: Turn, error: ModelError): AsyncGenerator<CompactionEvent> {
   const { options } = turn;
   const before = sizeOf(turn);
   const named = error.contextTokens;
-  learnContextWindow(options.model, named ?? Math.min(before, turn.window ?? before));
+  if (named !== undefined) learnContextWindow(options.model, named);
   const known = named ?? turn.window;
   // Where the prompt should have fitted, the estimate was too low, so the window counts as smaller than it is.
   const isOff = known === undefined || before <= promptBudget(known);
-  turn.window = isOff ? Math.floor(before * 0.6) : known;
+  turn.shrunk = isOff ? Math.floor(before * 0.6) : known;
+  turn.window = turn.shrunk;
   offer(turn);
   yield* fitWindow(turn);
   if (sizeOf(turn) > before * leastGain) throw isOff && known !== undefined ? error : tooLarge(turn, known);

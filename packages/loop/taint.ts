@@ -13,6 +13,31 @@ export function markOf(origins: readonly Origin[] | undefined): Pick<ModelMessag
   return { providerOptions: { [MARK]: { origins: origins.map(({ kind, source }) => ({ kind, source })) } } };
 }
 
+/** Beyond this many characters a summary stores no addresses: every address may then be the model's own. */
+const mostWritten = 20_000;
+
+/**
+ * The mark of a message that stays in place of others or after them: what they have read, and the addresses that the
+ * model wrote in them.
+ */
+export function markOfDropped(
+  dropped: readonly ModelMessage[],
+  origins = originsIn(dropped),
+): Pick<ModelMessage, 'providerOptions'> {
+  const written = addressesWritten(dropped);
+  if (written.length === 0) return markOf(origins);
+  const isTooMuch = written.includes(everything) || written.join('').length > mostWritten;
+  const marks = markOf(origins).providerOptions?.[MARK];
+  return { providerOptions: { [MARK]: { ...marks, written: isTooMuch ? everything : written } } };
+}
+
+/** The message of a person after which text from outside was read that is no longer in the conversation. */
+export function noteOutsideRead(message: ModelMessage): ModelMessage {
+  const { providerOptions } = message;
+  const mark = { ...providerOptions?.[MARK], outsideRead: true };
+  return { ...message, providerOptions: { ...providerOptions, [MARK]: mark } };
+}
+
 const none: readonly Origin[] = [];
 
 function originsOf({ providerOptions }: Marked): readonly Origin[] {
@@ -39,7 +64,7 @@ function markedParts(message: ModelMessage): Marked[] {
 export function isPersonLast(messages: readonly ModelMessage[]): boolean {
   for (const message of messages.toReversed()) {
     if (markedParts(message).some((part) => originsOf(part).length > 0)) return false;
-    if (message.role === 'user') return true;
+    if (message.role === 'user') return message.providerOptions?.[MARK]?.outsideRead !== true;
   }
   return false;
 }
@@ -216,6 +241,7 @@ export function quotesUrl(url: string, messages: readonly ModelMessage[]): boole
   if (wordsOfUser(messages).some((text) => holds(text, wanted))) return true;
   for (const message of messages) {
     if (message.role === 'assistant' && mentions(message, wanted)) return false;
+    if (writtenBefore(message).some((piece) => mayHold(piece, wanted))) return false;
     if (message.role === 'tool' && textsFromOutside(message).some((text) => holds(text, wanted))) return true;
   }
   return false;
@@ -232,12 +258,65 @@ function holds(text: string, wanted: URL): boolean {
 }
 
 /** Whether the model wrote the address, in its text or as an argument; also without its scheme, or percent-encoded. */
-function mentions({ content }: AssistantModelMessage, wanted: URL): boolean {
-  const written = typeof content === 'string' ? content : content.map(writtenIn).join('\n');
-  const bare = withoutFragment(wanted).replace(/^https?:\/\//, '');
+function mentions(message: AssistantModelMessage, wanted: URL): boolean {
+  const written = writtenBy(message);
+  const bare = withoutScheme(wanted);
   return [written, percentDecoded(written)].some((text) =>
     [bare, percentDecoded(bare)].some((part) => text.toLowerCase().includes(part.toLowerCase())),
   );
+}
+
+function writtenBy({ content }: AssistantModelMessage): string {
+  return typeof content === 'string' ? content : content.map(writtenIn).join('\n');
+}
+
+/** In place of the pieces where they are too many to store. */
+const everything = 'everything';
+/** No piece of an address has one of these. */
+const NO_ADDRESS = /[\s<>"'`\\^{}|]+/;
+
+/**
+ * The pieces of what the model wrote in these messages that may hold an address, so that it counts as the model's own
+ * where the messages themselves are gone. Those that others wrote first are left out.
+ */
+function addressesWritten(messages: readonly ModelMessage[]): string[] {
+  const plain = (text: string) => text.replace(/[.,;:!?)\]*_/]+$/, '');
+  const quoted = new Set(
+    wordsOfUser(messages)
+      .flatMap(addressesIn)
+      .map(({ href }) => plain(href)),
+  );
+  const written = new Set<string>();
+  for (const message of messages) {
+    for (const piece of writtenBefore(message)) written.add(piece);
+    if (message.role === 'tool')
+      for (const { href } of textsFromOutside(message).flatMap(addressesIn)) quoted.add(plain(href));
+    if (message.role !== 'assistant') continue;
+    const text = writtenBy(message);
+    for (const piece of [text, percentDecoded(text)].flatMap((each) => each.split(NO_ADDRESS)))
+      if (piece.includes('/') && !quoted.has(plain(piece))) written.add(piece.toLowerCase());
+  }
+  return [...written];
+}
+
+/** What the model wrote in messages that are gone, as the message in their place says. */
+function writtenBefore({ providerOptions }: Marked): string[] {
+  const { written } = providerOptions?.[MARK] ?? {};
+  if (written === everything) return [everything];
+  return Array.isArray(written) ? written.filter((piece) => typeof piece === 'string') : [];
+}
+
+/** As `mentions`, for a stored piece: an address that has signs between pieces is known by its beginning. */
+function mayHold(piece: string, wanted: URL): boolean {
+  const bare = withoutScheme(wanted);
+  if (piece === everything) return true;
+  return [bare, percentDecoded(bare)].some((part) =>
+    piece.includes((part.split(NO_ADDRESS, 1)[0] ?? part).toLowerCase()),
+  );
+}
+
+function withoutScheme(url: URL): string {
+  return withoutFragment(url).replace(/^https?:\/\//, '');
 }
 
 function writtenIn(part: Exclude<AssistantModelMessage['content'], string>[number]): string {

@@ -34,6 +34,8 @@ export interface Turn {
   offered: Offered;
   /** Tokens that the model takes, as far as is known. */
   window: number | undefined;
+  /** What it was taken to be after the endpoint refused a prompt of this turn. */
+  shrunk?: number | undefined;
   /** As the model is given them: cut where the window is too small for them. */
   instructions: string;
   deps: ToolDeps;

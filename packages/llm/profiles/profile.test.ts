@@ -96,12 +96,14 @@ describe('a profile', () => {
       },
     );
     expect(notes).toEqual(['without stream_options', 'without seed', 'no tools']);
-    const copy = { ...at('http://learner.lan/v1', 'small', { contextTokens: 32_768 }) };
+    const copy = { ...at('http://learner.lan/v1', 'small') };
     expect(profileOf(copy)).toMatchObject({
       omitParameters: ['stream_options', 'seed'],
       tools: 'none',
       contextTokens: 4096,
     });
+    const set = at('http://learner.lan/v1', 'small', { contextTokens: 32_768 });
+    expect(profileOf(set)).toMatchObject({ tools: 'none', contextTokens: 32_768 });
     expect(profileOf(at('http://learner.lan/v1', 'other')).tools).toBe('native');
   });
 });

@@ -46,7 +46,7 @@ export function profileAt({ endpoint, modelId, configured }: ModelOrigin): Model
   const own = configured();
   const seen = learned.get(keyOf({ endpoint, modelId })) ?? {};
   const price = own.price ?? priceOf(modelId);
-  const window = smallest(own.contextTokens, seen.contextTokens) ?? table.contextTokens;
+  const window = own.contextTokens ?? seen.contextTokens ?? table.contextTokens;
   return {
     ...table,
     ...own,
@@ -57,11 +57,6 @@ export function profileAt({ endpoint, modelId, configured }: ModelOrigin): Model
     ...(window !== undefined && { contextTokens: window }),
     ...(price !== undefined && { price }),
   };
-}
-
-function smallest(...numbers: (number | undefined)[]): number | undefined {
-  const given = numbers.filter((number) => number !== undefined);
-  return given.length === 0 ? undefined : Math.min(...given);
 }
 
 /**

@@ -64,15 +64,16 @@ const turn = (number: number): ModelMessage[] => [
 ];
 
 describe('the conversation', () => {
-  it('keeps the origins of what it forgets, away from the words of the user', () => {
+  it('keeps the origins and addresses of what it forgets, away from the words of the user', () => {
     const { history } = open(undefined);
     const page = [{ kind: 'fetch_url', source: 'https://outside.example' }];
     history.add([
       { role: 'user', content: 'Read it.' },
-      { role: 'assistant', content: 'It says so.', ...markOf(page) },
+      { role: 'assistant', content: 'It says so at https://own.example/a.', ...markOf(page) },
     ]);
     for (let number = 1; number <= 50; number += 1) history.add(turn(number));
-    expect(JSON.stringify(history.messages)).not.toContain('It says so.');
+    expect(JSON.stringify(history.messages)).not.toContain('It says so');
+    expect(JSON.stringify(history.messages)).toContain('https://own.example/a');
     expect(originsIn(history.messages)).toEqual(page);
     expect(originsIn(history.messages.filter(({ role }) => role === 'user'))).toEqual([]);
   });
