@@ -47,14 +47,15 @@ export function createHarmonyReader({ offered, isQuoted }: Pick<SplitOptions, 'o
       return true;
     }
     if (rest.length <= longestHeader + longestToken) return false;
-    // No header is that long: what follows is text.
+    // No header is that long: what follows is text, without the token that seemed to begin a header.
     header = 'final';
+    rest = rest.replace(/^<\|\w+\|>/, '');
     return true;
   }
 
   function readBody(pieces: Piece[], isEnd: boolean): boolean {
     const found = bodyEnds.exec(rest);
-    const open = isEnd ? -1 : rest.lastIndexOf('<');
+    const open = isEnd || found !== null ? -1 : rest.lastIndexOf('<');
     const isOpen =
       open >= 0 && rest.length - open < longestToken && /^<(?:\|\w*\|?)?$/.test(rest.slice(open));
     const length = found?.index ?? (isOpen ? open : rest.length);

@@ -7,6 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import { readAnswers } from './read-answers.ts';
+import { parseRelaxedJson } from './relaxed-json.ts';
 
 type Profile = ReturnType<Parameters<typeof readAnswers>[1]>;
 
@@ -445,6 +446,34 @@ describe('tool calls in text', () => {
     );
     await streamed(model);
     expect(learned).toEqual([{ textToolCalls: true }]);
+  });
+});
+
+/** Sizes that took minutes or more where a step looked at all that came, or an expression tried all ways to part it. */
+describe('an answer that is hard to read', () => {
+  const blanks = ' '.repeat(200_000);
+
+  it.each([
+    ['blanks in a call', `<tool_call>a${blanks}b`],
+    [
+      'blanks in a call that breaks off',
+      `<tool_call>{"name": "rm", "arguments": {"left": 5 }${blanks}x</tool_call>`,
+    ],
+    ['fences in fences', `${'```\n,'.repeat(20_000)}`],
+    ['a harmony header that never ends', `<|channel|> is a token, ${'x'.repeat(1000)}\n<|start|> too.`],
+  ])('is text: %s', async (_, answer) => {
+    const read = await generated(readAnswers(answering([answer]), () => usual));
+    expect(read.calls).toEqual([]);
+    expect(read.text.length).toBeGreaterThan(answer.length - 25);
+  });
+
+  it.each([
+    ['a fence', `\`\`\`${'\n'.repeat(200_000)}x`],
+    ['blanks in a fence', `\`\`\`json\n{"a": ${blanks}x\n\`\`\``],
+  ])('is no JSON: %s', (_, text) => expect(parseRelaxedJson(text)).toBeUndefined());
+
+  it('is JSON in a fence', () => {
+    expect(parseRelaxedJson(`\`\`\`json ${blanks}\n{a: 1,}${blanks}\n\`\`\``)).toEqual({ value: { a: 1 } });
   });
 });
 

@@ -29,7 +29,11 @@ export function parseRelaxedJson(text: string): { value: unknown } | undefined {
 }
 
 function withoutFence(text: string): string {
-  return /^```[\w-]*\s*\n([\s\S]*?)\n?\s*```$/.exec(text)?.[1]?.trim() ?? text;
+  const newline = text.indexOf('\n');
+  const isFenced = newline >= 0 && newline <= text.length - 4 && text.endsWith('```');
+  return isFenced && /^```[\w-]*\s*$/.test(text.slice(0, newline))
+    ? text.slice(newline + 1, -3).trim()
+    : text;
 }
 
 /** A value in a box, so that undefined can mean that there is none. */

@@ -85,19 +85,26 @@ const separator =
 const madeUpResult =
   /^(?:<tool_response>|<tool_result|<\|im_start\|>|<\|start_header_id\|>|<function_results?>|Observation:)/;
 
+/** No model means more in one answer. */
+const mostCalls = 64;
+
 /**
  * The calls of a block that holds nothing else, all of them of tools that are offered. Undefined when the block holds
  * anything besides.
  */
-export function readTextCalls(block: string, offered: ReadonlySet<string>): TextCall[] | undefined {
+export function readTextCalls(
+  block: string,
+  offered: ReadonlySet<string>,
+  forms: readonly Reader[] = [readFence, ...readers],
+): TextCall[] | undefined {
   const calls: TextCall[] = [];
   let at = 0;
   for (;;) {
     at += matchAt(separator, block, at)?.[0].length ?? 0;
     if (at >= block.length || madeUpResult.test(block.slice(at, at + 40)))
       return calls.length > 0 ? calls : undefined;
-    const read = readers.map((reader) => reader(block, at, offered)).find((found) => found !== undefined);
-    if (read === undefined || read.end <= at) return undefined;
+    const read = forms.map((reader) => reader(block, at, offered)).find((found) => found !== undefined);
+    if (read === undefined || read.end <= at || calls.length > mostCalls) return undefined;
     calls.push(...read.calls);
     if (!read.calls.every(({ name }) => offered.has(name))) return undefined;
     at = read.end;
@@ -111,13 +118,13 @@ interface Read {
 
 type Reader = (text: string, at: number, offered: ReadonlySet<string>) => Read | undefined;
 
-const readers: readonly Reader[] = [readFence, readJson, readTags, readKeys, readPython, readNamed];
+const readers: readonly Reader[] = [readJson, readTags, readKeys, readPython, readNamed];
 
-/** A code fence around what any of the others reads. */
+/** A code fence around what any of the others reads; a fence within it is no call. */
 function readFence(text: string, at: number, offered: ReadonlySet<string>): Read | undefined {
   const fence = matchAt(/```[\w-]*[ \t]*\n([\s\S]*?)(?:\n[ \t]*```|$)/y, text, at);
   if (fence === undefined) return undefined;
-  const calls = readTextCalls(fence[1] ?? '', offered);
+  const calls = readTextCalls(fence[1] ?? '', offered, readers);
   return calls && { calls, end: at + fence[0].length };
 }
 
@@ -169,8 +176,15 @@ function readBroken(text: string, at: number): Read | undefined {
   const rest = text.slice(at + head[0].length);
   const end = rest.search(/<\/tool_call>|<\/function_call>|\n```/);
   const body = end < 0 ? rest : rest.slice(0, end);
-  const input = end < 0 ? body : body.replace(/\}\s*\]?\s*$/, '');
+  const input = end < 0 ? body : withoutClose(body);
   return { calls: [{ name: bareName(head[1] ?? ''), input }], end: at + head[0].length + body.length };
+}
+
+/** Without the brackets that close the call and the list of calls. */
+function withoutClose(text: string): string {
+  const end = text.trimEnd();
+  const inner = end.endsWith(']') ? end.slice(0, -1).trimEnd() : end;
+  return inner.endsWith('}') ? inner.slice(0, -1) : text;
 }
 
 /** `<function=name><parameter=key>value</parameter></function>` and `<invoke name="…"><parameter name="…">`. */
@@ -240,7 +254,7 @@ function readPython(text: string, at: number, offered: ReadonlySet<string>): Rea
 /** `functions.name:0 {…}` of Kimi, `name[ARGS]{…}` of Mistral, `function<｜tool▁sep｜>name` and a fence of DeepSeek. */
 function readNamed(text: string, at: number): Read | undefined {
   const head = matchAt(
-    /(?:function<｜tool▁sep｜>)?([\w.-]+)(?::\d+)?\s*(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\]|<｜tool▁sep｜>|<\|tool_call_argument_begin\|>)?\s*(?:```\w*\s*)?(?=\{)/iy,
+    /(?:function<｜tool▁sep｜>)?([\w.-]+)(?::\d+)?\s*(?:\[CALL_ID\][\w-]*\s*)?(?:(?:\[ARGS\]|<｜tool▁sep｜>|<\|tool_call_argument_begin\|>)\s*)?(?:```\w*\s*)?(?=\{)/iy,
     text,
     at,
   );
