@@ -79,10 +79,11 @@ export function createHarmonyReader({ offered, isQuoted }: Pick<SplitOptions, 'o
 
   function conclude(pieces: Piece[]): void {
     const name = calledTool();
+    const addressed = header?.slice(header.indexOf('to='));
     header = undefined;
     if (name === undefined) return;
-    if (offered.has(name) && !isQuoted(body))
-      calls.push({ type: 'call', call: { name, input: body.trim() } });
+    const call = { name, input: body.trim(), written: `${addressed}${body}` };
+    if (offered.has(name) && !isQuoted(call)) calls.push({ type: 'call', call });
     else pieces.push({ type: 'reasoning', text: body });
   }
 

@@ -14,5 +14,5 @@ export interface SplitOptions {
   /** The model is known to write calls as text: forms that could be an answer count too. */
   writesCalls: boolean;
   /** Whether the model repeats text from outside: that is never a call. */
-  isQuoted(block: string): boolean;
+  isQuoted(call: TextCall): boolean;
 }

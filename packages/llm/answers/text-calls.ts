@@ -5,7 +5,11 @@ export interface TextCall {
   name: string;
   /** The arguments as JSON; as the model wrote them where they cannot be read. */
   input: string;
+  /** The call as it stands in the answer. */
+  written: string;
 }
+
+type FoundCall = Pick<TextCall, 'name' | 'input'> & Partial<TextCall>;
 
 /**
  * What begins a block of calls, by the models that write it. All of it is reserved for calls, so that such a block is
@@ -44,11 +48,19 @@ export function namesTool(line: string, offered: ReadonlySet<string>, isEnd: boo
   return !isEnd && [...offered].some((each) => each.startsWith(name)) ? 'wait' : false;
 }
 
-/** JSON or a fence that may turn out to be a call. */
-export function beginsWeakCall(line: string, offered: ReadonlySet<string>, isEnd: boolean): boolean | 'wait' {
+/** JSON or a fence that may turn out to be a call. Behind text it may be an example, unless the fence is one for calls. */
+export function beginsWeakCall(
+  line: string,
+  offered: ReadonlySet<string>,
+  isEnd: boolean,
+  isBehindText: boolean,
+): boolean | 'wait' {
   if (!isEnd && /^`{1,2}$|^```[^\n`]{0,40}$|^```[\w-]*[ \t]*\r?\n\s*$/.test(line)) return 'wait';
-  const fence = /^```(?:json|tool_calls?|tool_code|xml|python)?[ \t]*\r?\n\s*/i.exec(line)?.[0];
-  if (fence === undefined && line.startsWith('`')) return false;
+  const forms = isBehindText
+    ? /^```tool_(?:calls?|code)[ \t]*\r?\n\s*/i
+    : /^```(?:json|tool_calls?|tool_code|xml|python)?[ \t]*\r?\n\s*/i;
+  const fence = forms.exec(line)?.[0];
+  if (fence === undefined && (isBehindText || line.startsWith('`'))) return false;
   const body = line.slice(fence?.length ?? 0);
   if (
     /^(?:\[\s*)?\{\s*["']?(?:name|function|tool|tool_name|tool_calls?|tool_call_id|type|id)["']?\s*:/.test(
@@ -105,14 +117,15 @@ export function readTextCalls(
       return calls.length > 0 ? calls : undefined;
     const read = forms.map((reader) => reader(block, at, offered)).find((found) => found !== undefined);
     if (read === undefined || read.end <= at || calls.length > mostCalls) return undefined;
-    calls.push(...read.calls);
+    const written = block.slice(at, read.end);
+    calls.push(...read.calls.map((call) => ({ written, ...call })));
     if (!read.calls.every(({ name }) => offered.has(name))) return undefined;
     at = read.end;
   }
 }
 
 interface Read {
-  calls: TextCall[];
+  calls: FoundCall[];
   end: number;
 }
 
@@ -137,7 +150,7 @@ function readJson(text: string, at: number): Read | undefined {
   return calls && { calls, end: read.end };
 }
 
-function callsIn(value: unknown): TextCall[] | undefined {
+function callsIn(value: unknown): FoundCall[] | undefined {
   if (Array.isArray(value)) {
     const calls = value.map(callIn);
     return calls.every((call) => call !== undefined) && calls.length > 0 ? calls : undefined;
@@ -152,7 +165,7 @@ const argumentFields = ['arguments', 'parameters', 'args', 'input', 'params'];
 const otherFields = new Set(['type', 'id', 'tool_call_id', 'thought']);
 
 /** The call that an object is; an object with anything else in it is an answer. */
-function callIn(value: unknown): TextCall | undefined {
+function callIn(value: unknown): FoundCall | undefined {
   if (!isRecord(value)) return undefined;
   if (isRecord(value.function)) return callIn(value.function);
   const nameField = nameFields.find((field) => typeof value[field] === 'string');
@@ -162,7 +175,7 @@ function callIn(value: unknown): TextCall | undefined {
   if (Object.keys(value).some((field) => !known.has(field))) return undefined;
   const given = argumentField === undefined ? {} : value[argumentField];
   const input = typeof given === 'string' ? given : JSON.stringify(given ?? {});
-  return { name: bareName(String(value[nameField])), input };
+  return { name: bareName(String(value[nameField])), input, written: JSON.stringify(value) };
 }
 
 /** JSON that breaks off or cannot be read: the model is told, where it can be told which tool it meant. */

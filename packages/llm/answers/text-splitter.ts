@@ -177,8 +177,9 @@ export class TextSplitter {
   }
 
   #callsIn(block: string): Piece[] | undefined {
-    if (this.#options.isQuoted(block)) return undefined;
-    return readTextCalls(block, this.#offered)?.map((call) => ({ type: 'call', call }));
+    const calls = readTextCalls(block, this.#offered);
+    if (calls?.some((call) => this.#options.isQuoted(call))) return undefined;
+    return calls?.map((call) => ({ type: 'call', call }));
   }
 
   /** Decides about the beginning of a line, where thoughts, calls and code begin. */
@@ -261,7 +262,7 @@ export class TextSplitter {
     const lower = line.toLowerCase();
     if (lower.startsWith('functions.')) return namesTool(line, offered, isEnd);
     if (callMarks.some((mark) => lower.startsWith(mark))) return true;
-    return (writesCalls || !this.#hasText) && beginsWeakCall(line, offered, isEnd);
+    return (writesCalls || !this.#hasText) && beginsWeakCall(line, offered, isEnd, this.#hasText);
   }
 
   #fenced(line: string, isEnd: boolean): boolean {
