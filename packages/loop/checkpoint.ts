@@ -21,6 +21,7 @@ const usageSchema = z.object({
   outputTokens: z.number(),
   totalTokens: z.number(),
   costUsd: z.number().optional(),
+  knownCostUsd: z.number().optional(),
   estimated: z.literal(true).optional(),
 });
 
@@ -63,6 +64,7 @@ export interface Checkpoint {
     outputTokens: number;
     totalTokens: number;
     costUsd?: number;
+    knownCostUsd?: number;
     estimated?: true;
   };
   /** Calls of the model so far. */

@@ -10,6 +10,10 @@ const mostFound = 5;
 /** A tool that fits much worse than the best one is not meant. */
 const leastOfBest = 0.35;
 const longestDescription = 200;
+/** Characters of a text that tools are ranked by: what somebody wants stands at its beginning. */
+const longestWish = 2000;
+/** Tools that others answer and that were found may take more: without them they are of no use. */
+const neededShare = 2 / 5;
 
 /** The tools of a turn as the model is told of them: all, or those that fit with a tool that finds the others. */
 export class ToolOffer {
@@ -19,10 +23,15 @@ export class ToolOffer {
   #search: ToolSearch | undefined;
   /** Found in this turn, in the order in which they were found. */
   readonly #found = new Set<string>();
+  /** The tools that fit the last message of the user. */
+  #wanted: { wish: ModelMessage | undefined; names: readonly string[] } | undefined;
+  /** Offered whatever it takes. */
+  readonly #required: string | undefined;
 
-  constructor(tools: readonly Tool[]) {
+  constructor(tools: readonly Tool[], required?: string) {
     this.#tools = tools;
     this.#all = offerTools(tools);
+    this.#required = required;
   }
 
   /** What the model is offered in a window of this many tokens, with `find_tools` where it is not all. */
@@ -35,10 +44,11 @@ export class ToolOffer {
     const finderSet = offerTools([finder]);
     let tokens = sizeOf(finder.name, finderSet[finder.name] as ToolSet[string]);
     const chosen = new Set<string>();
+    const needed = new Set([...this.#found, ...this.#paused]);
     for (const name of this.#byPriority(messages)) {
       const size = this.#sizes.get(name) ?? 0;
-      // What was searched for has to be there, or the search was for nothing.
-      if (tokens + size > (this.#found.has(name) ? 2 * budget : budget)) continue;
+      const most = needed.has(name) ? window * neededShare : budget;
+      if (tokens + size > most && name !== this.#required) continue;
       chosen.add(name);
       tokens += size;
     }
@@ -54,19 +64,23 @@ export class ToolOffer {
 
   #rank(text: string): Ranked[] {
     this.#search ??= new ToolSearch(this.#all);
-    return this.#search.rank(text);
+    return this.#search.rank(text.slice(0, longestWish));
   }
 
-  /** Found ones, those that others answer, those in use, those that fit the last wish, then as they are listed. */
+  get #paused(): string[] {
+    return this.#tools.filter(({ pause }) => pause).map(({ name }) => name);
+  }
+
+  /** The required one, found ones, those that others answer, those in use, those that fit the last wish, then as listed. */
   *#byPriority(messages: readonly ModelMessage[]): Generator<string> {
-    yield* [...this.#found].reverse();
-    for (const { name, pause } of this.#tools) if (pause && !this.#found.has(name)) yield name;
-    const others = new Set(
-      this.#tools.filter(({ name, pause }) => !pause && !this.#found.has(name)).map(({ name }) => name),
-    );
     const wish = messages.findLast(({ role }) => role === 'user');
-    const wanted = [...namesCalled(messages), ...this.#rank(textOf(wish)).map(({ name }) => name)];
-    for (const name of [...wanted, ...others]) if (others.delete(name)) yield name;
+    if (this.#wanted === undefined || this.#wanted.wish !== wish)
+      this.#wanted = { wish, names: this.#rank(textOf(wish)).map(({ name }) => name) };
+    const rest = new Set(this.#tools.map(({ name }) => name));
+    const first = [...this.#found].reverse();
+    if (this.#required !== undefined) first.unshift(this.#required);
+    const ordered = [...first, ...this.#paused, ...namesCalled(messages), ...this.#wanted.names, ...rest];
+    for (const name of ordered) if (rest.delete(name)) yield name;
   }
 
   #finder(budget: number): RunningTool<{ query: string }> {

@@ -214,6 +214,22 @@ describe('tools that take more than a fifth of the window', () => {
     expect(refused?.result).toMatch(/policy refuses/);
   });
 
+  it('are ranked by the beginning of a long message', async () => {
+    const { turn, server } = await endpoint({ window: 8192, lists: true, reply: () => 'Well.' });
+    const content = `What about the lights? ${'so '.repeat(700)} And the camera, the battery and the habit.`;
+    await turn({ tools, messages: [{ role: 'user', content }] });
+    expect(toolNames(server.chats()[0])).toContain('lights_lookup');
+    expect(toolNames(server.chats()[0])).not.toContain('camera_lookup');
+  });
+
+  it('are shown where the caller runs them or one has to be called', async () => {
+    const { turn, server } = await endpoint({ window: 8192, lists: true, reply: () => 'Well.' });
+    const callers = tools.slice(0, 14).map(({ execute: _, ...tool }) => ({ ...tool, pause: true }) as Tool);
+    await turn({ tools: [...callers, ...tools.slice(14)], requiredTool: 'habit_lookup' });
+    const names = toolNames(server.chats()[0]);
+    expect(names).toEqual([...callers.map(({ name }) => name), 'habit_lookup', 'find_tools']);
+  });
+
   it('are all offered where the window is large or not known', async () => {
     for (const lists of [true, false]) {
       const { turn, server } = await endpoint({ window: 100_000, lists, reply: () => 'Hello.' });

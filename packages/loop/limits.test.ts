@@ -111,6 +111,27 @@ describe('limits', () => {
     });
   });
 
+  it('goes on counting the money after a call whose price is not known', async () => {
+    const paid: number[] = [];
+    const prices = [1, undefined, 1, 1];
+    const policy = {
+      agent: 'ada',
+      decide: decideByDefault,
+      pay: (_who: unknown, _agent: string, usd: number) => void paid.push(usd),
+    };
+    const answer = { ...calling(['add', { left: 1 }]), usage: { input: 4, output: 1 } };
+    const { last } = await play(() => answer, {
+      tools: [add],
+      policy,
+      // Each call is asked for twice: by the name it answered with, and the configured one.
+      cost: () => prices[paid.length],
+      limits: { ...limits, costUsd: 2 },
+    });
+    expect(paid).toEqual([1, 0, 1]);
+    expect(last).toMatchObject({ finishReason: 'budget', text: expect.stringContaining('$2.0000 of $2') });
+    expect(ended(last).usage).not.toHaveProperty('costUsd');
+  });
+
   it('lets an answer that spends the last of the budget stand', async () => {
     const { last } = await play([{ text: 'Done.', usage: { input: 500, output: 500 } }], {
       limits: { ...limits, tokens: 100 },

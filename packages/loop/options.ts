@@ -16,7 +16,7 @@ export interface TurnLimits {
   turnTimeoutMs: number;
   /** Tokens of all steps together; checked before each step. */
   tokens?: number;
-  /** Dollars of all steps together; checked before each step, and only where prices are known. */
+  /** Dollars of all steps together; checked before each step, of those whose price is known. */
   costUsd?: number;
 }
 
@@ -68,6 +68,8 @@ export interface TurnOptions {
   model: Model;
   instructions: string;
   tools: readonly Tool[];
+  /** The tool that the model has to call: offered however small its window is. */
+  requiredTool?: string | undefined;
   limits: TurnLimits;
   sessionId: string;
   /** On whose behalf the turn and its tools run. Anonymous when not given. */
@@ -101,6 +103,8 @@ export interface Usage {
   totalTokens: number;
   /** Absent when the price of a call is not known. */
   costUsd?: number;
+  /** Where the sum is not known: that of the calls whose price is. Budgets count it. */
+  knownCostUsd?: number;
   /** Set when an endpoint reported nothing for a call, which is then counted by its length. */
   estimated?: true;
 }

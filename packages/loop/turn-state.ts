@@ -5,7 +5,7 @@ import { type Offered, ToolOffer } from './find-tools.ts';
 import type { TurnOptions, Usage } from './options.ts';
 import { createBorder, fenceInstructions, fenceMessages } from './taint.ts';
 import type { ToolDeps } from './tool-run.ts';
-import { addUsage, noUsage } from './usage.ts';
+import { addUsage, noUsage, spentUsd } from './usage.ts';
 
 /** What changes while a turn runs. */
 export interface TurnState {
@@ -60,8 +60,8 @@ export function createTurn(
   state: TurnState,
   deps: ToolDeps,
 ): Turn {
-  const { tools, instructions } = options;
-  const offer = new ToolOffer(tools);
+  const { tools, instructions, requiredTool } = options;
+  const offer = new ToolOffer(tools, requiredTool);
   const offered = offer.within(undefined, []);
   return {
     state,
@@ -89,7 +89,7 @@ export function bookUsage(
   state: TurnState,
   { cost, policy, principal = anonymous }: TurnOptions,
 ): void {
-  const before = state.usage.costUsd ?? 0;
+  const before = spentUsd(state.usage);
   state.usage = addUsage(state.usage, call, cost);
-  policy?.pay?.(principal, policy.agent, (state.usage.costUsd ?? before) - before);
+  policy?.pay?.(principal, policy.agent, spentUsd(state.usage) - before);
 }

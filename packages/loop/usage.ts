@@ -28,11 +28,14 @@ export function addUsage(sum: Usage, call: MeteredCall, cost: TurnOptions['cost'
   const inputTokens = sum.inputTokens + tokens.inputTokens;
   const outputTokens = sum.outputTokens + tokens.outputTokens;
   const dollars = costOf(call.models, tokens, cost);
+  const spent = spentUsd(sum) + (dollars ?? 0);
+  const isKnown = dollars !== undefined && sum.costUsd !== undefined;
   return {
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
-    ...(dollars === undefined || sum.costUsd === undefined ? {} : { costUsd: sum.costUsd + dollars }),
+    ...(isKnown && { costUsd: spent }),
+    ...(!isKnown && spent > 0 && { knownCostUsd: spent }),
     ...((sum.estimated || tokens.estimated) && { estimated: true }),
   };
 }
@@ -56,13 +59,19 @@ function costOf(models: string[], tokens: TokenCounts, cost: TurnOptions['cost']
   return undefined;
 }
 
+/** Dollars of all calls whose price is known. */
+export function spentUsd({ costUsd, knownCostUsd = 0 }: Usage): number {
+  return costUsd ?? knownCostUsd;
+}
+
 /** Which part of the budget is spent, in words; undefined while there is some left. */
-export function spentBudget({ totalTokens, costUsd }: Usage, limits: TurnLimits): string | undefined {
+export function spentBudget(usage: Usage, limits: TurnLimits): string | undefined {
+  const { totalTokens } = usage;
   if (limits.tokens !== undefined && totalTokens >= limits.tokens)
     return `${totalTokens} of ${limits.tokens} tokens`;
-  if (limits.costUsd !== undefined && costUsd !== undefined && costUsd >= limits.costUsd) {
-    return `$${costUsd.toFixed(4)} of $${limits.costUsd}`;
-  }
+  const spent = spentUsd(usage);
+  if (limits.costUsd !== undefined && spent >= limits.costUsd)
+    return `$${spent.toFixed(4)} of $${limits.costUsd}`;
   return undefined;
 }
 

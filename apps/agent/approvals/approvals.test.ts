@@ -1,6 +1,7 @@
 // Who may approve what the agent runs, asked through its own doors.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { createSenders, openAccounts } from '@trunkline/accounts';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
@@ -296,6 +297,27 @@ describe('who is handed on by another service', () => {
     const parked = await say(agent, 'Make it.', handed(asker));
     const task = await say(agent, 'yes', handed(principal), { taskId: parked.id });
     expect(task.status.state).toBe(state);
+  });
+
+  it('that was used up before a crash is asked for again', async () => {
+    const agent = await begin({ serviceToken });
+    model.enqueue(
+      { toolCalls: [{ name: 'write_file', arguments: { path: 'b.md', content: 'x' } }] },
+      'Done.',
+    );
+    const origins = [{ kind: 'fetch_url', source: 'https://outside.example' }];
+    const asker = handed({ kind: 'person', id: 'chat:1', via: ['switchboard'], origins });
+    const parked = await say(agent, 'Write it.', asker);
+    const [file = ''] = globSync('**/turns.db', { cwd: agent.home });
+    const disk = new DatabaseSync(join(agent.home, file));
+    disk.exec('UPDATE checkpoint SET approval = NULL');
+    disk.close();
+    const task = await say(agent, 'yes', asker, { taskId: parked.id });
+    expect(task.status.state).toBe('input-required');
+    expect(existsSync(join(workspaceOf(agent), 'b.md'))).toBe(false);
+    const [waiting] = await approvals(agent);
+    expect((await answer(agent, waiting!.id, { approve: true })).status).toBe(200);
+    await waitFor(() => existsSync(join(workspaceOf(agent), 'b.md')));
   });
 
   it.each([

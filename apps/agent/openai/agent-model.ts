@@ -103,10 +103,12 @@ async function* turn(
   const callers = callerTools(request);
   const own = [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent })];
   const compaction = graph.compaction();
+  const forced = forcedChoice(request);
   const events = runTurn({
     model: withRequestSettings(graph.model(), request),
     instructions: [graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
     tools: [...callers, ...own.filter(({ name }) => !callers.some((tool) => tool.name === name))],
+    requiredTool: forced?.type === 'tool' ? forced.toolName : undefined,
     limits: spending.limits,
     sessionId,
     principal,
@@ -268,22 +270,38 @@ function callerTools({ tools, tool_choice }: CompletionRequest): PausingTool[] {
 
 type Model = ReturnType<Graph['model']>;
 type CallOptions = Parameters<Model['doStream']>[0];
+type StreamPart =
+  Awaited<ReturnType<Model['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never;
 
-/** Applies the request's settings to each model call. A forced tool is forced once, or the turn would never end. */
+/**
+ * Applies the request's settings to each model call. A forced tool is forced until the model has said something, and not
+ * after that, or the turn would never end.
+ */
 function withRequestSettings(model: Model, request: CompletionRequest): Model {
   const settings = settingsOf(request);
   const forced = forcedChoice(request);
-  let isFirst = true;
+  let isForced = forced !== undefined;
   const complete = (options: CallOptions): CallOptions => {
-    const choice = isFirst && forced !== undefined ? { toolChoice: forced } : {};
-    isFirst = false;
+    // A summary of older messages is asked for without tools.
+    const choice = isForced && options.tools?.length && forced ? { toolChoice: forced } : {};
     const providerOptions = { ...options.providerOptions, ...settings.providerOptions };
     return { ...options, ...settings, ...choice, providerOptions };
   };
   return {
     ...model,
     doGenerate: (options) => model.doGenerate(complete(options)),
-    doStream: (options) => model.doStream(complete(options)),
+    async doStream(options) {
+      const result = await model.doStream(complete(options));
+      if (!isForced) return result;
+      const listener = new TransformStream<StreamPart, StreamPart>({
+        transform(part, controller) {
+          if (part.type === 'tool-call' || (part.type === 'text-delta' && part.delta.trim() !== ''))
+            isForced = false;
+          controller.enqueue(part);
+        },
+      });
+      return { ...result, stream: result.stream.pipeThrough(listener) };
+    },
   };
 }
 

@@ -144,7 +144,8 @@ describe("the agent behind OpenAI's own client [A129]", () => {
   });
 
   it('passes settings and a forced tool on to the model, the tool once', async () => {
-    model.enqueue({ toolCalls: [{ name: 'calculator', arguments: { expression: '1' } }] }, '{"n":1}');
+    // An answer of no use is asked for again, with the tool.
+    model.enqueue('', { toolCalls: [{ name: 'calculator', arguments: { expression: '1' } }] }, '{"n":1}');
     await client.chat.completions.create({
       ...ask('Count'),
       temperature: 0.1,
@@ -154,10 +155,11 @@ describe("the agent behind OpenAI's own client [A129]", () => {
       tool_choice: { type: 'function', function: { name: 'calculator' } },
       response_format: { type: 'json_object' },
     });
-    const [first, second] = model.chats().slice(-2);
+    const [first, again, second] = model.chats().slice(-3);
     expect(first).toMatchObject({ temperature: 0.1, max_tokens: 50, stop: ['END'] });
     expect(first).toMatchObject({ response_format: { type: 'json_object' } });
     expect(first?.tool_choice).toEqual({ type: 'function', function: { name: 'calculator' } });
+    expect(again?.tool_choice).toEqual(first?.tool_choice);
     expect(second?.tool_choice).toBe('auto');
   });
 

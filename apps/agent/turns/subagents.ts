@@ -140,7 +140,15 @@ export class Spending {
     return { ...this.#helpers };
   }
 
-  addHelper({ inputTokens, outputTokens, totalTokens, costUsd = 0, estimated }: Usage): void {
+  addHelper(usage: Usage): void {
+    const {
+      inputTokens,
+      outputTokens,
+      totalTokens,
+      knownCostUsd = 0,
+      costUsd = knownCostUsd,
+      estimated,
+    } = usage;
     this.#helpers = {
       inputTokens: this.#helpers.inputTokens + inputTokens,
       outputTokens: this.#helpers.outputTokens + outputTokens,

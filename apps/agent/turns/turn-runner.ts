@@ -231,6 +231,8 @@ export class TurnRunner {
       return yield* resumeTurn({ ...options, checkpoint, answer });
     }
     if (call === undefined) return yield* resumeTurn({ ...options, checkpoint, answer: text });
+    // Whoever could answer a question was let through, and the approval itself was used up before a crash.
+    if (call.ask !== undefined && approval === undefined) return yield askedAgain(call, checkpoint);
     if (call.ask !== undefined) return yield* this.#allowed(call, checkpoint, request, options);
     if (approval === undefined) {
       const isQuestion = (await approvals.subject(call)) === undefined;
@@ -330,9 +332,8 @@ export class TurnRefusal extends Error {}
 /** The question of a stored turn once more. */
 function askedAgain(call: WaitingCall, stored: unknown, note?: string): NotedEvent {
   const checkpoint = parseCheckpoint(stored);
-  const { toolCallId, name, input } = call;
   const { usage } = checkpoint;
-  const asked = { toolCallId, name, input, question: '', text: '' };
+  const asked = { ...call, question: '', text: '' };
   const pause = { type: 'pause', ...asked, checkpoint, usage } as const;
   return note === undefined ? pause : { ...pause, note };
 }

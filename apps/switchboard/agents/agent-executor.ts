@@ -217,7 +217,8 @@ function readBy({ origins }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
 }
 
 function usageOf({ usage }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
-  return { ...usage };
+  const { knownCostUsd: _budget, ...reported } = usage;
+  return reported;
 }
 
 /** An agent with an empty whitelist may only ask a person and delegate. */

@@ -110,7 +110,7 @@ function* reported(event: TurnEvent): Generator<ExecutionEvent> {
     case 'compaction':
       return yield { type: 'progress', text: compactionNote(event) };
     case 'end': {
-      const { costUsd: _price, ...usage } = event.usage;
+      const { costUsd: _price, knownCostUsd: _known, ...usage } = event.usage;
       yield { type: 'usage', usage };
       return yield { type: 'completed', text: event.text };
     }
