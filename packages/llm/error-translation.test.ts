@@ -36,6 +36,19 @@ describe('statuses', () => {
     expect(toModelError(response(status, said))).toMatchObject({ code, retryable, status });
   });
 
+  it('reads a message of any length, its start and its end', () => {
+    const flood = 'model '.repeat(200_000);
+    expect(toModelError(response(503, { message: flood }))).toMatchObject({ code: 'server-error' });
+    expect(toModelError(response(503, { message: `Loading model${flood}` }))).toMatchObject({
+      code: 'loading',
+    });
+    const message = `${flood}exceeds the context window of 4096 tokens`;
+    expect(toModelError(response(400, { message }))).toMatchObject({
+      code: 'context-too-long',
+      contextTokens: 4096,
+    });
+  });
+
   it('names the setting to change', () => {
     expect(toModelError(response(401)).message).toContain('LLM_API_KEY');
     expect(toModelError(response(404)).message).toContain('LLM_MODEL');

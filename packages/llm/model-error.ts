@@ -3,6 +3,11 @@ import { formatDuration } from '@trunkline/std';
 /** What went wrong with a model call: `retryable` when the same call may work later, and words that say what to do. */
 const catalogue = {
   aborted: { retryable: false, advice: 'The call was cancelled.' },
+  'answer-too-long': {
+    retryable: false,
+    advice:
+      'The answer of the model was stopped: it is longer than can be read. Ask for less, or set LLM_MODEL to a model that does not repeat itself.',
+  },
   'bad-answer': {
     retryable: false,
     advice:

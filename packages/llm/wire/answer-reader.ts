@@ -1,16 +1,19 @@
 import type { JSONValue, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { isErrorDocument, isFields } from './error-body.ts';
 import { providerName } from './messages.ts';
-import { ToolCallReader } from './tool-calls.ts';
+import { type ToolCallHandler, ToolCallReader } from './tool-calls.ts';
 import { finishReasonOf, usageIn, usageOf } from './usage.ts';
 
 type Fields = Record<string, unknown>;
 
-export interface AnswerHandler {
-  push(part: LanguageModelV4StreamPart): void;
+export interface AnswerHandler extends ToolCallHandler {
   /** The endpoint sent an error in place of the answer, or of its rest. */
   failed(document: unknown): void;
 }
+
+const mega = 1024 * 1024;
+/** Characters that are read of an answer; a model that repeats itself without end must not fill the memory. */
+const longest = { text: 8 * mega, reasoning: 4 * mega, 'signed thoughts': 4 * mega };
 
 /** Makes the parts of an answer of the documents that an endpoint sends: chunks of a stream, or a whole completion. */
 export class AnswerReader {
@@ -24,17 +27,23 @@ export class AnswerReader {
   #usage: unknown;
   #reasoningField = '';
   #details: Record<string, Fields[]> = {};
+  readonly #lengths = { text: 0, reasoning: 0, 'signed thoughts': 0 };
   /** Whether the endpoint said that the answer is complete. */
   isComplete = false;
 
   constructor(on: AnswerHandler) {
     this.#on = on;
-    this.#calls = new ToolCallReader((part) => on.push(part));
+    this.#calls = new ToolCallReader(on);
   }
 
   /** Whether anything was said or called. */
   get isEmpty(): boolean {
     return !this.#hasText && this.#calls.isEmpty;
+  }
+
+  /** Characters read so far, also of what yields its part later. */
+  get length(): number {
+    return Object.values(this.#lengths).reduce((sum, length) => sum + length, this.#calls.length);
   }
 
   get usage(): LanguageModelV4Usage {
@@ -131,7 +140,7 @@ export class AnswerReader {
   }
 
   #say(kind: 'text' | 'reasoning', delta: string): void {
-    if (delta === '') return;
+    if (delta === '' || this.#isTooLong(kind, delta.length)) return;
     if (this.#open !== kind) {
       this.#close();
       this.#blocks += 1;
@@ -140,6 +149,13 @@ export class AnswerReader {
     }
     if (kind === 'text') this.#hasText = true;
     this.#on.push({ type: `${kind}-delta`, id: this.#id, delta });
+  }
+
+  #isTooLong(kind: keyof typeof longest, length: number): boolean {
+    this.#lengths[kind] += length;
+    if (this.#lengths[kind] <= longest[kind]) return false;
+    this.#on.tooLong(`it has more than ${longest[kind] / mega} MB of ${kind}`);
+    return true;
   }
 
   #close(): void {
@@ -158,7 +174,7 @@ export class AnswerReader {
 
   /** Signed thoughts come in fragments and go back whole with the calls that they led to. */
   #keepDetails(name: string, given: unknown): void {
-    if (!Array.isArray(given)) return;
+    if (!Array.isArray(given) || this.#isTooLong('signed thoughts', JSON.stringify(given).length)) return;
     const kept = this.#details[name] ?? [];
     this.#details[name] = kept;
     for (const detail of given.filter(isFields)) {

@@ -4,11 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { collect } from '../gateway.suite.ts';
+import { parseEndpoint } from '../endpoint.ts';
+import { collect, fakeTiming } from '../gateway.suite.ts';
 import { createModelGateway } from '../gateway.ts';
+import { startLimits } from '../limits.ts';
 import { noteEndpointKind } from '../profiles/endpoint-kind.ts';
 import { profileOf } from '../profiles/profile.ts';
 import { listenForWaits } from '../retry.ts';
+import { createChatModel } from './chat-model.ts';
 
 interface Reply {
   status?: number;
@@ -18,6 +21,8 @@ interface Reply {
   headers?: Record<string, string>;
   /** Leaves the connection open after the last piece. */
   held?: boolean;
+  /** Is waited for after each piece. */
+  gate?: Promise<void>;
 }
 
 let server: Server;
@@ -41,8 +46,10 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   const reply = typeof next === 'function' ? next(body) : (next ?? { body: '' });
   const type = reply.type ?? 'text/event-stream';
   response.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers });
-  for (const piece of typeof reply.body === 'string' ? [reply.body] : reply.body)
+  for (const piece of typeof reply.body === 'string' ? [reply.body] : reply.body) {
     await new Promise<void>((resolve) => response.write(piece, () => resolve()));
+    await reply.gate;
+  }
   if (!reply.held) response.end();
 }
 
@@ -390,6 +397,44 @@ describe('a failure', () => {
     );
   });
 
+  const megabyte = 'x '.repeat(512 * 1024);
+  const called = (index: number, input = '{}') => ({
+    index,
+    id: `id-${index}`,
+    function: { name: 'look', arguments: input },
+  });
+  const flood = (delta: object, count: number): Reply => ({
+    body: [...Array(count).fill(event(chunk(delta))), event(stop), done],
+  });
+
+  it.each<[string, Reply, RegExp]>([
+    ['text', flood({ content: megabyte }, 9), /more than 8 MB of text/],
+    ['reasoning', flood({ reasoning: megabyte }, 5), /more than 4 MB of reasoning/],
+    [
+      'signed thoughts',
+      flood({ reasoning_details: [{ type: 'reasoning.encrypted', data: megabyte }] }, 5),
+      /more than 4 MB of signed thoughts/,
+    ],
+    ['arguments', flood({ tool_calls: [called(0, megabyte)] }, 3), /more than 2 MB of arguments/],
+    [
+      'calls',
+      flood({ tool_calls: Array.from({ length: 10_000 }, (_, index) => called(index)) }, 1),
+      /more than 128 tool calls/,
+    ],
+  ])('of too much: %s', async (_name, reply, words) => {
+    await expect(modelFor(reply).doGenerate({ prompt, tools })).rejects.toMatchObject({
+      code: 'answer-too-long',
+      message: expect.stringMatching(words),
+    });
+    const { stream } = await modelFor({
+      ...reply,
+      body: [event(chunk({ content: 'Hi' })), ...reply.body],
+    }).doStream({ prompt, tools });
+    const told = summary(await collect(stream));
+    expect(told).toMatchObject({ finish: 'error', errors: [expect.stringMatching(words)] });
+    expect(told.calls.length).toBeLessThanOrEqual(128);
+  });
+
   it('after text keeps the text', async () => {
     const told = await turn({
       body: events(...hello, { error: { message: 'GPU fell off' } }, chunk({ content: 'x' })),
@@ -419,6 +464,46 @@ describe('a failure', () => {
     ['<html><title>GPU fell off</title></html>', 'text/html'],
   ])('with the body %s says what the endpoint said', async (body, type) => {
     await expect(turn({ status: 400, type, body })).rejects.toThrow(/GPU fell off/);
+  });
+});
+
+describe('a stream', () => {
+  it.each<[string, string[], number]>([
+    ['an event without data', ['event: ping\n\n'], 0],
+    ['null', ['data: null\n\n'], 0],
+    ['null in pieces', ['data: nu', 'll\n\n'], 0],
+    ['an empty piece', [event(chunk({ content: '' }))], 0],
+    ['a comment', [': here\n\n'], 0],
+    ['text', [event(chunk({ content: 'x' }))], 1],
+    [
+      'a call without its name',
+      [event(chunk({ tool_calls: [{ index: 0, function: { arguments: 'x' } }] }))],
+      1,
+    ],
+  ])('that sends %s again and again extends its idle limit as it should', async (_name, pieces, least) => {
+    const gate = Promise.withResolvers<void>();
+    replies = [{ body: [event(hello[0]), ...Array(8).fill(pieces).flat()], gate: gate.promise }];
+    const { timing } = fakeTiming();
+    let started = 0;
+    const setTimer: typeof timing.setTimer = (...timer) => {
+      started += 1;
+      return timing.setTimer(...timer);
+    };
+    const running = startLimits(undefined, { timing: { ...timing, setTimer }, translation: {} });
+    running.await({ what: 'nothing', milliseconds: 60_000, setting: 'A_SETTING', extendedBy: 'data' });
+    const model = createChatModel({
+      endpoint: parseEndpoint(url, undefined),
+      model: 'm',
+      translation: {},
+      profile: () => ({ tools: 'native', omitParameters: [] }),
+      cutWindow: () => undefined,
+      learn: () => undefined,
+    });
+    const { stream } = await running.run(() => model.doStream({ prompt }));
+    for await (const part of stream) if (part.type === 'text-delta') gate.resolve();
+    // The wait itself and the first words start it; how the rest is cut into pieces is up to the network.
+    const extended = started - 2;
+    expect(Math.min(extended, 1)).toBe(least);
   });
 });
 
@@ -555,6 +640,38 @@ describe('a refusal', () => {
       expect(notes).toEqual([expect.stringContaining(`"${parameter}"`)]);
     },
   );
+
+  it.each([
+    ['reasoning_content', 'messages.1.assistant.reasoning_content: Extra inputs are not permitted'],
+    ['reasoning', "Unsupported field 'messages.1.reasoning'"],
+    ['thinking', 'messages.1.thinking: Extra inputs are not permitted'],
+  ])('of thoughts in the field %s leaves them out from then on', async (field, words) => {
+    const turns: typeof prompt = [
+      ...prompt,
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Hm', providerOptions: { gateway: { reasoningField: field } } },
+          { type: 'tool-call', toolCallId: 'x', toolName: 'look', input: {} },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: 'x',
+            toolName: 'look',
+            output: { type: 'text', value: 'A cat' },
+          },
+        ],
+      },
+    ];
+    const thinks = (body: Record<string, unknown>) => JSON.stringify(body.messages).includes(`"${field}"`);
+    const model = modelFor((body) => (thinks(body) ? refuse(words, {}, 422) : answer));
+    for (let call = 0; call < 2; call += 1) await model.doStream({ prompt: turns, tools });
+    expect(requests.map(thinks)).toEqual([true, false, false]);
+  });
 
   it('of max_tokens sends max_completion_tokens instead', async () => {
     const words =

@@ -18,7 +18,7 @@ import { isWebPage, readErrorText, webPageWords } from './error-body.ts';
 import { providerName } from './messages.ts';
 import { postJson, readErrorBody, type WireResponse } from './post.ts';
 import { refusedParameter, refusesTools } from './refusals.ts';
-import { type RequestProfile, wireRequest } from './request.ts';
+import { type RequestProfile, sentNames, wireRequest } from './request.ts';
 import { isPromptCut } from './usage.ts';
 
 export interface ChatModelOptions {
@@ -72,7 +72,7 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
     const said = readErrorText(await readErrorBody(response));
     const failure = fromStatus(status, said, headers, translation);
     if (failure.code === 'context-too-long') throw failure;
-    const sent = Object.keys(body).filter((name) => body[name] !== undefined);
+    const sent = sentNames(body);
     if (refusesTools(status, said, sent)) {
       options.learn(
         { tools: 'prompted' },
@@ -149,14 +149,23 @@ async function* readParts(
   let parts: Part[] = [{ type: 'stream-start', warnings }];
   let failed = false;
   let isDone = false;
+  /** Whether the bytes at hand brought something of the answer. */
+  let isAlive = false;
   const fail = (error: ModelError) => {
     if (failed) return;
-    failed = true;
     answer.end();
+    failed = true;
     parts.push({ type: 'error', error });
   };
   const answer = new AnswerReader({
-    push: (part) => parts.push(part),
+    push(part) {
+      if (failed) return;
+      parts.push(part);
+      isAlive = true;
+    },
+    tooLong(detail) {
+      if (!failed) fail(new ModelError('answer-too-long', { detail }));
+    },
     failed: (document) => fail(fromDocument(document, translation)),
   });
   const documents = createDocumentReader({
@@ -171,7 +180,10 @@ async function* readParts(
   });
   try {
     for await (const bytes of response.body) {
-      onActivity(documents.push(bytes) ? undefined : 'keep-alive');
+      const { length } = answer;
+      isAlive = false;
+      const isCarriedOn = documents.push(bytes);
+      onActivity(isAlive || isCarriedOn || answer.length > length ? undefined : 'keep-alive');
       if (failed || isDone) break;
       if (parts.length > 0) yield parts;
       parts = [];

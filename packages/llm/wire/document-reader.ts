@@ -8,7 +8,7 @@ export interface DocumentHandler {
 }
 
 export interface DocumentReader {
-  /** Whether the bytes hold more than signs of life: comments and blank lines. */
+  /** Whether the bytes carry on an unfinished document that is too long for a sign of life. */
   push(bytes: Uint8Array): boolean;
   /** Call it when the body has come to its end in good order. */
   end(): void;
@@ -16,6 +16,7 @@ export interface DocumentReader {
 
 const longestDocument = 32 * 1024 * 1024;
 const longestStray = 2_000;
+const longestSignOfLife = 1024;
 
 /**
  * Reads the JSON documents of a response body in whatever frame they come: server-sent events (any line ends, comments,
@@ -24,13 +25,14 @@ const longestStray = 2_000;
 export function createDocumentReader(on: DocumentHandler): DocumentReader {
   const decoder = new TextDecoder();
   const scanner = new ValueScanner();
-  let pending = '';
+  /** The line that is being received, in pieces: each look at a text that grows copies it. */
+  let pending: string[] = [];
+  let pendingLength = 0;
   let afterReturn = false;
   let eventName = '';
   /** Whether the unfinished value is outside of any event, so that blank lines are part of it. */
   let isBare = false;
   let hasDocument = false;
-  let hasContent = false;
   let stray = '';
 
   function takeText(text: string): void {
@@ -38,12 +40,19 @@ export function createDocumentReader(on: DocumentHandler): DocumentReader {
     if (text !== '') afterReturn = text.endsWith('\r');
     if (rest.includes('\r')) rest = rest.replace(/\r\n?/g, '\n');
     for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n')) {
-      takeLine(pending + rest.slice(0, end));
-      pending = '';
+      takeLine(takePending(rest.slice(0, end)));
       rest = rest.slice(end + 1);
     }
-    pending += rest;
-    if (pending.length + scanner.text.length > longestDocument) giveUp();
+    if (rest !== '') pending.push(rest);
+    pendingLength += rest.length;
+    if (pendingLength + scanner.text.length > longestDocument) giveUp();
+  }
+
+  function takePending(end = ''): string {
+    const line = pending.length === 0 ? end : pending.join('') + end;
+    pending = [];
+    pendingLength = 0;
+    return line;
   }
 
   function takeLine(line: string): void {
@@ -53,7 +62,6 @@ export function createDocumentReader(on: DocumentHandler): DocumentReader {
     else if (line.trim() === '[DONE]') on.done();
     else if (/^\s*[{[]/.test(line)) takeJson(line, true);
     else if (!line.startsWith(':')) takeField(line);
-    hasContent ||= line !== '' && !line.startsWith(':');
   }
 
   function takeField(line: string): void {
@@ -105,22 +113,24 @@ export function createDocumentReader(on: DocumentHandler): DocumentReader {
     scanner.reset();
   }
 
+  function unfinishedLength(): number {
+    return scanner.text.length + (pending[0]?.startsWith(':') ? 0 : pendingLength);
+  }
+
   function giveUp(): void {
-    on.unreadable(pending.slice(0, longestStray));
-    pending = '';
+    on.unreadable(takePending().slice(0, longestStray));
     scanner.reset();
   }
 
   return {
     push(bytes) {
-      hasContent = false;
+      const before = unfinishedLength();
       takeText(decoder.decode(bytes, { stream: true }));
-      return hasContent || (pending !== '' && !pending.startsWith(':'));
+      return unfinishedLength() > Math.max(before, longestSignOfLife);
     },
     end() {
       takeText(decoder.decode());
-      if (pending !== '') takeLine(pending);
-      pending = '';
+      if (pendingLength > 0) takeLine(takePending());
       // Half an event is the mark of a stream that broke off: the answer then lacks its finish reason too.
       if (scanner.text !== '' && isBare) on.unreadable(scanner.text);
       else if (!hasDocument && stray !== '') on.unreadable(stray);

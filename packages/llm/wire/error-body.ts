@@ -12,13 +12,16 @@ export interface EndpointError {
 type Fields = Record<string, unknown>;
 
 const deepest = 4;
+/** Some endpoints quote the whole request; what went wrong stands at the start or at the end. */
+const longestMessage = 4096;
+const longestEnd = 1024;
 
 /** Reads the body of an error response: JSON of any dialect, a web page, or plain words. */
 export function readErrorText(text: string): EndpointError {
   const trimmed = text.trim();
   if (isWebPage(trimmed)) return { ...nothingSaid, message: webPageWords(trimmed) };
   const parsed = parse(trimmed);
-  return errorFields(parsed) ?? { ...nothingSaid, message: parsed === undefined ? trimmed : '' };
+  return errorFields(parsed) ?? { ...nothingSaid, message: parsed === undefined ? shortened(trimmed) : '' };
 }
 
 /**
@@ -27,17 +30,27 @@ export function readErrorText(text: string): EndpointError {
  * Mistral `{message: {detail: […]}}`, Gemini `[{error: {…}}]`, Bedrock `{message}` or `{Message}`, Cloudflare
  * `{errors: […]}`, and OpenRouter, which wraps what the provider behind it said as text in `metadata.raw`.
  */
-export function errorFields(document: unknown, depth = 0): EndpointError | undefined {
+export function errorFields(document: unknown): EndpointError | undefined {
+  const fields = readFields(document);
+  return fields && { ...fields, message: shortened(fields.message) };
+}
+
+function shortened(message: string): string {
+  if (message.length <= longestMessage) return message;
+  return `${message.slice(0, longestMessage - longestEnd)} … ${message.slice(-longestEnd)}`;
+}
+
+function readFields(document: unknown, depth = 0): EndpointError | undefined {
   if (depth > deepest) return undefined;
-  if (Array.isArray(document)) return errorFields(document[0], depth + 1);
+  if (Array.isArray(document)) return readFields(document[0], depth + 1);
   if (!isFields(document)) return undefined;
   const { error, errors, detail } = document;
   if (typeof error === 'string') return { ...fieldsOf(document), message: error };
   if (isFields(error)) return ofProvider(error, depth) ?? fieldsOf(error);
-  if (Array.isArray(errors) && errors.length > 0) return errorFields({ error: errors[0] }, depth + 1);
+  if (Array.isArray(errors) && errors.length > 0) return readFields({ error: errors[0] }, depth + 1);
   if (detail !== undefined && detail !== null) return ofDetail(detail, depth);
   const { message } = document;
-  if (isFields(message)) return errorFields(message, depth + 1);
+  if (isFields(message)) return readFields(message, depth + 1);
   return textOf(document, 'message', 'Message', 'msg') === '' ? undefined : fieldsOf(document);
 }
 
@@ -56,7 +69,7 @@ export function isWebPage(text: string): boolean {
 }
 
 export function webPageWords(page: string): string {
-  const title = /<title[^>]*>([^<]{1,100})/i.exec(page)?.[1]?.trim();
+  const title = /<title[^>]{0,200}>([^<]{1,100})/i.exec(page)?.[1]?.trim();
   return `a web page came instead${title ? `: "${title}"` : ''}`;
 }
 
@@ -81,7 +94,7 @@ function fieldsOf(fields: Fields): EndpointError {
 function ofDetail(detail: unknown, depth: number): EndpointError | undefined {
   if (typeof detail === 'string') return { ...nothingSaid, message: detail };
   if (!Array.isArray(detail))
-    return errorFields(detail, depth + 1) ?? errorFields({ error: detail }, depth + 1);
+    return readFields(detail, depth + 1) ?? readFields({ error: detail }, depth + 1);
   const entries = detail.filter(isFields);
   const places = entries.map(({ loc }) => (Array.isArray(loc) ? loc.filter((step) => step !== 'body') : []));
   const message = entries
@@ -101,7 +114,7 @@ function ofDetail(detail: unknown, depth: number): EndpointError | undefined {
 function ofProvider(error: Fields, depth: number): EndpointError | undefined {
   const raw = isFields(error.metadata) ? error.metadata.raw : undefined;
   if (typeof raw !== 'string' || raw.trim() === '') return undefined;
-  const inner = errorFields(parse(raw), depth + 1) ?? { ...nothingSaid, message: raw };
+  const inner = readFields(parse(raw), depth + 1) ?? { ...nothingSaid, message: raw };
   return { ...fieldsOf(error), ...inner, code: inner.code || fieldsOf(error).code };
 }
 

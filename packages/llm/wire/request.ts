@@ -15,7 +15,7 @@ export interface WireRequest {
 }
 
 /** The fields of thoughts that go back with messages; they are refused and left out like parameters. */
-const thoughtFields = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'];
+const thoughtFields = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'thinking_blocks'];
 
 /** The body of a chat completion request. */
 export function wireRequest(
@@ -99,6 +99,13 @@ function toolFields(
   if (toolChoice === undefined) return { tools: functions };
   const named = toolChoice.type === 'tool' && { type: 'function', function: { name: toolChoice.toolName } };
   return { tools: functions, tool_choice: named || toolChoice.type };
+}
+
+/** The names that a request's body carries and an endpoint may refuse: parameters, and the fields of thoughts in messages. */
+export function sentNames(body: Record<string, unknown>): string[] {
+  const parameters = Object.keys(body).filter((name) => body[name] !== undefined);
+  const messages = body.messages as Record<string, unknown>[];
+  return [...parameters, ...thoughtFields.filter((name) => messages.some((message) => name in message))];
 }
 
 function omit(body: Record<string, unknown>, name: string): void {

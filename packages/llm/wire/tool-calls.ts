@@ -9,13 +9,21 @@ interface OpenCall {
   index: number | undefined;
   name: string;
   input: string;
-  /** How much of the input was passed on. */
-  told: number;
+  /** The end of the input, not passed on yet. The input itself is not looked at while it grows: each look copies it. */
+  rest: string;
   started: boolean;
   signature: string | undefined;
 }
 
-type Push = (part: LanguageModelV4StreamPart) => void;
+/** More calls than any model makes at a time. */
+const mostCalls = 128;
+const longestInput = 2 * 1024 * 1024;
+
+export interface ToolCallHandler {
+  push(part: LanguageModelV4StreamPart): void;
+  /** The calls are more, or longer, than is read. */
+  tooLong(detail: string): void;
+}
 
 /**
  * Puts together tool calls that come in pieces. Endpoints disagree about which piece belongs to which call: some give no
@@ -23,10 +31,12 @@ type Push = (part: LanguageModelV4StreamPart) => void;
  */
 export class ToolCallReader {
   readonly #calls: OpenCall[] = [];
-  readonly #push: Push;
+  readonly #on: ToolCallHandler;
+  /** Characters of all inputs together. */
+  length = 0;
 
-  constructor(push: Push) {
-    this.#push = push;
+  constructor(on: ToolCallHandler) {
+    this.#on = on;
   }
 
   get isEmpty(): boolean {
@@ -43,11 +53,24 @@ export class ToolCallReader {
       input: inputText(called.arguments),
     };
     const call = this.#callOf(piece);
+    this.length += piece.input.length;
+    if (call === undefined || this.length > longestInput) {
+      const isLong = this.length > longestInput;
+      this.#on.tooLong(
+        isLong
+          ? 'its tool calls have more than 2 MB of arguments'
+          : `it makes more than ${mostCalls} tool calls`,
+      );
+      return;
+    }
     call.wireId ||= piece.id;
     call.name ||= piece.name;
     call.signature ??= signatureOf(delta);
     // A whole object that comes again is not a further piece.
-    if (typeof called.arguments === 'string' || call.input === '') call.input += piece.input;
+    if (typeof called.arguments === 'string' || call.input === '') {
+      call.input += piece.input;
+      call.rest += piece.input;
+    }
     this.#tell(call);
   }
 
@@ -64,15 +87,17 @@ export class ToolCallReader {
         ...(position === 0 && details),
       };
       const metadata = Object.keys(marks).length === 0 ? {} : { providerMetadata: { [providerName]: marks } };
-      this.#push({ type: 'tool-input-end', id: call.id, ...metadata });
+      this.#on.push({ type: 'tool-input-end', id: call.id, ...metadata });
       const input = call.input.trim() === '' ? '{}' : call.input;
-      this.#push({ type: 'tool-call', toolCallId: call.id, toolName: call.name, input, ...metadata });
+      this.#on.push({ type: 'tool-call', toolCallId: call.id, toolName: call.name, input, ...metadata });
     }
   }
 
-  #callOf(piece: Piece): OpenCall {
+  /** The call that a piece belongs to or starts; undefined for one call too many. */
+  #callOf(piece: Piece): OpenCall | undefined {
     const candidate = this.#candidate(piece);
     if (candidate !== undefined && !startsAnother(candidate, piece)) return candidate;
+    if (this.#calls.length >= mostCalls) return undefined;
     const isTaken = this.#calls.some(({ id }) => id === piece.id);
     const call: OpenCall = {
       wireId: piece.id,
@@ -80,7 +105,7 @@ export class ToolCallReader {
       index: piece.index,
       name: '',
       input: '',
-      told: 0,
+      rest: '',
       started: false,
       signature: undefined,
     };
@@ -96,11 +121,11 @@ export class ToolCallReader {
 
   #tell(call: OpenCall): void {
     if (call.name === '') return;
-    if (!call.started) this.#push({ type: 'tool-input-start', id: call.id, toolName: call.name });
+    if (!call.started) this.#on.push({ type: 'tool-input-start', id: call.id, toolName: call.name });
     call.started = true;
-    if (call.told === call.input.length) return;
-    this.#push({ type: 'tool-input-delta', id: call.id, delta: call.input.slice(call.told) });
-    call.told = call.input.length;
+    if (call.rest === '') return;
+    this.#on.push({ type: 'tool-input-delta', id: call.id, delta: call.rest });
+    call.rest = '';
   }
 }
 
@@ -118,7 +143,7 @@ function startsAnother(call: OpenCall, { id, name, input }: Piece): boolean {
   if (name !== call.name) return hasOtherId || id === '';
   // Under the same name: repeated with each piece, or called again. Arguments tell, once they are whole.
   if (hasOtherId) return isWhole(call.input) || (call.input === '' && (input === '' || isWhole(input)));
-  return id === '' && isWhole(call.input) && isWhole(input);
+  return id === '' && isWhole(input) && isWhole(call.input);
 }
 
 function isWhole(input: string): boolean {
