@@ -1,5 +1,6 @@
 // Who may see and touch what. Things are made by one caller; to the others they are as if they did not exist.
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
 import { createLogger } from '@trunkline/config';
 import { readSse } from '@trunkline/http';
@@ -8,6 +9,8 @@ import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ChatStore } from './chats/chat-store.ts';
 import { modelEnvironment, post, startAgent, type TestAgent } from './fixtures/start-agent.ts';
+import { createOwners } from './owners.ts';
+import { BeadsStore } from './stores/beads-store.ts';
 import { SessionStore } from './turns/session-store.ts';
 import { openState } from './turns/turn-state.ts';
 
@@ -466,6 +469,23 @@ it('counts all that somebody keeps together, and refuses more at every door', as
   }
   expect((await ask('cy', hello(20_000))).text).toMatch(words);
   expect((await ask('operator', issue(20_000))).status).toBeLessThan(300);
+});
+
+it('lets whoever keeps too much close and shorten an issue, and not write more', () => {
+  const home = temporaryDirectory();
+  onTestFinished(home.remove);
+  const owners = createOwners(() => ({ isShared: false, isOpen: false }));
+  const actor = owners.actor({ kind: 'person', id: 'voice:cy', via: [] });
+  const store = new BeadsStore(join(home.path, 'beads.db'));
+  onTestFinished(() => store.close());
+  const beads = store.for(actor);
+  const paint = { title: 'Paint', description: 'the fence', priority: 1, issue_type: 'task' } as const;
+  const { id } = beads.create(paint);
+  owners.limit(() => 'person:voice:cy keeps too much');
+  expect(() => beads.create(paint)).toThrow('keeps too much');
+  expect(() => beads.update(id, { description: 'the fence, again' })).toThrow('keeps too much');
+  expect(beads.update(id, { description: 'it', status: 'closed' })).toMatchObject({ description: 'it' });
+  expect(owners.room('person:voice:cy', 0)).toBe('person:voice:cy keeps too much');
 });
 
 it('gives conversations of older versions the owners that they had', () => {

@@ -138,7 +138,9 @@ export function keeperOf(scope: string): string {
   return isOfOneConversation(scope) ? 'anonymous' : scope.replace(/\/user:.*$/s, '');
 }
 
+/** Whoever keeps too much may still delete and shorten. */
 export function keepWithin(room: Room, owner: string, bytes: number): void {
+  if (bytes <= 0) return;
   const refusal = room(owner, bytes);
   if (refusal !== undefined) throw new StoreError('full', `${refusal}.`);
 }

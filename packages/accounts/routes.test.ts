@@ -22,7 +22,7 @@ import {
 } from '@trunkline/identity';
 import type { AccountsView } from '@trunkline/std';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Accounts, openAccounts } from './accounts.ts';
 import { mountAccounts } from './routes.ts';
 
@@ -183,6 +183,16 @@ describe('an open stream', () => {
     change(accounts, ava);
     expect([isOpen(), isTextOpen()]).toEqual([false, false]);
     for (const isOtherOpen of others) expect(isOtherOpen()).toBe(true);
+  });
+
+  it('stays while the accounts cannot be read', async () => {
+    const { accounts, open, person } = await start();
+    const isOpen = await open(bearer(person('Ava', 'member').key));
+    const look = vi.spyOn(accounts, 'principalFor').mockImplementation(() => {
+      throw new Error('database is locked');
+    });
+    expect(isOpen()).toBe(true);
+    expect(look).toHaveBeenCalled();
   });
 
   it('that has not begun is cut as well: a long poll, a turn that is asked to wait', async () => {

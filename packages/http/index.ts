@@ -13,7 +13,13 @@ export { tryKeys } from './callers/limits.ts';
 export { requireOperator, setSessionCookie } from './callers/operator-routes.ts';
 export type { SignInContext, SignInProvider } from './callers/sign-in-provider.ts';
 export type { ErrorReply, FailedRequest, RenderError } from './errors/http-error.ts';
-export { defineErrors, type ErrorKind, HttpError, type HttpErrorOptions } from './errors/http-error.ts';
+export {
+  defineErrors,
+  type ErrorKind,
+  HttpError,
+  type HttpErrorOptions,
+  isRefusal,
+} from './errors/http-error.ts';
 export type { AddressPolicyOptions, Lookup } from './fetch/address-policy.ts';
 export { assertPublicUrl, createAddressPolicy } from './fetch/address-policy.ts';
 export {

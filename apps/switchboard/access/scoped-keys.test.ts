@@ -7,11 +7,12 @@ import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/s
 
 const scoped = (name: string, more = '') =>
   `  - { name: ${name}, envKey: KEY_OF_${name.toUpperCase().replace('-', '_')}, publish: [command.schedule, cron.${name}.#${more}], subscribe: [cron.${name}.#, schedule.#] }\n`;
-const keysFile = `keys:\n${scoped('ava', ', message.outbound.messenger.cron')}${scoped('ava-b')}${scoped('max', ', agent.skill.request, message.outbound.chat.push.77, cron.mate.#, message.inbound.max')}`;
+const keysFile = `keys:\n${scoped('ava', ', message.outbound.messenger.cron')}${scoped('ava-b')}${scoped('full')}${scoped('max', ', agent.skill.request, message.outbound.chat.push.77, cron.mate.#, message.inbound.max')}`;
 const env = {
   SWITCHBOARD_API_KEY: 'operator-key',
   KEY_OF_AVA: 'ava-key',
   KEY_OF_AVA_B: 'ava-b-key',
+  KEY_OF_FULL: 'full-key',
   KEY_OF_MAX: 'max-key',
   QUOTA_MB: '1',
 };
@@ -80,6 +81,14 @@ it('publishes so many megabytes a day, each key for itself, the operator all', a
     429,
     expect.stringContaining('QUOTA_MB'),
   ]);
+  expect((await publish('full', 'cron.full.a')).status).toBe(200);
+  const large = { content: 'x'.repeat(447_000) };
+  expect((await add('full', 'full-stops', 'cron.full.stops', large)).status).toBe(201);
+  // Who is full may still end what runs, in few words.
+  const pause = async (length: number) =>
+    (await request('POST', '/full-stops/pause', 'full', { why: 'x'.repeat(length) })).status;
+  expect([await pause(4000), await pause(5000)]).toEqual([200, 429]);
+  expect((await request('DELETE', '/full-stops', 'full')).status).toBe(200);
   for (const topic of ['note.a', 'note.b']) expect((await publish('operator', topic)).status).toBe(200);
 });
 

@@ -158,9 +158,18 @@ export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName
   for (const path of guardedPaths) app.use(path, identify, endWithKey(keys), admit(access), countSent(quota));
 }
 
+/** Whoever has sent too much may still say no to an agent, pause what is theirs and close an incident, in few words. */
+const isUncounted = routeMatcher([
+  'POST /api/a2a/input',
+  'POST /api/schedules/:id/pause',
+  'POST /api/incidents/:id/resolve',
+]);
+const uncountedBytes = 4096;
+
 /** Whatever is sent here stays in the journal and the histories for days. Tasks have a quota of their own. */
 function countSent(quota: Quota): MiddlewareHandler<SwitchboardEnv> {
   const count = (context: Context<SwitchboardEnv>, bytes: number) => {
+    if (bytes <= uncountedBytes && isUncounted(context.req.method, context.req.path)) return;
     const refusal = quota.refusal(ownerKey(context.get('principal')), bytes);
     if (refusal !== undefined) throw switchboardErrors.quota_exceeded({ refusal });
   };

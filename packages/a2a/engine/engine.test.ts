@@ -1,3 +1,4 @@
+import { HttpError } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { StorageError } from '@trunkline/storage';
 import { waitFor } from '@trunkline/testing';
@@ -202,6 +203,8 @@ describe('states', () => {
     expect(() => send(engine, 'x'.repeat(6000), { taskId: live.id })).toThrow(/QUOTA_MB/);
     besides = 6000;
     expect(engine.refusal('person:new', 1)).toMatch(/^person:new keeps 0.0 MB/);
+    // Who is full may still answer in few words.
+    expect(() => send(engine, 'no', { taskId: live.id })).not.toThrow();
   });
 });
 
@@ -213,10 +216,10 @@ describe('a running turn', () => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       yield { type: 'failed', message: 'too late to matter' };
     };
-    let refusal: string | undefined;
+    let refusal: Error | undefined;
     let role: 'member' | 'guest' = 'member';
     const current = (principal: Principal): Principal => {
-      if (principal.id === 'user:ava' && refusal !== undefined) throw new Error(refusal);
+      if (principal.id === 'user:ava' && refusal !== undefined) throw refusal;
       return role === 'member' ? principal : { ...principal, role };
     };
     const { engine, clock } = start(untilCut, { current });
@@ -229,13 +232,38 @@ describe('a running turn', () => {
       }).live;
     const [ava, bob] = [asked('user:ava'), asked('user:bob')];
     await waitFor(() => begun === 2);
-    refusal = 'The account Ava is disabled.';
+    refusal = new Error('database is locked');
+    await clock.advanceBy(15_000);
+    expect([ava.state, bob.state]).toEqual(['working', 'working']);
+    refusal = new HttpError('account_disabled', 403, 'The account Ava is disabled.');
     await clock.advanceBy(15_000);
     expect([ava.state, bob.state]).toEqual(['failed', 'working']);
     expect(JSON.stringify(ava.snapshot())).toContain('Stopped: The account Ava is disabled.');
     role = 'guest';
     await clock.advanceBy(15_000);
     expect(bob.state).toBe('failed');
+  });
+});
+
+describe('a turn that somebody else answers', () => {
+  it('is not cut with the rights of whoever answers', async () => {
+    const agent = new SteppedAgent();
+    const current = (principal: Principal): Principal =>
+      principal.id === 'user:eve' ? { ...principal, role: 'guest' } : principal;
+    const { engine, clock } = start(agent.script, { current });
+    const { live } = send(engine, 'ask me');
+    agent.step({ type: 'input-required', question: 'Which?' });
+    await live.settled();
+    const text = { type: 'text' as const, text: 'this one' };
+    engine.start({
+      message: { messageId: 'answer', role: 'user', parts: [text], taskId: live.id },
+      metadata: {},
+      principal: { kind: 'person', id: 'user:eve', via: [], role: 'member' },
+      strict: false,
+    });
+    await waitFor(() => agent.asked.length === 2);
+    await clock.advanceBy(15_000);
+    expect(live.state).toBe('working');
   });
 });
 

@@ -1,3 +1,4 @@
+import { isRefusal } from '@trunkline/http';
 import { ownerKey, type Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
@@ -54,6 +55,8 @@ export interface EngineOptions {
 const lifetimeMs = 24 * 60 * 60 * 1000;
 const sweepEveryMs = 5 * 60 * 1000;
 const accessCheckMs = 15_000;
+/** Of an answer: whoever keeps too much must still be able to say no. */
+const freeAnswerBytes = 4096;
 const restartReason = 'interrupted by server restart';
 const unwritableReason = 'The task could not be written to disk and was not started';
 
@@ -224,13 +227,14 @@ export class TaskEngine {
     return started;
   }
 
-  #checkQuota({ message, principal }: SendCommand): void {
-    const refusal = this.refusal(ownerKey(principal), Buffer.byteLength(JSON.stringify(message)));
+  #checkQuota({ message, principal }: SendCommand, freeBytes = 0): void {
+    const bytes = Buffer.byteLength(JSON.stringify(message));
+    const refusal = bytes <= freeBytes ? undefined : this.refusal(ownerKey(principal), bytes);
     if (refusal !== undefined) throw new A2aError('QUOTA_EXCEEDED', refusal);
   }
 
   #resume(live: LiveTask, command: SendCommand): StartedTurn {
-    this.#checkQuota(command);
+    this.#checkQuota(command, freeAnswerBytes);
     const parked = live.snapshot();
     const release = accept(parked, command, this.#options.admit);
     live.remember(withinTask(command.message, parked));
@@ -277,8 +281,8 @@ export class TaskEngine {
     this.#observers.tell((observer) => observer.turnStarted?.(live.snapshot(), question === undefined));
     const request = requestOf(live.snapshot(), command, question);
     // Whoever answers a question, the work is for whom it was begun.
-    const owner = question === undefined ? undefined : accountOf(live.snapshot().owner);
-    this.#askers.set(live.id, owner ?? command.principal);
+    const asker = question === undefined ? command.principal : accountOf(live.snapshot().owner);
+    if (asker !== undefined) this.#askers.set(live.id, asker);
     return runTurn(live, turn, (signal) => executor.execute(request, signal), logger).finally(() =>
       this.#askers.delete(live.id),
     );
@@ -347,11 +351,23 @@ export class TaskEngine {
   #planAccessCheck(current: NonNullable<EngineOptions['current']>): Timer {
     return this.#options.clock.setTimer(accessCheckMs, () => {
       for (const [id, asker] of this.#askers) {
-        const reason = lostAccess(asker, current);
+        const reason = this.#lostAccess(asker, current);
         if (reason !== undefined) this.#cut(id, reason);
       }
       this.#accessTimer = this.#planAccessCheck(current);
     });
+  }
+
+  /** Why somebody may no longer have done what they asked for, if so. */
+  #lostAccess(asker: Principal, current: NonNullable<EngineOptions['current']>): string | undefined {
+    try {
+      const isAsBefore = current(asker) === asker;
+      return isAsBefore ? undefined : 'Stopped: whoever asked for this has fewer rights now. Ask again.';
+    } catch (error) {
+      if (isRefusal(error)) return `Stopped: ${errorMessage(error)}`;
+      this.#options.logger.warn({ err: error }, 'failed to check access; retrying');
+      return undefined;
+    }
   }
 
   #cut(id: string, reason: string): void {
@@ -369,15 +385,4 @@ export class TaskEngine {
 function accountOf(owner = ''): Principal | undefined {
   const [, id] = /^(?:person|operator):(user:.+)$/s.exec(owner) ?? [];
   return id === undefined ? undefined : { kind: 'person', id, via: [], role: 'guest' };
-}
-
-/** Why somebody may no longer have done what they asked for, if so. */
-function lostAccess(asker: Principal, current: NonNullable<EngineOptions['current']>): string | undefined {
-  try {
-    return current(asker) !== asker
-      ? 'Stopped: whoever asked for this has fewer rights now. Ask again.'
-      : undefined;
-  } catch (error) {
-    return `Stopped: ${errorMessage(error)}`;
-  }
 }

@@ -14,7 +14,7 @@ import {
 import type { Context, MiddlewareHandler } from 'hono';
 import { isBelow } from '../app/body-limit.ts';
 import type { AppEnv, RequestContext } from '../app/context.ts';
-import { type HttpError, type HttpErrorOptions, httpErrors } from '../errors/http-error.ts';
+import { type HttpError, type HttpErrorOptions, httpErrors, isRefusal } from '../errors/http-error.ts';
 import { markGuard } from '../openapi/document.ts';
 import { refuseForeignName } from '../origins/origin-guard.ts';
 import {
@@ -169,8 +169,10 @@ export function stillStands(
     const [proven, named] = [identify(context.req), context.get('accounts')?.current(principal) ?? principal];
     return isAsBefore(first, proven) && isAsBefore(principal, named);
   } catch (error) {
-    context.get('logger').info({ err: error }, 'caller lost access');
-    return false;
+    const isLost = isRefusal(error);
+    if (isLost) context.get('logger').info({ err: error }, 'caller lost access');
+    else context.get('logger').warn({ err: error }, 'failed to check access; retrying');
+    return !isLost;
   }
 }
 

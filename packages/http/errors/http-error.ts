@@ -32,6 +32,12 @@ export function findHttpError(error: unknown): HttpError | undefined {
   return error instanceof Error && error.cause !== undefined ? findHttpError(error.cause) : undefined;
 }
 
+/** Whether it says that somebody may not come in, in contrast to a failure to find out, as of a busy database. */
+export function isRefusal(error: unknown): boolean {
+  const status = findHttpError(error)?.status;
+  return status === 401 || status === 403;
+}
+
 /** Status, and the words as a fixed sentence or made from arguments. */
 type ErrorEntry = readonly [status: number, words: string | ((args: never) => string)];
 
