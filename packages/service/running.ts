@@ -32,7 +32,8 @@ const folderOf = (home: string) => join(home, 'running');
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder);
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   } catch (error) {
     if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return [];
     throw error;

@@ -59,7 +59,7 @@ export function storePlainSecrets(
   });
 }
 
-/** Removes what `storePlainSecrets` stored under this prefix and the text no longer refers to. */
+/** Removes what `storePlainSecrets` stored under this prefix, the text no longer refers to, and no other file uses. */
 export function removeUnreferenced(
   before: string,
   after: string,
@@ -67,7 +67,12 @@ export function removeUnreferenced(
 ): void {
   const isOurs = (name: string) => name.startsWith(`${secretNameOf(prefix)}-`) && /-[0-9a-f]{6}$/.test(name);
   const names = new Set([...before.matchAll(/\$\{secret:([\w.-]+)\}/g)].map(([, name = '']) => name));
-  for (const name of names) if (isOurs(name) && !after.includes(secretReference(name))) store.remove(name);
+  const gone = [...names].filter((name) => isOurs(name) && !after.includes(secretReference(name)));
+  if (gone.length === 0) return;
+  const files = new Map(
+    store.list().map(({ name, users }) => [name, new Set(users.map(({ user }) => user.split(': ')[0]))]),
+  );
+  for (const name of gone) if ((files.get(name)?.size ?? 0) <= 1) store.remove(name);
 }
 
 interface SecretNode extends PlainSecret {

@@ -14,6 +14,7 @@ import {
   readOptions,
   readVariable,
   redact,
+  removeUnreferenced,
   secretReference,
   secretStoreOf,
   secretValues,
@@ -106,6 +107,17 @@ describe('references in YAML', () => {
   it('are recorded by the place that uses them', () => {
     parse(`mcp: { servers: [{ name: x }, { headers: { authorization: "Bearer \${secret:pin}" } }] }`);
     expect(usersOf('pin')).toContain('agent/config.yaml: mcp.servers[1].headers.authorization');
+  });
+
+  it('keep a secret that another file uses when one file drops it', () => {
+    const store = secretStoreOf(env);
+    const [own, shared] = ['agent-own-aaaaaa', 'agent-shared-bbbbbb'];
+    for (const name of [own, shared]) store.set(name, 'a value');
+    const before = `a: \${secret:${own}}\nb: \${secret:${shared}}\n`;
+    parse(before);
+    parseYaml(before.replace(own, shared), z.any(), { file: join(temporary.path, 'other.yaml'), env });
+    removeUnreferenced(before, 'a: 1', { store, prefix: 'agent' });
+    expect([store.get(own), store.get(shared)]).toEqual([undefined, 'a value']);
   });
 
   it('that lead nowhere are named with file, line, key and command', () => {
