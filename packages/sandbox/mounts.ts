@@ -268,7 +268,7 @@ function isSystem(path: string): boolean {
 }
 
 /** Whether a path is a folder or lies below it. */
-export function isInside(path: string, folder: string): boolean {
+function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
