@@ -1,4 +1,3 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   callerGuard,
   createApp,
@@ -8,15 +7,30 @@ import {
   StartError,
   serve,
 } from '@trunkline/http';
-import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
+import { type ModelParameter, mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
 import { modelErrors } from './errors.ts';
 import type { ModelProcess } from './model-process.ts';
+import { proofOf, provesKey, relay } from './relay.ts';
 
 const host = '127.0.0.1';
 const bodyLimit = 32 * 1024 * 1024;
-const proofMs = 3_000;
 /** A door that another process holds is taken over within this time after that process ended. */
 const takeOverMs = 3_000;
+/** What the engine heeds; others are refused by name. */
+const parameters: readonly ModelParameter[] = [
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+];
 
 export interface DoorOptions {
   /** The name under which the model answers. */
@@ -24,7 +38,7 @@ export interface DoorOptions {
   port: number;
   /** Every request has to show it. */
   key: string;
-  process: ModelProcess;
+  process: Pick<ModelProcess, 'ask' | 'ready' | 'facts' | 'state'>;
   logger: Logger;
 }
 
@@ -38,37 +52,65 @@ export interface Door {
 
 /**
  * Opens the address at which the services of this machine reach the model. Where another service of the same home has
- * opened it, that one is used, so that the model is in memory once; when it ends, this one takes its place.
+ * opened it, requests are passed on to that one, so that the model is in memory once; when it ends, this one takes its
+ * place. When a stranger does, this one runs the model at an address of its own, which it has had from the start.
  */
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  const app = createDoorApp(options);
-  const { port, logger } = options;
-  const listen = () => serve(app, { host, port, portVariable: 'LLM_GGUF_PORT', logger });
-  let server: RunningServer | undefined = await listen().catch(async (error: unknown) => {
-    if (isTaken(error) && (await provesKey(port, options.key))) return undefined;
-    throw error;
-  });
+  const { port, key, logger } = options;
+  const other = { host, port, key };
+  let shared: RunningServer | undefined;
+  let isStopped = false;
+  let isStranger = false;
+  const passOn = async (request: Request) => {
+    if (shared !== undefined) return undefined;
+    const answer = await relay(request, other).catch((error: unknown) => {
+      logger.warn({ err: error }, 'service that runs the model file ended');
+      throw modelErrors.model_loading({ percent: 0 }, { headers: { 'retry-after': '1' } });
+    });
+    if (answer === undefined) await takeOver();
+    return answer;
+  };
+  const app = createDoorApp(options, passOn);
+  const listen = (at: number) => serve(app, { host, port: at, portVariable: 'LLM_GGUF_PORT', logger });
   const takeOver = async () => {
     try {
-      server = await listen();
+      const server = await listen(port);
+      if (isStopped) return await server.stop();
+      shared = server;
       clearInterval(timer);
       logger.info({ port }, 'took over the model file from a service that ended');
     } catch (error) {
       if (!isTaken(error)) logger.warn({ err: error }, 'failed to take over the model file');
+      else await watchStranger();
     }
   };
-  const timer = server === undefined ? setInterval(() => void takeOver(), takeOverMs).unref() : undefined;
+  const watchStranger = async () => {
+    const wasStranger = isStranger;
+    isStranger = !(await provesKey(other));
+    if (isStranger && !wasStranger)
+      logger.error({ port }, 'another program took the port of the model file (LLM_GGUF_PORT)');
+  };
+  shared = await listen(port).catch(async (error: unknown) => {
+    if (isTaken(error) && (await provesKey(other))) return undefined;
+    throw error;
+  });
+  const own = shared ?? (await listen(0));
+  const timer = shared === undefined ? setInterval(() => void takeOver(), takeOverMs).unref() : undefined;
   return {
-    url: `${server?.url ?? `http://${host}:${port}`}/v1`,
-    isOwn: () => server !== undefined,
+    url: `${own.url}/v1`,
+    isOwn: () => shared !== undefined,
     async stop() {
+      isStopped = true;
       clearInterval(timer);
-      await server?.stop();
+      await Promise.all([own.stop(), shared?.stop()]);
     },
   };
 }
 
-function createDoorApp({ model, key, process, logger }: DoorOptions) {
+function createDoorApp(
+  { model, key, process, logger }: DoorOptions,
+  passOn: (request: Request) => Promise<Response | undefined>,
+) {
   const guard = callerGuard({ keyring: createKeyring([{ key, caller: { id: 'service' } }]) });
   const app = createApp<{ id: string }>({
     service: 'model',
@@ -79,8 +121,13 @@ function createDoorApp({ model, key, process, logger }: DoorOptions) {
     health: () => ({ status: 200, body: { ok: true, model, state: process.state } }),
     bodyLimit,
     guard,
+    // Trunkline made the key: strangers who guess must not lock the services out of their own model.
+    limits: { isGuessable: false },
   });
-  for (const path of ['/v1/*', '/props']) app.use(path, guard);
+  for (const path of ['/v1/*', '/props']) {
+    app.use(path, guard);
+    app.use(path, async (context, next) => (await passOn(context.req.raw)) ?? (await next()));
+  }
   // Shows a service of the same home that this is no stranger on the port, before it sends its key and conversations.
   app.get('/proof/:challenge', (context) => context.text(proofOf(key, context.req.param('challenge'))));
   // As llama.cpp's server describes itself: clients read the size of the window there.
@@ -104,6 +151,7 @@ function createDoorApp({ model, key, process, logger }: DoorOptions) {
         process.ask(request, signal),
     defaultModel: () => model,
     images: false,
+    parameters,
     errors: [modelErrors.model_loading, modelErrors.model_failed],
   });
   return app;
@@ -111,22 +159,4 @@ function createDoorApp({ model, key, process, logger }: DoorOptions) {
 
 function isTaken(error: unknown): boolean {
   return error instanceof StartError && error.code === 'port_taken';
-}
-
-function proofOf(key: string, challenge: string): string {
-  return createHmac('sha256', key).update(`model door ${challenge}`).digest('hex');
-}
-
-async function provesKey(port: number, key: string): Promise<boolean> {
-  const challenge = randomBytes(16).toString('hex');
-  try {
-    const signal = AbortSignal.timeout(proofMs);
-    const answer = await fetch(`http://${host}:${port}/proof/${challenge}`, { signal, redirect: 'error' });
-    const given = Buffer.from(await answer.text());
-    const expected = Buffer.from(proofOf(key, challenge));
-    return given.length === expected.length && timingSafeEqual(given, expected);
-  } catch {
-    // Whatever listens there does not speak HTTP, or not in time: it is not ours.
-    return false;
-  }
 }

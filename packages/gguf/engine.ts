@@ -224,7 +224,7 @@ async function generate({ llama, chat, prompt, request, emit, signal }: Generati
     ...(request.top_p != null && { topP: request.top_p }),
     ...(request.seed != null && { seed: request.seed }),
     ...(stops.length > 0 && { customStopTriggers: stops }),
-    repeatPenalty: false as const,
+    repeatPenalty: repeatPenalty(request),
     onResponseChunk: ({ text, segmentType }: Llama.LlamaChatResponseChunk) => {
       if (text === '' || prompt.isCall) return;
       emit({ type: segmentType === undefined ? 'text-delta' : 'reasoning-delta', text });
@@ -255,6 +255,14 @@ async function generate({ llama, chat, prompt, request, emit, signal }: Generati
     },
     ...(toolCalls.length > 0 && { toolCalls }),
   });
+}
+
+/** As OpenAI's API has it: 0 is none, and below 0 repeating is welcome. The library's own penalty by a factor stays off. */
+function repeatPenalty(request: CompletionRequest): Llama.RepeatPenalty | false {
+  const frequencyPenalty = request.frequency_penalty ?? 0;
+  const presencePenalty = request.presence_penalty ?? 0;
+  if (frequencyPenalty === 0 && presencePenalty === 0) return false;
+  return { penalty: 1, frequencyPenalty, presencePenalty };
 }
 
 function grammarOf(llama: Llama.Llama, grammar: Llama.GbnfJsonSchema | 'json'): Promise<Llama.LlamaGrammar> {

@@ -180,6 +180,20 @@ describe('a file in the folder models of the home', () => {
     expect(error?.message).toMatch(/exceeds the available context size \(65536 tokens\).*LLM_GGUF_CONTEXT/);
   });
 
+  it('heeds stop words and penalties', async () => {
+    const body = { model: 'tiny', messages: [says('hello')], temperature: 0 };
+    const content = async (more: object) =>
+      (await client.chat.completions.create({ ...body, ...more })).choices[0]?.message.content ?? '';
+    expect(await content({ stop: 'little' })).toBe('Tiny models say ');
+    const schema = { type: 'array', minItems: 9, maxItems: 9, items: { enum: ['a', 'b'] } };
+    const response_format = { type: 'json_schema', json_schema: { name: 'list', schema } };
+    const letters = async (more: object) =>
+      new Set(JSON.parse(await content({ response_format, ...more })) as string[]).size;
+    expect(await letters({})).toBe(1);
+    expect(await letters({ frequency_penalty: 2 })).toBe(2);
+    expect(await letters({ presence_penalty: 2 })).toBe(2);
+  });
+
   it('stops to generate when the caller leaves', async () => {
     const leaving = [new AbortController(), new AbortController()];
     for (const { signal } of leaving) {
@@ -252,7 +266,9 @@ describe('a file in the folder models of the home', () => {
     const llmGgufPort = Number(new URL(model.settings.llmGatewayUrl).port);
     const second = await open({ llmGgufPort });
     try {
-      expect(second.settings).toEqual(model.settings);
+      // An address of its own: nobody else can take it when the first one ends.
+      expect(second.settings).toEqual({ ...model.settings, llmGatewayUrl: expect.any(String) });
+      expect(second.settings.llmGatewayUrl).not.toBe(model.settings.llmGatewayUrl);
       const ask = () => connect(second).chat.completions.create({ model: 'tiny', messages: [says('hello')] });
       expect((await ask()).choices[0]?.message.content).toBe('Tiny models say little.');
       expect(second.pid()).toBeUndefined();

@@ -103,6 +103,13 @@ declare module 'node-llama-cpp' {
     text: string;
   }
 
+  export interface RepeatPenalty {
+    /** A factor; 1 is none. */
+    penalty: number;
+    frequencyPenalty: number;
+    presencePenalty: number;
+  }
+
   interface GenerateOptions {
     signal?: AbortSignal;
     maxTokens?: number;
@@ -110,7 +117,7 @@ declare module 'node-llama-cpp' {
     topP?: number;
     seed?: number;
     customStopTriggers?: readonly string[];
-    repeatPenalty?: false;
+    repeatPenalty?: RepeatPenalty | false;
     onResponseChunk?: (chunk: LlamaChatResponseChunk) => void;
     grammar?: LlamaGrammar;
     functions?: ChatModelFunctions;

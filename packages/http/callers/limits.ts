@@ -13,6 +13,8 @@ export interface LimitOptions {
   requestLimit?: number;
   /** Addresses and ranges whose `X-Forwarded-For` says where a request came from. */
   trustedProxies?: readonly string[];
+  /** False where Trunkline made every key: wrong ones are then not counted, and nobody is locked out. */
+  isGuessable?: boolean;
   /** Milliseconds of a clock that nobody can set: one that is put back would lock everybody out. */
   now?: () => number;
 }
@@ -84,6 +86,7 @@ export class CallerLimits {
   }
 
   countWrong(context: RequestContext, key: string): void {
+    if (this.#options.isGuessable === false) return;
     const address = this.#addressOf(context);
     const now = this.#now();
     const fresh: Guesses = { wrong: new Set(), since: now, pauses: 0, pausedUntil: 0 };
