@@ -151,7 +151,7 @@ export class LiveModel {
       llmGatewayUrl: settings.url,
       llmApiKey: settings.apiKey,
       llmModel: settings.model,
-      llmFastModel: routing.aux_model || options.llmFastModel,
+      llmFastModel: routing.aux_model || settings.fastModel,
     };
     return createModelGateway({
       ...gatewaySettings(shared, { file: this.models, logger }),

@@ -4,4 +4,5 @@ export {
   type ModelFileOptions,
   type OpenModelFile,
   openModelFile,
+  withModelFile,
 } from './model-file.ts';

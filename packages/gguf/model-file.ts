@@ -1,14 +1,17 @@
 import { readdirSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, join } from 'node:path';
-import { ConfigError, type Logger } from '@trunkline/config';
+import { ConfigError, type Environment, type Logger } from '@trunkline/config';
 import { readOrCreateSecret } from '@trunkline/identity';
+import { ModelsFile } from '@trunkline/llm';
 import { errorMessage, systemCode } from '@trunkline/std';
 
 /** The settings of a service that decide about a model file. */
 export interface ModelFileOptions {
   trunklineHome: string;
   llmGatewayUrl: string | undefined;
+  /** An endpoint that only this service has. */
+  llmUrl?: string | undefined;
   llmModel: string | undefined;
   llmGguf: string | undefined;
   llmGgufContext: number | undefined;
@@ -37,6 +40,7 @@ interface OpenOptions {
   logger: Logger;
   /** Keeps a secret out of the log. */
   hide?: (secret: string) => void;
+  env?: Environment | undefined;
   idleMs?: number;
   silenceMs?: number;
   nodeFlags?: readonly string[];
@@ -45,9 +49,9 @@ interface OpenOptions {
 /** Makes the model of the file available, if the settings name one or one lies in the home. It begins to load at once. */
 export async function openModelFile(
   options: ModelFileOptions,
-  { logger, hide, idleMs = options.llmGgufIdleMinutes * 60_000, ...more }: OpenOptions,
+  { logger, hide, env, idleMs = options.llmGgufIdleMinutes * 60_000, ...more }: OpenOptions,
 ): Promise<OpenModelFile | undefined> {
-  const path = findModelFile(options);
+  const path = options.llmUrl === undefined ? findModelFile(options, env) : undefined;
   if (path === undefined) return undefined;
   const [{ ModelProcess }, { openDoor }] = await Promise.all([
     import('./model-process.ts'),
@@ -70,10 +74,25 @@ export async function openModelFile(
   };
 }
 
+/**
+ * The options of a service with the model of the file, unless they name an endpoint of its own. Those without it stay
+ * beside them, for an endpoint that the service's own configuration names: the key of the file is for its address only.
+ */
+export function withModelFile<Options extends object>(
+  options: Options,
+  settings: ModelFileSettings | undefined,
+): Options {
+  if (settings === undefined || ('llmUrl' in options && options.llmUrl !== undefined)) return options;
+  return { ...options, ...settings, withoutModelFile: options };
+}
+
 type FileOptions = Pick<ModelFileOptions, 'trunklineHome' | 'llmGatewayUrl' | 'llmModel' | 'llmGguf'>;
 
-/** The file that LLM_GGUF names; else, while no endpoint is set, the one in the home that LLM_MODEL names, or the first. */
-export function findModelFile(options: FileOptions): string | undefined {
+/**
+ * The file that LLM_GGUF names; else, while neither LLM_GATEWAY_URL nor models.yaml sets an endpoint, the one in the home
+ * that LLM_MODEL names, or the first.
+ */
+export function findModelFile(options: FileOptions, env?: Environment): string | undefined {
   const { trunklineHome, llmGatewayUrl, llmGguf, llmModel } = options;
   if (llmGguf !== undefined && llmGatewayUrl !== undefined)
     throw new ConfigError('The settings cannot be used:', [
@@ -81,6 +100,8 @@ export function findModelFile(options: FileOptions): string | undefined {
     ]);
   if (llmGguf !== undefined || llmGatewayUrl !== undefined) return llmGguf;
   const files = modelFiles(join(trunklineHome, 'models'));
+  if (files.length === 0 || new ModelsFile({ home: trunklineHome, env }).role('chat')?.url !== undefined)
+    return undefined;
   return files.find((path) => nameOf(path) === llmModel) ?? files[0];
 }
 

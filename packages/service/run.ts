@@ -16,7 +16,7 @@ import {
   readVariable,
   secretValues,
 } from '@trunkline/config';
-import { type ModelFileOptions, openModelFile } from '@trunkline/gguf';
+import { type ModelFileOptions, openModelFile, withModelFile } from '@trunkline/gguf';
 import { StartError } from '@trunkline/http';
 import { operatorAccess, operatorLink } from '@trunkline/identity';
 import { recordRunning, runningProcesses } from './running.ts';
@@ -80,7 +80,7 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   flushCompileCache();
   const hide = (secret: string) => void secrets.add(secret);
   const running = await startInHome(options, () =>
-    withModelFile(options, logger, hide, (given) => run.start(given, logger, hide)),
+    startWithModelFile(options, { logger, hide, env: run.env }, (given) => run.start(given, logger, hide)),
   );
   const { trunklineHome: home } = options as HomeOptions;
   const record = home === undefined ? undefined : recordRunning(home, run.urls?.(running) ?? [running.url]);
@@ -98,17 +98,16 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
  * Starts a service that runs alone, with the model of a GGUF file where its settings, or its home, have one. The services of
  * one process share a model, so the starter of all four sees to it itself.
  */
-async function withModelFile<Options extends object, Running extends RunningService>(
+async function startWithModelFile<Options extends object, Running extends RunningService>(
   options: Options,
-  logger: Logger,
-  hide: (secret: string) => void,
+  context: { logger: Logger; hide: (secret: string) => void; env: Environment | undefined },
   start: (options: Options) => Promise<Running>,
 ): Promise<Running> {
   if (!('llmGgufPort' in options)) return start(options);
-  const file = await openModelFile(options as unknown as ModelFileOptions, { logger, hide });
+  const file = await openModelFile(options as unknown as ModelFileOptions, context);
   if (file === undefined) return start(options);
   try {
-    const running = await start({ ...options, ...file.settings });
+    const running = await start(withModelFile(options, file.settings));
     return { ...running, stop: () => stopBoth(running, file) };
   } catch (error) {
     await file.stop();

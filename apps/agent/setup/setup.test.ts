@@ -92,6 +92,19 @@ describe('variables and flags', () => {
     const empty = modelSettings(optionsWith(given), configSchema.parse({}), secretsSchema.parse({}));
     expect(empty).toEqual({ url: 'http://env', apiKey: 'from-env', model: 'from-env' });
   });
+
+  it('give the key and the name of a model file to its own address only', () => {
+    const variables = optionsWith({ LLM_API_KEY: 'of the provider', LLM_MODEL: 'large' });
+    const file = { llmGatewayUrl: 'http://file/v1', llmApiKey: 'of the file', llmModel: 'tiny' };
+    const options = { ...variables, ...file, llmFastModel: 'tiny', withoutModelFile: variables };
+    const settings = (api_base: string) =>
+      modelSettings(options, configSchema.parse({ model: { api_base } }), secretsSchema.parse({}));
+    const ofFile = { apiKey: 'of the file', model: 'tiny', fastModel: 'tiny' };
+    expect(settings('')).toEqual({ url: 'http://file/v1', ...ofFile });
+    expect(settings('http://file/v1/')).toEqual({ url: 'http://file/v1/', ...ofFile });
+    const url = 'http://provider/v1';
+    expect(settings(url)).toEqual({ url, apiKey: 'of the provider', model: 'large' });
+  });
 });
 
 describe('places', () => {

@@ -22,9 +22,18 @@ export interface ModelSettings {
   url: string | undefined;
   apiKey: string | undefined;
   model: string | undefined;
+  fastModel?: string | undefined;
 }
 
-type ModelOptions = Pick<AgentOptions, 'llmGatewayUrl' | 'llmApiKey' | 'llmModel' | 'coreModel'>;
+type ModelVariables = Pick<
+  AgentOptions,
+  'llmGatewayUrl' | 'llmApiKey' | 'llmModel' | 'llmFastModel' | 'coreModel'
+>;
+
+interface ModelOptions extends ModelVariables {
+  /** The variables themselves, where those above are of a model file. */
+  withoutModelFile?: ModelVariables;
+}
 
 export function modelSettings(
   options: ModelOptions,
@@ -32,10 +41,14 @@ export function modelSettings(
   secrets: AgentSecrets,
 ): ModelSettings {
   const url = firstGiven(config.model.api_base, options.llmGatewayUrl);
+  // Key and name of a model file go to its address only.
+  const isElsewhere = !isSameEndpoint(url, options.llmGatewayUrl);
+  const { llmApiKey, llmModel, llmFastModel } = (isElsewhere && options.withoutModelFile) || options;
   return {
     url,
-    apiKey: keyFor(url, secrets.model, firstGiven(options.llmApiKey)),
-    model: firstGiven(options.coreModel, config.model.name, options.llmModel),
+    apiKey: keyFor(url, secrets.model, firstGiven(llmApiKey)),
+    model: firstGiven(options.coreModel, config.model.name, llmModel),
+    fastModel: firstGiven(llmFastModel),
   };
 }
 

@@ -140,9 +140,9 @@ function roomWords(bytes: number): string {
 /** Looks into the model file, or asks the model endpoint whether it answers, takes the key and has the model. */
 async function checkModel(options: AgentOptions, env: Environment, isAsked: boolean): Promise<Diagnosis[]> {
   const subject = 'model';
-  const file = findModelFile(options);
-  if (file !== undefined) return [{ subject, ...(await describeModelFile(file)) }];
   try {
+    const file = findModelFile(options, env);
+    if (file !== undefined) return [{ subject, ...(await describeModelFile(file)) }];
     const gateway = createModelGateway({
       ...gatewaySettings(options, { env }),
       roles: undefined,

@@ -61,7 +61,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
     }
   };
   const given = readServiceOptions(options, env);
-  const modelFile = await openModelFile(given.agent, { logger, hide });
+  const modelFile = await openModelFile(given.agent, { logger, hide, env });
   const read = withModel(given, modelFile?.settings);
   const serviceToken = readOrCreateSecret(options.trunklineHome, 'family-secret');
   const accounts = openAccounts({ home: options.trunklineHome, logger });

@@ -7,6 +7,7 @@ import {
   readOptions,
   secretValues,
 } from '@trunkline/config';
+import { type OpenModelFile, withModelFile } from '@trunkline/gguf';
 import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
@@ -45,13 +46,16 @@ function samePorts(options: UpOptions): string[] {
   );
 }
 
-/** The options with the model of a GGUF file, which all four share. */
-export function withModel(read: ServiceOptions, model: object = {}): ServiceOptions {
+/** The options with the model of a GGUF file, which all share that name no endpoint of their own. */
+export function withModel(
+  read: ServiceOptions,
+  model: OpenModelFile['settings'] | undefined,
+): ServiceOptions {
   return {
-    voice: { ...read.voice, ...model },
-    agent: { ...read.agent, ...model },
-    research: { ...read.research, ...model },
-    switchboard: { ...read.switchboard, ...model },
+    voice: withModelFile(read.voice, model),
+    agent: withModelFile(read.agent, model),
+    research: withModelFile(read.research, model),
+    switchboard: withModelFile(read.switchboard, model),
   };
 }
 
