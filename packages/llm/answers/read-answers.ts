@@ -6,6 +6,7 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { BoundedMap } from '@trunkline/std';
+import { ModelError } from '../model-error.ts';
 import type { ModelProfile } from '../profiles/profile.ts';
 import { tellNote } from '../retry.ts';
 import type { Piece } from './pieces.ts';
@@ -33,22 +34,26 @@ export function readAnswers(
   ) {
     const { tools } = profile();
     try {
-      return await work(adapt(options, tools, model.modelId));
+      return { result: await work(adapt(options, tools, model.modelId)), tools: profile().tools };
     } catch (error) {
-      const now = profile().tools;
+      // A schema that the endpoint does not take concerns this call alone, so the profile may be as before.
+      const isRefused = error instanceof ModelError && error.code === 'tools-unsupported';
+      const now = isRefused && profile().tools === 'native' ? 'prompted' : profile().tools;
       if (now === tools) throw error;
-      return await work(adapt(options, now, model.modelId));
+      return { result: await work(adapt(options, now, model.modelId)), tools: now };
     }
   }
-  const splitterFor = (options: LanguageModelV4CallOptions) => createSplitter(options, profile(), learn);
+  const splitterFor = (options: LanguageModelV4CallOptions, tools: AnswerProfile['tools']) =>
+    createSplitter(options, { ...profile(), tools }, learn);
   return {
     specificationVersion: 'v4',
     provider: model.provider,
     modelId: model.modelId,
     supportedUrls: model.supportedUrls,
     async doGenerate(options) {
-      const result = await call(options, (adapted) => model.doGenerate(adapted));
-      const { content, hasCalls } = splitContent(result.content, result.finishReason, splitterFor(options));
+      const { result, tools } = await call(options, (adapted) => model.doGenerate(adapted));
+      const splitter = splitterFor(options, tools);
+      const { content, hasCalls } = splitContent(result.content, result.finishReason, splitter);
       return {
         ...result,
         content,
@@ -56,8 +61,8 @@ export function readAnswers(
       };
     },
     async doStream(options) {
-      const result = await call(options, (adapted) => model.doStream(adapted));
-      return { ...result, stream: result.stream.pipeThrough(splitStream(splitterFor(options))) };
+      const { result, tools } = await call(options, (adapted) => model.doStream(adapted));
+      return { ...result, stream: result.stream.pipeThrough(splitStream(splitterFor(options, tools))) };
     },
   };
 }

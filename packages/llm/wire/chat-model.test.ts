@@ -732,6 +732,29 @@ describe('a refusal', () => {
     await expect(hot.doStream({ prompt, temperature: 9 })).rejects.toThrow(/at most 2/);
   });
 
+  it.each<[string, string, Partial<LanguageModelV4CallOptions>]>([
+    [
+      "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. Supported values are: 'low' and 'high'.",
+      'reasoning_effort',
+      { reasoning: 'minimal' },
+    ],
+    [
+      "Invalid schema for response_format 'x': In context=(), 'minLength' is not permitted.",
+      'response_format',
+      { responseFormat: { type: 'json', schema: inputSchema } },
+    ],
+    [
+      "Invalid schema for function 'look': In context=('properties', 'a'), 'oneOf' is not supported.",
+      'tools',
+      { tools },
+    ],
+  ])("of one caller's value or schema holds for that call alone: %s", async (words, parameter, options) => {
+    const model = modelFor(refuse(words), answer);
+    await model.doStream({ prompt, ...options });
+    await model.doStream({ prompt, ...options });
+    expect(requests.map((body) => parameter in body)).toEqual([true, false, true]);
+  });
+
   it('of everything fails with what the endpoint says', async () => {
     const model = modelFor(refuse("temperature is not supported, nor is 'stream_options'"));
     await expect(model.doStream({ prompt, temperature: 1 })).rejects.toMatchObject({

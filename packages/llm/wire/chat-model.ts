@@ -17,7 +17,7 @@ import { createDocumentReader } from './document-reader.ts';
 import { isWebPage, readErrorText, webPageWords } from './error-body.ts';
 import { providerName } from './messages.ts';
 import { postJson, readErrorBody, type WireResponse } from './post.ts';
-import { refusedParameter, refusesTools } from './refusals.ts';
+import { refusedParameter, refusesToolSchema, refusesTools } from './refusals.ts';
 import { type RequestProfile, sentNames, wireRequest } from './request.ts';
 import { isPromptCut } from './usage.ts';
 
@@ -73,13 +73,14 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
     const failure = fromStatus(status, said, headers, translation);
     if (failure.code === 'context-too-long') throw failure;
     const sent = sentNames(body);
-    if (refusesTools(status, said, sent)) {
+    const takesNoTools = refusesTools(status, said, sent);
+    if (takesNoTools)
       options.learn(
         { tools: 'prompted' },
         `${model} takes no tools through the API; they are described in the prompt.`,
       );
+    if (takesNoTools || refusesToolSchema(status, said, sent))
       throw new ModelError('tools-unsupported', { status, detail: cleanDetail(said.message, translation) });
-    }
     const refusal = refusedParameter(status, said, sent);
     if (refusal === undefined) throw failure;
     const { parameter, isLasting } = refusal;

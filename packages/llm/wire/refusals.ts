@@ -17,6 +17,10 @@ const refusing = [
 const refusingValue = /invalid|must be|too large|too high|exceeds|supported (string )?values/i;
 const dispensable = ['max_tokens', 'max_completion_tokens', 'response_format', 'tool_choice'];
 
+/** The endpoint does not take a part of the schema that one caller sent. */
+const refusingSchema =
+  /invalid[ _](json[ _])?schema|invalid_function_parameters|['"`](oneOf|anyOf|allOf|m(in|ax)(Length|Items)|pattern|format)['"`]/i;
+
 const toolRefusals = [
   /(support|enable|use|allow|implement)\w* (for )?(the )?(native )?(tools?|functions?)\b/i,
   /(tools?|function)[ _-]?(call\w*|use|usage|choice|param\w*)? .{0,60}(not |un)(be )?(support|enabl|availabl|allow|implement)/i,
@@ -30,11 +34,21 @@ export function refusesTools(
   { message, param }: EndpointError,
   sent: readonly string[],
 ): boolean {
-  if (!mayRefuse(status) || !sent.includes('tools')) return false;
+  if (!mayRefuse(status) || !sent.includes('tools') || refusingSchema.test(message)) return false;
   if (param === 'tools') return refusing.some((words) => words.test(message));
   const isAboutCalling = ['tool_choice', 'parallel_tool_calls'].some((name) => names(message, name));
   if (isAboutCalling && !names(message, 'tools')) return false;
   return toolRefusals.some((words) => words.test(message));
+}
+
+/** Whether an error is about the schema of a tool: others may be taken. */
+export function refusesToolSchema(
+  status: number,
+  { message, code, param }: EndpointError,
+  sent: readonly string[],
+): boolean {
+  if (!mayRefuse(status) || !sent.includes('tools')) return false;
+  return refusingSchema.test(`${message} ${code}`) && /\b(function|tools?)\b/i.test(`${message} ${param}`);
 }
 
 export interface Refusal {
@@ -51,15 +65,23 @@ export function refusedParameter(
 ): Refusal | undefined {
   if (!mayRefuse(status)) return undefined;
   const words = `${said.message} ${said.type} ${said.code}`;
-  const isLasting = refusing.some((pattern) => pattern.test(words));
-  const isRefused = (name: string) => isLasting || (dispensable.includes(name) && refusingValue.test(words));
+  const isKnown = refusing.some((pattern) => pattern.test(words));
+  const isRefused = (name: string) => isKnown || (dispensable.includes(name) && refusingValue.test(words));
   const candidates = sent.filter(
     (name) => !essential.includes(name) && /^\w+$/.test(name) && isRefused(name),
   );
   const parameter =
     candidates.find((name) => names(said.param, name)) ??
     candidates.find((name) => names(said.message, name));
-  return parameter === undefined ? undefined : { parameter, isLasting };
+  if (parameter === undefined) return undefined;
+  const isLasting = isKnown && !refusingSchema.test(words) && !namesValue(said.message, parameter);
+  return { parameter, isLasting };
+}
+
+/** Whether the words name the value that is refused, or those that are not. A number stands for all but the default. */
+function namesValue(message: string, parameter: string): boolean {
+  const value = /(?:does not|doesn't) support ['"`]([^'"`]*)/i.exec(message)?.[1];
+  return (value !== undefined && value !== parameter) || /supported (string )?values/i.test(message);
 }
 
 /** 500 and 501 too: some servers let the failure of their own check through. */
