@@ -1,9 +1,11 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import * as agent from '@trunkline/agent';
 import { createLogger, readOptions } from '@trunkline/config';
 import * as research from '@trunkline/research';
 import type { Service } from '@trunkline/service';
 import * as switchboard from '@trunkline/switchboard';
 import { type ModelServer, startModelServer, temporaryDirectory } from '@trunkline/testing';
+import { APICallError, generateText, streamText } from 'ai';
 import OpenAI, { type APIError } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -67,11 +69,61 @@ const passedOnByAgent = {
   logit_bias: { '1': 1 },
 };
 
-describe.each([
+const doors = [
   ['agent', 'trunkline-agent'],
   ['research', 'research-chat'],
   ['switchboard', 'helm'],
-])("OpenAI's client and %s", (service, name) => {
+] as const;
+
+describe.each(doors)('the client of the AI SDK and %s', (service, name) => {
+  const door = () =>
+    createOpenAICompatible({
+      name: 'trunkline',
+      baseURL: `${services[service]?.url}/v1`,
+      apiKey: KEY,
+      includeUsage: true,
+    })(name);
+  const usage = { inputTokens: 10, outputTokens: 2, totalTokens: 12 };
+
+  it('gets an answer, whole and as a stream, with its usage', async () => {
+    model.enqueue({ text: 'Four.', usage: { input: 10, output: 2 } });
+    const whole = await generateText({ model: door(), system: 'Be brief.', prompt: '2+2?', maxRetries: 0 });
+    expect(whole).toMatchObject({ text: 'Four.', finishReason: 'stop', usage });
+    model.enqueue({ text: 'Four again.', usage: { input: 10, output: 2 } });
+    const stream = streamText({ model: door(), prompt: '2+2?', maxRetries: 0 });
+    expect(await stream.text).toBe('Four again.');
+    expect([await stream.finishReason, await stream.usage]).toMatchObject(['stop', usage]);
+  });
+
+  it('hands on reasoning effort, penalties and parallel tool calls, or is told by name', async () => {
+    const settings = { frequencyPenalty: 0.5, presencePenalty: 0.25, seed: 1, stopSequences: ['END'] };
+    const trunkline = { reasoningEffort: 'low', parallel_tool_calls: false };
+    if (service === 'agent') {
+      model.enqueue('Yes.');
+      const providerOptions = { trunkline };
+      const { text } = await generateText({ model: door(), prompt: 'Hi', ...settings, providerOptions });
+      expect(text).toBe('Yes.');
+      return expect(model.chats().at(-1)).toMatchObject({
+        ...{ frequency_penalty: 0.5, presence_penalty: 0.25, seed: 1, stop: ['END'] },
+        ...{ reasoning_effort: 'low', parallel_tool_calls: false },
+      });
+    }
+    const refused: [string, object][] = [
+      ['frequency_penalty', { frequencyPenalty: 0.5 }],
+      ['presence_penalty', { presencePenalty: 0.25 }],
+      ['reasoning_effort', { providerOptions: { trunkline: { reasoningEffort: 'low' } } }],
+      ['parallel_tool_calls', { providerOptions: { trunkline: { parallel_tool_calls: false } } }],
+    ];
+    for (const [parameter, more] of refused) {
+      const work = generateText({ model: door(), prompt: 'Hi', maxRetries: 0, ...more });
+      const error = await work.then(String, (thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(APICallError);
+      expect(error).toMatchObject({ statusCode: 400, message: expect.stringContaining(parameter) });
+    }
+  });
+});
+
+describe.each(doors)("OpenAI's client and %s", (service, name) => {
   const client = (apiKey = KEY) =>
     new OpenAI({ baseURL: `${services[service]?.url}/v1`, apiKey, maxRetries: 0 });
   const ask = (content: string) => ({ model: name, messages: [{ role: 'user' as const, content }] });
