@@ -196,7 +196,7 @@ describe('states', () => {
   it('refuses an answer to a waiting task likewise, and counts what is kept besides', async () => {
     const agent = new SteppedAgent();
     let besides = 0;
-    const { engine } = start(agent.script, { quotaBytes: 5000, keptBesides: () => besides });
+    const { engine, clock } = start(agent.script, { quotaBytes: 5000, keptBesides: () => besides });
     const { live } = send(engine, 'ask me');
     agent.step({ type: 'input-required', question: 'Which?' });
     await live.settled();
@@ -204,6 +204,8 @@ describe('states', () => {
     besides = 6000;
     expect(engine.refusal('person:new', 1)).toMatch(/^person:new keeps 0.0 MB/);
     // Who is full may still answer in few words.
+    await clock.advanceBy(61_000);
+    expect(engine.refusal('anonymous', 0)).toMatch(/QUOTA_MB/);
     expect(() => send(engine, 'no', { taskId: live.id })).not.toThrow();
   });
 });
