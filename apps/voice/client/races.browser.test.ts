@@ -103,7 +103,7 @@ describeWithBrowser('a call in which things happen at once', () => {
     refuse();
     // On a busy machine the next line may break too: the text arrives on the first that stands, and once.
     const isSent = () => lines.find(({ told }) => told.some(({ type }) => type === 'send-text'));
-    const next = await waitFor(isSent, SEVERAL_ATTEMPTS_MS).catch((cause: Error) => {
+    const next = await waitFor(isSent, { timeoutMs: SEVERAL_ATTEMPTS_MS }).catch((cause: Error) => {
       const seen = lines.map(({ told, ended }) => ({ told: told.map(({ type }) => type), ended }));
       const logged = voice.lines.map(({ message }) => message);
       throw new Error(`${cause.message} ${JSON.stringify({ seen, logged })}`, { cause });
