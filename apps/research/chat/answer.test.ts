@@ -2,7 +2,7 @@ import type { Principal } from '@trunkline/identity';
 import { createModelGateway } from '@trunkline/llm';
 import { startModelServer } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { type ChatDeps, startTurn } from './answer.ts';
+import { answerChat, type ChatDeps, startTurn } from './answer.ts';
 
 it('books what a turn costs for whoever asked', async () => {
   const server = await startModelServer({ script: ['Tides rise.'] });
@@ -23,4 +23,24 @@ it('books what a turn costs for whoever asked', async () => {
   for await (const _ of events);
   expect(paid).toEqual([['key:ci', expect.any(Number)]]);
   expect(paid[0]?.[1]).toBeGreaterThan(0);
+});
+
+it('says in the stream when older messages were summarised', async () => {
+  const server = await startModelServer({ script: () => 'Tides rise.' });
+  onTestFinished(() => server.stop());
+  const profiles = () => ({ contextTokens: 2048 });
+  const gateway = createModelGateway({ url: server.url, model: 'small', maxRetries: 0, profiles });
+  const deps = { gateway, turnTimeoutMs: 60_000 } as unknown as ChatDeps;
+  const messages = Array.from({ length: 11 }, (_, index) => ({
+    role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content: `${index} ${'and so on '.repeat(80)}`,
+  }));
+  const principal: Principal = { kind: 'anonymous', id: '', via: [] };
+  const lines: string[] = [];
+  for await (const line of answerChat({ messages, principal }, deps, new AbortController().signal))
+    lines.push(line);
+  expect(lines[0]).toBe(
+    `2:[{"type":"note","text":"Earlier messages were summarised to fit the model's context"}]\n`,
+  );
+  expect(lines.at(-1)).toMatch(/^d:.*"stop"/);
 });

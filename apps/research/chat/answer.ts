@@ -1,6 +1,13 @@
 import { ownerKey, type Principal } from '@trunkline/identity';
 import { costOf, type ModelGateway } from '@trunkline/llm';
-import { resumeTurn, runTurn, type TurnEvent, type TurnOptions, type TurnPolicy } from '@trunkline/loop';
+import {
+  compactionNote,
+  resumeTurn,
+  runTurn,
+  type TurnEvent,
+  type TurnOptions,
+  type TurnPolicy,
+} from '@trunkline/loop';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { ChatRequest, ConversationStore } from './conversations.ts';
 import { createChatTools, TurnSources } from './tools.ts';
@@ -10,6 +17,7 @@ const lines = {
   text: (text: string) => line('0', text),
   reasoning: (text: string) => line('g', text),
   toolCall: (call: ToolCallLine) => line('2', [{ type: 'tool_call', ...call }]),
+  note: (text: string) => line('2', [{ type: 'note', text }]),
   clarification: (question: string) => line('8', [{ type: 'clarification', question }]),
   finish: (finishReason: string, { inputTokens, outputTokens }: TokenUse) =>
     line('d', { finishReason, usage: { promptTokens: inputTokens, completionTokens: outputTokens } }),
@@ -113,6 +121,7 @@ async function* speak(
         text += event.text;
         yield lines.text(event.text);
       } else if (event.type === 'reasoning-delta') yield lines.reasoning(event.text);
+      else if (event.type === 'compaction') yield lines.note(compactionNote(event));
       else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
       else if (event.type === 'tool-end' && !isOver())
         yield toolLine(event, inputs.get(event.toolCallId), sources.troubles());

@@ -118,6 +118,8 @@ describe('a chat answer', () => {
     for await (const part of readChat(body)) answer = withPart(answer, part);
     expect(answer).toMatchObject({ content: 'Hello [1]', searches: ['q'], sources: [{ number: 1 }] });
     expect(partsOf('e:{"message":"No."}')).toEqual([{ type: 'error', message: 'No.' }]);
+    const [note] = partsOf('2:[{"type":"note","text":"Summarised"}]');
+    expect(note && withPart({ role: 'assistant', content: '' }, note)).toMatchObject({ note: 'Summarised' });
   });
 
   it('shows the sources it cites, and no list of its own', () => {

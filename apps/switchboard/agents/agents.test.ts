@@ -74,6 +74,23 @@ describe('agents in this process', () => {
     );
   });
 
+  it('go on with a conversation that has become too long for their model, and say so', async () => {
+    const ask = async (content: string) =>
+      await answerOf(
+        await publish('agent.skill.request', { skillHint: 'row', content, conversationId: 'long' }),
+      );
+    for (const number of [1, 2, 3]) await ask(`${number} ${'and so on '.repeat(400)}`);
+    model.enqueue(
+      { fault: 'status', status: 400, message: 'the prompt exceeds the context size of the model' },
+      'They counted.',
+      'Four.',
+    );
+    expect(await ask('And now?')).toBe(
+      "Earlier messages were summarised to fit the model's context\n\nFour.",
+    );
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toMatch(/They counted\..*And now\?/);
+  });
+
   it('are listed with their skills', async () => {
     const { data } = (await board.call('/api/agents')).body;
     expect(data.find(({ name }: Json) => name === 'warden')).toMatchObject({

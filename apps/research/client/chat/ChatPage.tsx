@@ -80,11 +80,20 @@ function EndMark({ follows, length }: { follows: boolean; length: number }) {
 
 /** An answer as it comes, with the sources it cites. */
 function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean }) {
-  const { content, sources = NO_SOURCES, searches = [], troubles = [], error, reasoning = '' } = message;
+  const {
+    content,
+    sources = NO_SOURCES,
+    searches = [],
+    troubles = [],
+    error,
+    reasoning = '',
+    note,
+  } = message;
   const text = useMemo(() => withoutSourceList(content), [content]);
   const search = searches.at(-1);
   return (
     <div className="flex flex-col gap-4" aria-busy={isOpen}>
+      {note !== undefined && <p className="text-12 text-muted">{note}.</p>}
       <Thoughts text={reasoning} live={isOpen && content === ''} />
       {isOpen && content === '' && (
         <Progress words={search === undefined ? 'Thinking' : `Read the results for “${search}”`} />

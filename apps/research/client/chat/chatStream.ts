@@ -11,6 +11,7 @@ export type ChatPart =
       error: string | undefined;
       troubles: string[];
     }
+  | { type: 'note'; text: string }
   | { type: 'question'; question: string }
   | { type: 'end' }
   | { type: 'error'; message: string };
@@ -29,6 +30,8 @@ export async function* readChat(body: ReadableStream<Uint8Array<ArrayBuffer>>): 
 }
 
 interface Line {
+  type?: string;
+  text?: string;
   toolName?: string;
   args?: { query?: unknown };
   result?: CitedSource[];
@@ -48,12 +51,18 @@ export function partsOf(line: string): ChatPart[] {
   if (prefix === 'e') return [{ type: 'error', message: String((value as Line).message) }];
   const entries = value as Line[];
   if (prefix === '8') return entries.map(({ question = '' }) => ({ type: 'question', question }));
-  return entries.map(({ toolName = '', args = {}, result = [], error, troubles = [] }) => ({
+  return entries.map(partOf);
+}
+
+function partOf(entry: Line): ChatPart {
+  const { type, text = '', toolName = '', args = {}, result = [], error, troubles = [] } = entry;
+  if (type === 'note') return { type, text };
+  return {
     type: 'tool',
     name: toolName,
     query: String(args.query ?? ''),
     results: result,
     error,
     troubles,
-  }));
+  };
 }

@@ -105,6 +105,8 @@ export interface ChatMessage {
   reasoning?: string;
   /** What was searched for, while the answer is made. */
   searches?: string[];
+  /** What was done to the conversation for this answer. */
+  note?: string;
   /** Why the answer broke off. */
   error?: string;
 }
@@ -123,6 +125,8 @@ export function withPart(answer: ChatMessage, part: ChatPart): ChatMessage {
         sources: merged(answer.sources ?? [], part.results),
         troubles: part.troubles,
       };
+    case 'note':
+      return { ...answer, note: part.text };
     case 'question':
       return { ...answer, content: part.question };
     case 'error':
