@@ -673,6 +673,30 @@ describe('a refusal', () => {
     expect(requests.map(thinks)).toEqual([true, false, false]);
   });
 
+  const jsonFormat = { responseFormat: { type: 'json' as const, schema: inputSchema } };
+
+  it.each<[string, string, Partial<LanguageModelV4CallOptions>]>([
+    [
+      "Function calling with a response mime type: 'application/json' is unsupported",
+      'response_format',
+      { tools, ...jsonFormat },
+    ],
+    ['Tool use is not supported in JSON mode', 'response_format', { tools, ...jsonFormat }],
+    [
+      "Invalid parameter: 'tool_choice' names unknown tool",
+      'tool_choice',
+      { tools, toolChoice: { type: 'tool', toolName: 'look' } },
+    ],
+    ['Invalid parameter: temperature must be between 0 and 1', 'temperature', { temperature: 2 }],
+  ])('of what one call asked for is not remembered: %s', async (words, parameter, options) => {
+    const model = modelFor((body) => (parameter in body ? refuse(words) : answer));
+    const profile = profileOf(model);
+    for (let call = 0; call < 2; call += 1) await model.doStream({ prompt, ...options });
+    expect(requests.map((body) => parameter in body)).toEqual([true, false, true, false]);
+    expect(requests.every((body) => 'tools' in body === 'tools' in options)).toBe(true);
+    expect(profileOf(model)).toEqual(profile);
+  });
+
   it('of max_tokens sends max_completion_tokens instead', async () => {
     const words =
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";

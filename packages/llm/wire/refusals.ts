@@ -21,6 +21,9 @@ const dispensable = ['max_tokens', 'max_completion_tokens', 'response_format', '
 const refusingSchema =
   /invalid[ _](json[ _])?schema|invalid_function_parameters|['"`](oneOf|anyOf|allOf|m(in|ax)(Length|Items)|pattern|format)['"`]/i;
 
+/** Some endpoints take tools or a format of the answer, but not both in one request (Gemini, Groq). */
+const aboutFormat = /mime.?type|response.?format|json.?mode/i;
+
 const toolRefusals = [
   /(support|enable|use|allow|implement)\w* (for )?(the )?(native )?(tools?|functions?)\b/i,
   /(tools?|function)[ _-]?(call\w*|use|usage|choice|param\w*)? .{0,60}(not |un)(be )?(support|enabl|availabl|allow|implement)/i,
@@ -35,6 +38,7 @@ export function refusesTools(
   sent: readonly string[],
 ): boolean {
   if (!mayRefuse(status) || !sent.includes('tools') || refusingSchema.test(message)) return false;
+  if (sent.includes('response_format') && aboutFormat.test(message)) return false;
   if (param === 'tools') return refusing.some((words) => words.test(message));
   const isAboutCalling = ['tool_choice', 'parallel_tool_calls'].some((name) => names(message, name));
   if (isAboutCalling && !names(message, 'tools')) return false;
@@ -66,6 +70,14 @@ export function refusedParameter(
   if (!mayRefuse(status)) return undefined;
   const words = `${said.message} ${said.type} ${said.code}`;
   const isKnown = refusing.some((pattern) => pattern.test(words));
+  const hasBoth = sent.includes('tools') && sent.includes('response_format');
+  if (
+    hasBoth &&
+    (isKnown || /combin/i.test(words)) &&
+    aboutFormat.test(words) &&
+    /tool|function/i.test(words)
+  )
+    return { parameter: 'response_format', isLasting: false };
   const isRefused = (name: string) => isKnown || (dispensable.includes(name) && refusingValue.test(words));
   const candidates = sent.filter(
     (name) => !essential.includes(name) && /^\w+$/.test(name) && isRefused(name),
@@ -81,8 +93,11 @@ export function refusedParameter(
 /** Whether the words name the value that is refused, or those that are not. A number stands for all but the default. */
 function namesValue(message: string, parameter: string): boolean {
   const value = /(?:does not|doesn't) support ['"`]([^'"`]*)/i.exec(message)?.[1];
-  return (value !== undefined && value !== parameter) || /supported (string )?values/i.test(message);
+  return (value !== undefined && value !== parameter) || wrongValue.test(message);
 }
+
+const wrongValue =
+  /supported (string )?values|must be (an? |at |between|in |one of|less|greater)|out of range|unknown (tool|function)/i;
 
 /** 500 and 501 too: some servers let the failure of their own check through. */
 function mayRefuse(status: number): boolean {
