@@ -9,6 +9,8 @@ export type Piece =
 export interface SplitOptions {
   /** `open`: the answer begins within thoughts, whose opening tag stands in the model's template. */
   thoughts: 'auto' | 'open' | 'none';
+  /** `open` is only a guess from earlier answers: what is cut off before thoughts end is text. */
+  isGuess: boolean;
   /** Tools whose calls are read; none are read when it is empty. */
   offered: ReadonlySet<string>;
   /** The model is known to write calls as text: forms that could be an answer count too. */

@@ -93,6 +93,13 @@ async function streamed(model: LanguageModelV4, prompt = user): Promise<Read> {
   return read;
 }
 
+async function wordsOf(model: LanguageModelV4): Promise<string> {
+  const { stream } = await model.doStream({ prompt: user, tools });
+  const deltas: string[] = [];
+  for await (const part of stream) if (part.type === 'text-delta') deltas.push(part.delta);
+  return deltas.join('');
+}
+
 async function generated(model: LanguageModelV4, prompt = user): Promise<Read> {
   const { content, finishReason } = await model.doGenerate({ prompt, tools });
   const joined = (type: 'text' | 'reasoning') =>
@@ -213,6 +220,35 @@ const thoughts: Row[] = [
     { text: 'See:\n<think> opens, </think> closes.' },
   ],
   ['a tag that is never closed', 'See:\n<think>\nand so on', { text: 'See:\n<think>\nand so on' }],
+  [
+    'a first line about a tag',
+    '<think> is the tag that Qwen writes.\nIt opens thoughts.',
+    { text: '<think> is the tag that Qwen writes.\nIt opens thoughts.' },
+  ],
+  ['a blank behind the tag', '<think> Hm.</think>Yes.', { reasoning: 'Hm.', text: 'Yes.' }],
+  [
+    'a phrase that thoughts begin with, and no more',
+    'Here is my thought process: I add.',
+    { text: 'Here is my thought process: I add.' },
+  ],
+  [
+    'a closing tag at the end of a line',
+    'Qwen ends its thoughts with </think>\nThen it answers.',
+    { text: 'Qwen ends its thoughts with </think>\nThen it answers.' },
+  ],
+  [
+    'a closing tag on a line of its own behind thoughts',
+    '<think>Hm.</think>It is\n</think>\nhere.',
+    { reasoning: 'Hm.', text: 'It is\n</think>\nhere.' },
+  ],
+  ['signs that grow in lower case', '<think>İİİ Hm.</think>Yes.', { reasoning: 'İİİ Hm.', text: 'Yes.' }],
+  [
+    'a response in XML',
+    '<response><status>ok</status></response>',
+    { text: '<response><status>ok</status></response>' },
+  ],
+  ['a price that is struck out', 'New price 5, was <s>9</s>', { text: 'New price 5, was <s>9</s>' }],
+  ['an end token behind one', 'It was <s>9</s>\nNow 5.</s> ', { text: 'It was <s>9</s>\nNow 5.' }],
   ['left alone', '<think>Hm.</think>Yes.', { text: '<think>Hm.</think>Yes.' }, { reasoning: 'none' }],
   ['a token that ends answers', 'Yes.<|im_end|>', { text: 'Yes.' }],
   ['markup of other kinds', '<b>x</b> < 3\n[a](b)\n{"a": 1}', { text: '<b>x</b> < 3\n[a](b)\n{"a": 1}' }],
@@ -404,16 +440,31 @@ describe('thoughts in text', () => {
     expect(await streamed(model)).toMatchObject({ text: '', reasoning: 'Hm, ' });
   });
 
-  it('without their opening tag are learned of, and split off where the answer comes whole', async () => {
-    const learned: unknown[] = [];
-    const model = readAnswers(
-      answering(['It says hi.\n</think>\nHello!']),
-      () => usual,
-      (facts) => learned.push(facts),
-    );
+  it('without their opening tag are split off at once where the answer comes whole', async () => {
+    const model = readAnswers(answering(['It says hi.\n</think>\nHello!']), () => usual);
     expect(await generated(model)).toMatchObject({ text: 'Hello!', reasoning: 'It says hi.\n' });
-    expect(learned).toEqual([{ reasoning: 'open' }]);
-    expect((await streamed(model)).text).toBe('It says hi.\nHello!');
+  });
+
+  it('without their opening tag are expected after two such answers, until one has none', async () => {
+    let now = answering([]);
+    const changing: LanguageModelV4 = { ...now, doStream: (options) => now.doStream(options) };
+    const model = readAnswers(changing, () => usual);
+    const say = (text: string, finish?: 'length') => {
+      now = answering([...text], finish);
+      return streamed(model);
+    };
+    const stray = 'It says hi.\n</think>\nHello!';
+    const shown = { text: 'It says hi.\nHello!', reasoning: '' };
+    const split = { text: 'Hello!', reasoning: 'It says hi.\n' };
+    expect(await say(stray)).toMatchObject(shown);
+    expect(await say('No thoughts.')).toMatchObject({ text: 'No thoughts.' });
+    expect(await say(stray)).toMatchObject(shown);
+    expect(await say(stray)).toMatchObject(split);
+    expect(await say('It is cut', 'length')).toMatchObject({ text: 'It is cut', reasoning: '' });
+    expect(await say(stray)).toMatchObject(split);
+    const code = 'See:\n```\na\n```\n';
+    expect(await say(code)).toMatchObject({ text: code, reasoning: '' });
+    expect(await say(stray)).toMatchObject(shown);
   });
 });
 
@@ -492,11 +543,27 @@ describe('an answer that is hard to read', () => {
       `<tool_call>{"name": "rm", "arguments": {"left": 5 }${blanks}x</tool_call>`,
     ],
     ['fences in fences', `${'```\n,'.repeat(20_000)}`],
+    ['calls that are none', `<tool_call>{"name": '\n`.repeat(5000)],
     ['a harmony header that never ends', `<|channel|> is a token, ${'x'.repeat(1000)}\n<|start|> too.`],
   ])('is text: %s', async (_, answer) => {
     const read = await generated(readAnswers(answering([answer]), () => usual));
     expect(read.calls).toEqual([]);
     expect(read.text.length).toBeGreaterThan(answer.length - 25);
+  });
+
+  it.each([
+    ['a fence without an end', '```'.padEnd(100_000, 'x')],
+    ['a fence of nothing else', '`'.repeat(100_000)],
+    ['a line in a fence', '```\n'.padEnd(50_000, '`')],
+    ['blanks', `a\n${' '.repeat(100_000)}`],
+    ['blanks in a fence', `\`\`\`json\n${' '.repeat(100_000)}x`],
+    ['blanks behind a token', `a<|im_end|>${' '.repeat(100_000)}b`],
+    ['lines', 'a\n'.repeat(50_000)],
+    ['an aside without an end', `a\n<think>\n${'x'.repeat(100_000)}`],
+    ['many asides', `a\n${'<think>\n'.repeat(20_000)}`],
+  ])('is text in one piece and in many: %s', async (_, answer) => {
+    for (const chunks of [[answer], [...answer]])
+      expect((await wordsOf(readAnswers(answering(chunks), () => usual))) === answer).toBe(true);
   });
 
   it.each([

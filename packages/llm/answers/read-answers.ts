@@ -43,8 +43,9 @@ export function readAnswers(
       return { result: await work(adapt(options, now, model.modelId)), tools: now };
     }
   }
+  const strays = { answers: 0 };
   const splitterFor = (options: LanguageModelV4CallOptions, tools: AnswerProfile['tools']) =>
-    createSplitter(options, { ...profile(), tools }, learn);
+    createSplitter(options, { ...profile(), tools }, learn, strays);
   return {
     specificationVersion: 'v4',
     provider: model.provider,
@@ -94,15 +95,26 @@ interface Splitter {
   observe(pieces: Piece[]): Piece[];
 }
 
+/** Answers that closed thoughts which they had not opened, since the last that had none. */
+interface Strays {
+  answers: number;
+}
+
+/** One may only speak of the tag; so many make sure that the model's template has the opening one. */
+const enoughStrays = 2;
+
 function createSplitter(
   { tools = [], toolChoice, prompt }: LanguageModelV4CallOptions,
   profile: AnswerProfile,
   learn: Learn,
+  strays: Strays,
 ): Splitter {
   const offered =
     toolChoice?.type === 'none' || profile.tools === 'none' ? [] : tools.map(({ name }) => name);
+  const isGuess = profile.reasoning === 'auto' && strays.answers >= enoughStrays;
   const text = new TextSplitter({
-    thoughts: profile.reasoning,
+    thoughts: isGuess ? 'open' : profile.reasoning,
+    isGuess,
     offered: new Set(offered),
     writesCalls: profile.textToolCalls || profile.tools === 'prompted',
     isQuoted: createQuoteCheck(prompt),
@@ -111,7 +123,8 @@ function createSplitter(
     text,
     observe(pieces) {
       const seen = (type: Piece['type']) => pieces.some((piece) => piece.type === type);
-      if (seen('stray')) learn({ reasoning: 'open' }, 'it leaves out the tag that opens its thoughts');
+      if (seen('stray')) strays.answers += 1;
+      if (isGuess && text.hadNoThoughts) strays.answers = 0;
       if (seen('call') && profile.tools === 'native')
         learn({ textToolCalls: true }, 'it writes tool calls as text');
       return pieces;

@@ -72,11 +72,12 @@ export function beginsWeakCall(
   for (const name of offered)
     if (body.startsWith(`[${name}(`) || (fence && body.startsWith(`${name}(`))) return true;
   if (isEnd) return false;
+  if (body.length >= 200) return false;
   const isOpen =
     /^(?:\[\s*)?(?:\{\s*["']?\w{0,12}["']?\s*)?$/.test(body) ||
     [...offered].some((name) => `[${name}(`.startsWith(body) || (fence && `${name}(`.startsWith(body))) ||
     (fence !== undefined && callMarks.some((mark) => mark.startsWith(body.toLowerCase())));
-  return isOpen && body.length < 200 ? 'wait' : false;
+  return isOpen ? 'wait' : false;
 }
 
 /** From the first mark of a call that begins a line. */

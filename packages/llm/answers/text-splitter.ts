@@ -1,14 +1,15 @@
 import { createHarmonyReader, harmonyMarks } from './harmony.ts';
+import { findFirst, openTail } from './marks.ts';
 import type { Piece, SplitOptions } from './pieces.ts';
 import { beginsWeakCall, callMarks, firstBlock, namesTool, readTextCalls } from './text-calls.ts';
-import { openerAt, strayClose, type ThoughtTag, thoughtCloses, thoughtTags } from './thoughts.ts';
+import { openerAt, strayClose, type ThoughtTag, thoughtCloses } from './thoughts.ts';
 
 type Mode =
   | { kind: 'text' }
-  /** `sure` is false where only the end of the thoughts will tell that they were some. `said` is what went out of them. */
-  | { kind: 'thought'; closes: readonly string[]; sure: boolean; said: string }
+  /** `sure` is false where only the end of the thoughts will tell that they were some: `said` waits for it behind `opener`. */
+  | { kind: 'thought'; closes: readonly string[]; sure: boolean; opener: string; said: string }
   /** Thoughts in the middle of an answer: they are none unless they are closed. */
-  | { kind: 'aside'; tag: ThoughtTag }
+  | { kind: 'aside'; close: string; said: string }
   /** May be calls, which only the end of the answer can tell. */
   | { kind: 'calls' }
   | { kind: 'harmony'; reader: ReturnType<typeof createHarmonyReader> };
@@ -27,8 +28,11 @@ const endTokens = [
   '</s>',
 ];
 
-/** Longer than every mark around thoughts. */
-const longestMark = 40;
+/** What a line begins with is told by so many signs of white space and of text; each step looks at no more. */
+const longestHead = 256;
+
+/** Blocks of an answer that are read in the hope of calls. */
+const mostBlocks = 16;
 
 /** What parts the answer from the thoughts before it. */
 const answerMarks = ['<|start_response|>', '<response>', '<|begin_of_solution|>'];
@@ -47,26 +51,36 @@ export class TextSplitter {
   #atLineStart = true;
   /** White space behind a mark belongs to the mark. */
   #skipSpace = false;
-  /** How much of the rest was searched for the end of thoughts. */
-  #scanned = 0;
-  #backticks = 0;
+  /** Thoughts came before, in the text or apart from it. */
+  #hadThoughts = false;
+  /** Closing tags that do not come any more. */
+  readonly #missing = new Set<string>();
+  #blocks = 0;
+  /** Whether the line has a tag that `</s>` closes, and the last signs of the line. */
+  #isStruck = false;
+  #signs = '';
   #fence: string | undefined;
   #out: Piece[] = [];
+  /** The answer was taken to begin within thoughts and had none. */
+  hadNoThoughts = false;
 
   constructor(options: SplitOptions) {
     this.#options = options;
     this.#offered = options.offered;
     if (options.thoughts === 'open')
-      this.#mode = { kind: 'thought', closes: thoughtCloses, sure: false, said: '' };
+      this.#mode = { kind: 'thought', closes: thoughtCloses, sure: false, opener: '', said: '' };
   }
 
   /** Whether something has come that may not yet go out. */
   get isHolding(): boolean {
-    return this.#rest !== '' || this.#mode.kind === 'harmony';
+    const mode = this.#mode;
+    if (mode.kind === 'thought') return this.#rest !== '' || (!mode.sure && mode.said !== '');
+    return this.#rest !== '' || mode.kind === 'harmony' || mode.kind === 'aside';
   }
 
   /** The endpoint itself tells thoughts from text. */
   thoughtsComeApart(): void {
+    this.#hadThoughts = true;
     if (this.#mode.kind === 'thought' && this.#mode.said === '' && this.#rest === '')
       this.#mode = { kind: 'text' };
   }
@@ -105,35 +119,42 @@ export class TextSplitter {
       this.#mode = { kind: 'text' };
       return false;
     }
+    if (mode.kind === 'aside') return this.#aside(mode, isEnd);
     if (this.#rest === '') return false;
-    if (mode.kind === 'aside') return this.#aside(mode.tag, isEnd);
     if (mode.kind === 'calls') return isEnd && this.#finishCalls();
     return this.#atLineStart ? this.#line(isEnd) : this.#plain(isEnd);
   }
 
+  /** The white space and the text that the rest begins with. `isLate`: no more of them will come or be looked at. */
+  #head(isEnd: boolean): { indent: number; line: string; isLate: boolean } {
+    const indent = /^\s{0,256}/.exec(this.#rest)?.[0].length ?? 0;
+    const line = this.#rest.slice(indent, indent + longestHead);
+    return { indent, line, isLate: isEnd || indent >= longestHead || line.length >= longestHead };
+  }
+
   #think(mode: Extract<Mode, { kind: 'thought' }>, isEnd: boolean, isCut: boolean): boolean {
-    if (!mode.sure && this.#scanned === 0) {
-      const opener = openerAt(this.#rest.trimStart());
-      if (opener === 'wait' && !isEnd) return false;
-      if (typeof opener === 'object')
-        return this.#open(opener, this.#rest.length - this.#rest.trimStart().length);
+    if (mode.opener === '' && mode.said === '') {
+      const { indent, line, isLate } = this.#head(isEnd);
+      const opener = this.#opener(line, isLate);
+      if (opener === 'wait') return false;
+      if (opener !== undefined) return this.#open(opener, indent);
     }
-    const from = mode.sure ? 0 : Math.max(0, this.#scanned - longestMark);
-    const found = findFirst(this.#rest.slice(from), mode.closes, isEnd);
-    const { length } = found;
-    this.#scanned = this.#rest.length;
-    if (!mode.sure && length === 0 && !isEnd) return false;
-    const text = this.#take(from + found.at);
-    if (!mode.sure && length === 0 && !isCut) {
+    const { at, length } = findFirst(this.#rest, mode.closes, isEnd);
+    const text = this.#take(at);
+    mode.said += text;
+    if (mode.sure) this.#emit({ type: 'reasoning', text });
+    else if (length > 0 || (isEnd && isCut && !this.#options.isGuess))
+      this.#emit({ type: 'reasoning', text: mode.opener === '' ? mode.said : mode.said.trimStart() });
+    else if (isEnd) {
       this.#mode = { kind: 'text' };
-      this.#out.push(...this.#asText(text));
+      this.hadNoThoughts = !isCut && mode.said.trim() !== '';
+      this.#out.push(...this.#asText(mode.opener + mode.said));
       return false;
     }
-    mode.said += text;
-    this.#emit({ type: 'reasoning', text });
     if (length > 0) {
       this.#mode = { kind: 'text' };
       this.#atLineStart = true;
+      this.#hadThoughts = true;
       return this.#skip(length);
     }
     if (isEnd) this.#endThoughts(mode.said);
@@ -154,15 +175,18 @@ export class TextSplitter {
     if (calls) this.#emit(...calls);
   }
 
-  #aside({ close }: ThoughtTag, isEnd: boolean): boolean {
-    const from = Math.max(0, this.#scanned - longestMark);
-    const { at, length } = findFirst(this.#rest.slice(from), [close], isEnd);
-    this.#scanned = this.#rest.length;
+  #aside(mode: Extract<Mode, { kind: 'aside' }>, isEnd: boolean): boolean {
+    const { at, length } = findFirst(this.#rest, [mode.close], isEnd);
+    mode.said += this.#take(at);
     if (length === 0 && !isEnd) return false;
     this.#mode = { kind: 'text' };
-    if (length === 0) return this.#passLine();
-    const text = this.#take(from + at);
-    this.#emit({ type: 'reasoning', text: text.slice(text.indexOf('\n') + 1) });
+    if (length === 0) {
+      this.#missing.add(mode.close);
+      this.#rest = mode.said;
+      return this.#passLine();
+    }
+    this.#hadThoughts = true;
+    this.#emit({ type: 'reasoning', text: mode.said.slice(mode.said.indexOf('\n') + 1) });
     return this.#skip(length);
   }
 
@@ -170,7 +194,11 @@ export class TextSplitter {
   #finishCalls(): boolean {
     this.#mode = { kind: 'text' };
     const calls = this.#callsIn(this.#rest);
-    if (calls === undefined) return this.#textLine(true);
+    if (calls === undefined) {
+      this.#blocks += 1;
+      if (this.#blocks >= mostBlocks) this.#offered = new Set();
+      return this.#textLine(true);
+    }
     this.#emit(...calls);
     this.#rest = '';
     return false;
@@ -184,10 +212,13 @@ export class TextSplitter {
 
   /** Decides about the beginning of a line, where thoughts, calls and code begin. */
   #line(isEnd: boolean): boolean {
-    const indent = this.#rest.length - this.#rest.trimStart().length;
-    const line = this.#rest.slice(indent);
+    const { indent, line, isLate } = this.#head(isEnd);
+    if (indent >= longestHead) {
+      this.#say(this.#take(indent));
+      return true;
+    }
     if (line === '' && !isEnd) return false;
-    if (this.#fence !== undefined) return this.#fenced(line, isEnd);
+    if (this.#fence !== undefined) return this.#fenced(line, isLate);
     const { thoughts } = this.#options;
     const offered = this.#offered;
     const lower = line.toLowerCase();
@@ -196,19 +227,23 @@ export class TextSplitter {
       ...(thoughts === 'none' ? [] : answerMarks),
       ...(offered.size > 0 ? callMarks : []),
     ];
-    if (!isEnd && marks.some((mark) => mark.length > lower.length && mark.startsWith(lower))) return false;
+    if (!isLate && marks.some((mark) => mark.length > lower.length && mark.startsWith(lower))) return false;
     if (harmonyMarks.some((mark) => lower.startsWith(mark))) {
       this.#mode = { kind: 'harmony', reader: createHarmonyReader(this.#options) };
       return true;
     }
     if (thoughts !== 'none') {
-      const opener = this.#opener(line, isEnd);
+      const opener = this.#opener(line, isLate);
       if (opener === 'wait') return false;
       if (opener !== undefined) return this.#open(opener, indent);
+      const stray = this.#hadThoughts ? undefined : strayClose(line, isLate);
+      if (stray === 'wait') return false;
+      if (stray !== undefined) return this.#endStray(indent, stray);
       const mark = this.#hasText ? undefined : answerMarks.find((each) => lower.startsWith(each));
-      if (mark !== undefined) return this.#skip(indent + mark.length);
+      if (mark !== undefined && (mark !== '<response>' || this.#hadThoughts))
+        return this.#skip(indent + mark.length);
     }
-    const call = this.#beginsCall(line, isEnd);
+    const call = this.#beginsCall(line, isLate);
     if (call === 'wait') return false;
     if (call) {
       this.#mode = { kind: 'calls' };
@@ -219,11 +254,21 @@ export class TextSplitter {
 
   /** A line that is text, or begins code. */
   #textLine(isEnd: boolean): boolean {
-    const fence = /^\s*(```+|~~~+)/.exec(this.#rest)?.[1];
+    const { line, isLate } = this.#head(isEnd);
+    const fence = /^(?:```+|~~~+)/.exec(line)?.[0];
     if (fence === undefined) return this.#passLine();
-    if (!this.#rest.trimStart().includes('\n') && !isEnd) return false;
+    if (!line.includes('\n') && !isLate) return false;
     this.#fence = fence;
     return this.#passLine();
+  }
+
+  /** All that was said were thoughts. */
+  #endStray(indent: number, length: number): boolean {
+    this.#say(this.#take(indent));
+    this.#emit({ type: 'stray' });
+    this.#hasText = false;
+    this.#hadThoughts = true;
+    return this.#skip(length);
   }
 
   #skip(length: number): boolean {
@@ -235,24 +280,32 @@ export class TextSplitter {
   #opener(line: string, isEnd: boolean): ThoughtTag | 'wait' | undefined {
     const opener = openerAt(line);
     if (opener === 'wait') return isEnd ? undefined : 'wait';
-    if (opener === undefined) return undefined;
-    if (!this.#hasText) return opener;
-    // In the middle of an answer a tag that a sentence goes on behind is only mentioned.
-    const behind = line[opener.open.length];
-    if (behind === undefined) return isEnd ? undefined : 'wait';
-    return opener.sure && /[\r\n]/.test(behind) ? opener : undefined;
+    if (opener === undefined || this.#missing.has(opener.close)) return undefined;
+    const behind = line.slice(opener.open.length);
+    if (this.#hasText) {
+      // In the middle of an answer a tag that a sentence goes on behind is only mentioned.
+      if (behind === '') return isEnd ? undefined : 'wait';
+      return opener.sure && /^[\r\n]/.test(behind) ? opener : undefined;
+    }
+    if (/^[ \t]*$/.test(behind)) return isEnd ? opener : 'wait';
+    // "<think> is the tag" may be how an answer begins.
+    return /^[ \t]+[^\s]/.test(behind) ? { ...opener, sure: false } : opener;
   }
 
-  #open(tag: ThoughtTag, indent: number): boolean {
-    this.#scanned = 0;
+  #open({ open, close, sure }: ThoughtTag, indent: number): boolean {
     if (this.#hasText) {
       this.#say(this.#take(indent));
-      this.#mode = { kind: 'aside', tag };
-    } else {
-      this.#mode = { kind: 'thought', closes: [tag.close], sure: tag.sure, said: '' };
-      this.#skip(indent + tag.open.length);
+      this.#mode = { kind: 'aside', close, said: '' };
+      return true;
     }
-    return true;
+    this.#mode = {
+      kind: 'thought',
+      closes: [close],
+      sure,
+      opener: this.#take(indent + open.length),
+      said: '',
+    };
+    return sure ? this.#skip(0) : true;
   }
 
   #beginsCall(line: string, isEnd: boolean): boolean | 'wait' {
@@ -267,8 +320,7 @@ export class TextSplitter {
 
   #fenced(line: string, isEnd: boolean): boolean {
     const fence = this.#fence ?? '';
-    const isWhole = this.#rest.includes('\n', this.#rest.length - line.length);
-    if (!isEnd && !isWhole && (fence.startsWith(line) || line.startsWith(fence))) return false;
+    if (!isEnd && !line.includes('\n') && (fence.startsWith(line) || line.startsWith(fence))) return false;
     if (new RegExp(`^${fence}+[ \\t]*(?:\\r?\\n|$)`).test(line)) this.#fence = undefined;
     return this.#passLine();
   }
@@ -277,7 +329,6 @@ export class TextSplitter {
   #passLine(): boolean {
     this.#say(this.#take(this.#rest.length - this.#rest.trimStart().length));
     this.#atLineStart = this.#rest === '';
-    this.#backticks = 0;
     return true;
   }
 
@@ -287,29 +338,24 @@ export class TextSplitter {
     // The line break stays: it belongs to what follows, which may be no text.
     const end = newline < 0 ? this.#rest.length : newline;
     const line = this.#rest.slice(0, end);
-    const isWhole = isEnd || newline >= 0;
-    const isCode = this.#fence !== undefined;
-    const stray = isCode || this.#options.thoughts === 'none' ? undefined : strayClose(line, isWhole);
-    if (stray !== undefined && countBackticks(line.slice(0, stray.at), this.#backticks) % 2 === 0) {
-      this.#say(this.#take(stray.at));
-      this.#emit({ type: 'stray' });
-      this.#hasText = false;
+    if (newline >= 0) {
+      this.#say(this.#take(end));
       this.#atLineStart = true;
-      return this.#skip(stray.length);
+      this.#isStruck = false;
+      this.#signs = '';
+      return true;
     }
-    const safe = isWhole && newline >= 0 ? line.length : safeLength(line, isEnd, isCode);
-    if (isEnd && newline < 0) {
-      this.#say(this.#take(line.length).slice(0, safe));
-      return false;
-    }
-    this.#say(this.#take(safe));
-    if (newline >= 0) this.#atLineStart = true;
-    return newline >= 0 || safe > 0;
+    const isStruck = this.#isStruck || /<s>/i.test(this.#signs + line);
+    const safe = safeLength(line, isEnd, this.#fence !== undefined, isStruck);
+    const text = isEnd ? this.#take(end).slice(0, safe) : this.#take(safe);
+    this.#isStruck ||= /<s>/i.test(this.#signs + text);
+    this.#signs = (this.#signs + text).slice(-2);
+    this.#say(text);
+    return !isEnd && safe > 0;
   }
 
   #say(text: string): void {
     if (text.trim() !== '') this.#hasText = true;
-    this.#backticks = countBackticks(text, this.#backticks);
     this.#emit({ type: 'text', text });
   }
 
@@ -330,42 +376,12 @@ export class TextSplitter {
   }
 }
 
-function countBackticks(text: string, before: number): number {
-  return before + (text.match(/`/g)?.length ?? 0);
-}
-
-/** Where the first of the marks begins; without one, how much of the text can be none of them. */
-function findFirst(text: string, marks: readonly string[], isEnd: boolean): { at: number; length: number } {
-  const lower = text.toLowerCase();
-  const found = marks
-    .map((mark) => ({ at: lower.indexOf(mark.toLowerCase()), length: mark.length }))
-    .filter(({ at }) => at >= 0)
-    .toSorted((left, right) => left.at - right.at)[0];
-  if (found !== undefined) return found;
-  return { at: isEnd ? text.length : text.length - openTail(lower, marks), length: 0 };
-}
-
-/** Signs at the end that may be the beginning of a mark. */
-function openTail(lower: string, marks: readonly string[]): number {
-  const longest = Math.min(lower.length, Math.max(...marks.map(({ length }) => length)) - 1);
-  for (let length = longest; length > 0; length -= 1) {
-    const tail = lower.slice(-length);
-    if (marks.some((mark) => mark.toLowerCase().startsWith(tail))) return length;
-  }
-  return 0;
-}
-
 /** How much of a line that goes on can go out; at the end, all but a token that ends answers. */
-function safeLength(line: string, isEnd: boolean, isCode: boolean): number {
-  const lower = line.toLowerCase();
-  if (isEnd) {
-    const token = isCode ? undefined : endTokens.find((each) => lower.trimEnd().endsWith(each));
-    return token === undefined ? line.length : lower.trimEnd().length - token.length;
-  }
-  const whole = [...endTokens, ...strayMarks].find((each) => lower.trimEnd().endsWith(each));
-  if (whole !== undefined) return lower.trimEnd().length - whole.length;
-  return line.length - openTail(lower, [...endTokens, ...strayMarks]);
+function safeLength(line: string, isEnd: boolean, isCode: boolean, isStruck: boolean): number {
+  const tail = line.slice(-longestHead);
+  const words = tail.trimEnd().toLowerCase();
+  const token = endTokens.find((each) => words.endsWith(each) && !(isStruck && each === '</s>'));
+  if (token !== undefined && !(isEnd && isCode))
+    return line.length - (tail.length - tail.trimEnd().length) - token.length;
+  return isEnd ? line.length : line.length - openTail(line, endTokens);
 }
-
-/** Those that `strayClose` looks for; words such as "here" must not be held back. */
-const strayMarks = thoughtTags.map(({ close }) => close).filter((close) => close.startsWith('</'));

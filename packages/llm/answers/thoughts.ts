@@ -11,7 +11,7 @@ function tag(open: string, close: string, sure = true): ThoughtTag {
 }
 
 /** All in lower case; they are compared so. */
-export const thoughtTags: readonly ThoughtTag[] = [
+const thoughtTags: readonly ThoughtTag[] = [
   tag('<think>', '</think>'), // DeepSeek R1, Qwen, QwQ, GLM, MiniMax, Granite 3.3
   tag('<thinking>', '</thinking>'),
   tag('<reasoning>', '</reasoning>'),
@@ -43,8 +43,16 @@ export function openerAt(line: string): ThoughtTag | 'wait' | undefined {
   return isOpen || 'analysis'.startsWith(line) ? 'wait' : undefined;
 }
 
-/** A closing tag that ends its line, without an opening one. */
-export function strayClose(line: string, isWhole: boolean): { at: number; length: number } | undefined {
-  const found = /<\/(?:think|thinking|reasoning|thought|seed:think)>(?=\s*$)/i.exec(line);
-  return found !== null && isWhole ? { at: found.index, length: found[0].length } : undefined;
+/** Those that have a line for themselves where the template has the opening one. */
+const strayTags = thoughtCloses.filter((close) => close.startsWith('</'));
+
+/** The length of a closing tag that the line consists of; `wait` while more has to come to tell. */
+export function strayClose(line: string, isEnd: boolean): number | 'wait' | undefined {
+  const lower = line.toLowerCase();
+  const tag = strayTags.find((each) => lower.startsWith(each));
+  if (tag === undefined)
+    return !isEnd && strayTags.some((each) => each.startsWith(lower)) ? 'wait' : undefined;
+  const behind = line.slice(tag.length);
+  if (/^[^\S\n]*$/.test(behind)) return isEnd ? tag.length : 'wait';
+  return /^[^\S\n]*\n/.test(behind) ? tag.length : undefined;
 }
