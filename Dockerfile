@@ -1,7 +1,7 @@
 # All four services in one image; compose.yaml runs one container for each of them.
 FROM node:24-bookworm-slim
 WORKDIR /srv/trunkline
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc .env.example ./
 COPY bin ./bin
 COPY packages ./packages
 COPY apps ./apps

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, nearest } from '@trunkline/config';
+import { systemCode } from '@trunkline/std';
 
 // Names that are built from data, such as PEER_ROXY_URL.
 const BUILT = /^(PEER_|.+_API_KEY$)/;
@@ -8,10 +9,13 @@ const SHORTEST = 6;
 /** NODE_PATH is another word, not a slip of the fingers for NOTES_PATH. */
 const mostSlips = (name: string) => (name.length < 12 ? 1 : 2);
 
+const EXAMPLE = join(import.meta.dirname, '../../.env.example');
+
 /** Variables that look like misspelt settings, and settings that do nothing by themselves, in words. */
-export function settingNotes(env: Environment): string[] {
-  const known = knownVariables();
-  const names = Object.keys(env).filter((name) => !known.has(name) && !BUILT.test(name));
+export function settingNotes(env: Environment, example = EXAMPLE): string[] {
+  const known = knownVariables(example);
+  const names =
+    known.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name) && !BUILT.test(name));
   const notes = names.flatMap((name) => noteOf(name, known) ?? []);
   const isSet = (name: string) => (env[name] ?? '').trim() !== '';
   if (isSet('LLM_MODEL') && !isSet('LLM_GATEWAY_URL') && !isSet('LLM_URL') && !isSet('LLM_GGUF'))
@@ -27,8 +31,20 @@ function noteOf(name: string, known: ReadonlySet<string>): string | undefined {
   return isOurs ? `${name} is not a setting; .env.example lists them all.` : undefined;
 }
 
-/** Every setting stands in `.env.example`, which is made from the tables of all services; loading those takes longer. */
-function knownVariables(): ReadonlySet<string> {
-  const example = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
+/**
+ * Every setting stands in `.env.example`, which is made from the tables of all services; loading those takes longer. An
+ * installation without that file knows none, and starts all the same.
+ */
+function knownVariables(path: string): ReadonlySet<string> {
+  const example = textOf(path);
   return new Set([...example.matchAll(/^(?:# )?([A-Z][A-Z0-9_]+)=/gm)].map(([, name = '']) => name));
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return '';
+    throw error;
+  }
 }
