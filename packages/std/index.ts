@@ -20,6 +20,23 @@ export {
   type Slot,
 } from './queues.ts';
 export type {
+  FoundGateway,
+  FoundGateways,
+  ModelFileView,
+  ModelList,
+  ModelPlace,
+  ModelTest,
+  ModelUnderTest,
+  ProviderPreset,
+  SavedModel,
+  SetModel,
+  SetupRole,
+  SetupStep,
+  SetupSteps,
+  SetupView,
+  StepState,
+} from './setup-api.ts';
+export type {
   AccountRole,
   AccountsView,
   AuditEntry,
