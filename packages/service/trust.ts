@@ -35,11 +35,16 @@ export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountSecrets(app, deps);
   mountPosture(app, deps);
   if (deps.hasPage === false) return;
+  mountSharedPage(app, '/trust', 'people');
+}
+
+/** One of the pages that all services share; `first` is the part of it that is shown where none is named. */
+function mountSharedPage<Caller>(app: App<Caller>, base: `/${string}`, first: string): void {
   // The page names its assets relative to its address.
-  app.use('/trust', (context, next) =>
-    context.req.path === '/trust' ? Promise.resolve(context.redirect('/trust/people')) : next(),
+  app.use(base, (context, next) =>
+    context.req.path === base ? Promise.resolve(context.redirect(`${base}/${first}`)) : next(),
   );
-  servePages(app, { directory: PAGES, base: '/trust', fallback: 'index.html' });
+  servePages(app, { directory: PAGES, base, fallback: `${base.slice(1)}.html` });
 }
 
 /** Looking at files takes a moment, and several pages ask. */

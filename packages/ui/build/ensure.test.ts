@@ -112,6 +112,6 @@ it('refuses a service that has no pages', LIMIT, async () => {
   });
   expect((await builder.exited).code).toBe(2);
   expect(builder.output()).toContain(
-    'There are no pages called telegraph. There are: voice, agent, research, switchboard, trust.',
+    'There are no pages called telegraph. There are: voice, agent, research, switchboard, shared.',
   );
 });

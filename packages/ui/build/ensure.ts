@@ -12,10 +12,10 @@ const BUILDER = join(import.meta.dirname, 'main.ts');
 // One build at a time in a process: four services that start together would fight for the cores.
 let lastBuild: Promise<unknown> = Promise.resolve();
 
-/** Sees to it that a service's pages, and the trust page, are built from the present sources; costs a few milliseconds when they are. */
+/** Sees to it that a service's pages, and those that all services share, are built from the present sources; costs a few milliseconds when they are. */
 export async function ensurePages(options: PagesOptions): Promise<Pages> {
   const pages = await ensureOne(options);
-  if (options.outDir === undefined) await ensureOne({ ...options, app: 'trust' });
+  if (options.outDir === undefined) await ensureOne({ ...options, app: 'shared' });
   return pages;
 }
 

@@ -12,13 +12,13 @@ const THEME = join(import.meta.dirname, '../src/theme');
 
 const FIRST_FONT = 'instrument-sans-latin-wght-normal.woff2';
 
-/** Where the sources of each set of pages are, and where the built ones go; every service serves "trust" beside its own. */
+/** Where the sources of each set of pages are, and where the built ones go; every service serves the "shared" ones beside its own. */
 const PAGE_FOLDERS = {
   voice: ['apps/voice/client', 'apps/voice/dist'],
   agent: ['apps/agent/console', 'apps/agent/dist'],
   research: ['apps/research/client', 'apps/research/dist'],
   switchboard: ['apps/switchboard/console', 'apps/switchboard/dist'],
-  trust: ['packages/ui/trust', 'packages/ui/dist'],
+  shared: ['packages/ui/pages', 'packages/ui/dist'],
 } as const;
 
 export type PageApp = keyof typeof PAGE_FOLDERS;
@@ -28,7 +28,7 @@ export interface PagesOptions {
   app: PageApp;
   /** The repository; by default the one this file is in. */
   root?: string;
-  /** Where the built pages go; by default apps/<app>/dist. The trust page is not built then. */
+  /** Where the built pages go; by default apps/<app>/dist. The shared pages are not built then. */
   outDir?: string;
   /** Called before a build that takes some seconds. */
   onBuild?: () => void;

@@ -1,11 +1,11 @@
 import type { PostureView } from '@trunkline/std';
 import { RefreshCw } from 'lucide-react';
-import { IconButton } from '../src/components/Button.tsx';
-import { Lamp } from '../src/components/Lamp.tsx';
-import { Loaded, Panel } from '../src/components/Panel.tsx';
-import { RelativeTime } from '../src/components/RelativeTime.tsx';
-import { useResource } from '../src/hooks/useResource.ts';
-import { POSTURE_LAMPS, worstFirst } from '../src/status/PostureLine.tsx';
+import { IconButton } from '../../src/components/Button.tsx';
+import { Lamp } from '../../src/components/Lamp.tsx';
+import { Loaded, Panel } from '../../src/components/Panel.tsx';
+import { RelativeTime } from '../../src/components/RelativeTime.tsx';
+import { useResource } from '../../src/hooks/useResource.ts';
+import { POSTURE_LAMPS, worstFirst } from '../../src/status/PostureLine.tsx';
 
 /** Weak spots of the installation, the worst first, and what to do about each. */
 export default function PostureTab() {

@@ -1,12 +1,12 @@
 import type { ExplainedCall, PolicyView, TriedCall } from '@trunkline/std';
 import { type FormEvent, useState } from 'react';
-import { useApi } from '../src/api/ApiProvider.tsx';
-import { Button } from '../src/components/Button.tsx';
-import { CheckboxField, SelectField, TextAreaField, TextField } from '../src/components/Field.tsx';
-import { Badge } from '../src/components/Lamp.tsx';
-import { Panel } from '../src/components/Panel.tsx';
-import { ruleName } from '../src/components/RuleLink.tsx';
-import { useAttempt } from '../src/hooks/useResource.ts';
+import { useApi } from '../../src/api/ApiProvider.tsx';
+import { Button } from '../../src/components/Button.tsx';
+import { CheckboxField, SelectField, TextAreaField, TextField } from '../../src/components/Field.tsx';
+import { Badge } from '../../src/components/Lamp.tsx';
+import { Panel } from '../../src/components/Panel.tsx';
+import { ruleName } from '../../src/components/RuleLink.tsx';
+import { useAttempt } from '../../src/hooks/useResource.ts';
 import { DECISIONS } from './policyWords.ts';
 
 const PRINCIPALS = [

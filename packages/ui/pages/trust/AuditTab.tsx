@@ -1,16 +1,16 @@
 import type { AccountsView, AuditEntry, AuditVerification } from '@trunkline/std';
 import { ChevronRight, Download, ScrollText } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { buttonClass, CopyButton } from '../src/components/Button.tsx';
-import { ErrorState } from '../src/components/EmptyState.tsx';
-import { SelectField, TextField } from '../src/components/Field.tsx';
-import { Lamp } from '../src/components/Lamp.tsx';
-import { ListPanel } from '../src/components/Panel.tsx';
-import { RelativeTime } from '../src/components/RelativeTime.tsx';
-import { ruleName } from '../src/components/RuleLink.tsx';
-import { usePages, useResource } from '../src/hooks/useResource.ts';
-import { plural } from '../src/lib/figures.ts';
-import { SERVICE_NAMES, SERVICES } from '../src/shell/services.tsx';
+import { buttonClass, CopyButton } from '../../src/components/Button.tsx';
+import { ErrorState } from '../../src/components/EmptyState.tsx';
+import { SelectField, TextField } from '../../src/components/Field.tsx';
+import { Lamp } from '../../src/components/Lamp.tsx';
+import { ListPanel } from '../../src/components/Panel.tsx';
+import { RelativeTime } from '../../src/components/RelativeTime.tsx';
+import { ruleName } from '../../src/components/RuleLink.tsx';
+import { usePages, useResource } from '../../src/hooks/useResource.ts';
+import { plural } from '../../src/lib/figures.ts';
+import { SERVICE_NAMES, SERVICES } from '../../src/shell/services.tsx';
 import { lampOf, type NameOf, sentenceOf } from './auditWords.ts';
 
 const SERVICE_OPTIONS = [

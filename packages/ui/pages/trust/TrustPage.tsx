@@ -1,12 +1,12 @@
 import { KeyRound } from 'lucide-react';
 import { Suspense, useSyncExternalStore } from 'react';
-import { Button } from '../src/components/Button.tsx';
-import { EmptyState, Skeleton } from '../src/components/EmptyState.tsx';
-import { Tabs } from '../src/components/Table.tsx';
-import { useOperator } from '../src/operator/OperatorProvider.tsx';
-import { AppShell } from '../src/shell/AppShell.tsx';
-import { ErrorBoundary } from '../src/shell/ErrorBoundary.tsx';
-import { useHealth } from '../src/status/health.ts';
+import { Button } from '../../src/components/Button.tsx';
+import { EmptyState, Skeleton } from '../../src/components/EmptyState.tsx';
+import { Tabs } from '../../src/components/Table.tsx';
+import { useOperator } from '../../src/operator/OperatorProvider.tsx';
+import { AppShell } from '../../src/shell/AppShell.tsx';
+import { ErrorBoundary } from '../../src/shell/ErrorBoundary.tsx';
+import { useHealth } from '../../src/status/health.ts';
 import { trustTabs } from './tabs.tsx';
 
 /** The page at "/trust", the same on every service: who may do what, what was done, and what is weak. */

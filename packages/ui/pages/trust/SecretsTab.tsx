@@ -1,13 +1,13 @@
 import type { SecretInfo, SecretsView } from '@trunkline/std';
 import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { Button, CopyButton } from '../src/components/Button.tsx';
-import { ConfirmDialog, Dialog, DialogActions } from '../src/components/Dialog.tsx';
-import { EmptyState } from '../src/components/EmptyState.tsx';
-import { TextField } from '../src/components/Field.tsx';
-import { Loaded, Panel } from '../src/components/Panel.tsx';
-import { RelativeTime } from '../src/components/RelativeTime.tsx';
-import { useResource, useSend } from '../src/hooks/useResource.ts';
+import { Button, CopyButton } from '../../src/components/Button.tsx';
+import { ConfirmDialog, Dialog, DialogActions } from '../../src/components/Dialog.tsx';
+import { EmptyState } from '../../src/components/EmptyState.tsx';
+import { TextField } from '../../src/components/Field.tsx';
+import { Loaded, Panel } from '../../src/components/Panel.tsx';
+import { RelativeTime } from '../../src/components/RelativeTime.tsx';
+import { useResource, useSend } from '../../src/hooks/useResource.ts';
 
 const PATH = '/operator/secrets';
 

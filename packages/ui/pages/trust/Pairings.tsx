@@ -1,11 +1,11 @@
 import type { AccountsView } from '@trunkline/std';
 import { useState } from 'react';
-import { Button } from '../src/components/Button.tsx';
-import { Dialog } from '../src/components/Dialog.tsx';
-import { SelectField, TextField } from '../src/components/Field.tsx';
-import { Panel } from '../src/components/Panel.tsx';
-import { RelativeTime } from '../src/components/RelativeTime.tsx';
-import { useSend } from '../src/hooks/useResource.ts';
+import { Button } from '../../src/components/Button.tsx';
+import { Dialog } from '../../src/components/Dialog.tsx';
+import { SelectField, TextField } from '../../src/components/Field.tsx';
+import { Panel } from '../../src/components/Panel.tsx';
+import { RelativeTime } from '../../src/components/RelativeTime.tsx';
+import { useSend } from '../../src/hooks/useResource.ts';
 import { ROLES } from './roles.ts';
 
 type Pairing = AccountsView['pairings'][number];

@@ -1,16 +1,16 @@
 import type { AccountsView } from '@trunkline/std';
 import { Ellipsis, UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
-import { useApi } from '../src/api/ApiProvider.tsx';
-import { Button, CopyButton, IconButton } from '../src/components/Button.tsx';
-import { ConfirmDialog, Dialog, FormDialog } from '../src/components/Dialog.tsx';
-import { EmptyState } from '../src/components/EmptyState.tsx';
-import { Badge } from '../src/components/Lamp.tsx';
-import { Menu, type MenuItem } from '../src/components/Menu.tsx';
-import { Loaded, Panel } from '../src/components/Panel.tsx';
-import { RelativeTime } from '../src/components/RelativeTime.tsx';
-import type { JsonSchema } from '../src/form/schema.ts';
-import { useAttempt, useResource, useSend } from '../src/hooks/useResource.ts';
+import { useApi } from '../../src/api/ApiProvider.tsx';
+import { Button, CopyButton, IconButton } from '../../src/components/Button.tsx';
+import { ConfirmDialog, Dialog, FormDialog } from '../../src/components/Dialog.tsx';
+import { EmptyState } from '../../src/components/EmptyState.tsx';
+import { Badge } from '../../src/components/Lamp.tsx';
+import { Menu, type MenuItem } from '../../src/components/Menu.tsx';
+import { Loaded, Panel } from '../../src/components/Panel.tsx';
+import { RelativeTime } from '../../src/components/RelativeTime.tsx';
+import type { JsonSchema } from '../../src/form/schema.ts';
+import { useAttempt, useResource, useSend } from '../../src/hooks/useResource.ts';
 import { Pairings } from './Pairings.tsx';
 import { ROLES } from './roles.ts';
 

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@trunkline/std';
-import type { LampState } from '../src/components/Lamp.tsx';
-import { ruleName } from '../src/components/RuleLink.tsx';
+import type { LampState } from '../../src/components/Lamp.tsx';
+import { ruleName } from '../../src/components/RuleLink.tsx';
 
 /** The name of an account, by the id of its principal; undefined for others. */
 export type NameOf = (principal: string) => string | undefined;
