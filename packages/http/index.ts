@@ -29,6 +29,7 @@ export {
   type GuardedRequest,
   type GuardedResponse,
 } from './fetch/guarded-fetch.ts';
+export { whyUnreachable } from './fetch/reach.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
 export { describeRoute, type RouteDescription } from './openapi/describe-route.ts';
 export {

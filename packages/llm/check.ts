@@ -1,6 +1,7 @@
+import { connectionFailure } from '@trunkline/std';
 import { type Endpoint, listModels } from './endpoint.ts';
 import { toModelError } from './error-translation.ts';
-import type { ModelErrorCode } from './model-error.ts';
+import type { ModelError, ModelErrorCode } from './model-error.ts';
 
 /** What a look at the model endpoint showed, in words for the operator. */
 export interface ModelCheck {
@@ -11,11 +12,13 @@ export interface ModelCheck {
   models: string[];
 }
 
-/** Names that the settings give, with the variable that sets each. */
-interface ConfiguredModels {
+/** Names that the settings give. */
+export interface ConfiguredModels {
   model: string | undefined;
   fastModel: string | undefined;
   fallbackModels: readonly string[];
+  /** The file that names the endpoint, where no variables do. */
+  file: string | undefined;
 }
 
 const longestList = 12;
@@ -36,17 +39,44 @@ export async function checkEndpoint(
   try {
     return judge(endpoint, configured, await listModels(endpoint, signal));
   } catch (error) {
-    const { code, message } = toModelError(error, { secrets: endpoint.secrets });
-    return { ok: false, code, message: `${endpoint.shownUrl}: ${message}`, models: [] };
+    const failure = toModelError(error, { secrets: endpoint.secrets });
+    return {
+      ok: false,
+      code: failure.code,
+      message: problemWords(endpoint, failure, configured),
+      models: [],
+    };
   }
 }
 
-function judge(endpoint: Endpoint, configured: ConfiguredModels, models: string[]): ModelCheck {
+/** Why an endpoint cannot be used, and the setting to check. */
+export function problemWords(
+  { shownUrl }: Endpoint,
+  { code, detail = '', message }: ModelError,
+  { file }: ConfiguredModels,
+): string {
+  if (code === 'unreachable')
+    return `Cannot reach the model at ${shownUrl}: ${connectionFailure(detail)}. Check ${file ?? 'LLM_GATEWAY_URL'}.`;
+  if (code === 'refused-key')
+    return `The model at ${shownUrl} refuses the key. Check ${file ?? 'LLM_API_KEY'}.`;
+  return `${shownUrl}: ${message}`;
+}
+
+/** Compares the list of an endpoint with the settings. `isUsable` knows names that work though they are not listed. */
+export function judge(
+  endpoint: Endpoint,
+  configured: ConfiguredModels,
+  models: string[],
+  isUsable: (name: string) => boolean = () => false,
+): ModelCheck {
   const offers = `${endpoint.shownUrl} offers ${shortList(models)}`;
   if (!configured.model) {
-    return { ok: false, code: 'misconfigured', message: `LLM_MODEL is not set; ${offers}.`, models };
+    const setting = configured.file === undefined ? 'LLM_MODEL' : `The model in ${configured.file}`;
+    return { ok: false, code: 'misconfigured', message: `${setting} is not set; ${offers}.`, models };
   }
-  const absent = namedSettings(configured).find(([, name]) => !models.includes(name));
+  const isListed = (name: string) =>
+    models.some((listed) => [name, `${name}:latest`, `models/${name}`].includes(listed));
+  const absent = namedSettings(configured).find(([, name]) => !isListed(name) && !isUsable(name));
   if (absent) {
     const [setting, name] = absent;
     return { ok: false, code: 'not-found', message: `${setting} is "${name}", but ${offers}.`, models };
@@ -58,9 +88,10 @@ function namedSettings({
   model,
   fastModel,
   fallbackModels,
+  file,
 }: ConfiguredModels): [setting: string, name: string][] {
   const settings: [string, string | undefined][] = [
-    ['LLM_MODEL', model],
+    [file === undefined ? 'LLM_MODEL' : `The model in ${file}`, model],
     ['LLM_FAST_MODEL', fastModel],
     ...fallbackModels.map((name): [string, string] => ['A fallback model', name]),
   ];

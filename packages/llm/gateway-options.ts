@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ModelCheck } from './check.ts';
+import type { ModelProblem } from './health.ts';
 import type { ModelCall } from './meter.ts';
 import type { ModelRole, RoleModel } from './profiles/models-file.ts';
 import type { ModelPrice, PriceTable } from './profiles/prices.ts';
@@ -10,6 +11,8 @@ export interface ModelGatewayOptions {
   /** Base address of an OpenAI-compatible API. Without it the offline demo model answers. */
   url?: string | undefined;
   apiKey?: string | undefined;
+  /** The file that names the endpoint, for words about it; variables when not given. */
+  file?: string | undefined;
   model?: string | undefined;
   /** A cheaper model for small jobs; the main model when not given. */
   fastModel?: string | undefined;
@@ -59,6 +62,8 @@ export interface ModelGateway {
   describe(): ModelDescription;
   /** Whether the endpoint answers and offers what is configured, in words. */
   check(signal?: AbortSignal): Promise<ModelCheck>;
+  /** What keeps the models from being used, as calls and looks at their lists showed; undefined when nothing does. */
+  problem(): Promise<ModelProblem | undefined>;
   /** The names of the models at the endpoint. */
   models(signal?: AbortSignal): Promise<string[]>;
   /** Vectors for texts; undefined when no embedding model is configured. */

@@ -8,6 +8,7 @@ import { createDemoModel } from './demo/model.ts';
 import { embedTexts } from './embeddings.ts';
 import { type Endpoint, listModels, parseEndpoint } from './endpoint.ts';
 import type { ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
+import { healthOf } from './health.ts';
 import { explain } from './limits.ts';
 import { ModelError } from './model-error.ts';
 import { priceOf } from './profiles/prices.ts';
@@ -31,14 +32,20 @@ function openGateway(options: ModelGatewayOptions): ModelGateway {
 }
 
 function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint): ModelGateway {
-  const policy = policyOf(options, endpoint.secrets);
+  const health = healthOf(endpoint);
+  const onCall: CallPolicy['onCall'] = (call) => {
+    health.note(call.model, call.error);
+    options.onCall?.(call);
+  };
+  const policy = { ...policyOf(options, endpoint.secrets), onCall };
   const provider = createOpenAICompatible({
     name: 'gateway',
     baseURL: endpoint.baseUrl,
     headers: endpoint.headers,
     queryParams: endpoint.query,
   });
-  const { model, fastModel, embeddingModel, fallbackModels = [] } = options;
+  const { model, fastModel, embeddingModel, fallbackModels = [], file } = options;
+  const configured = { model, fastModel, fallbackModels, file };
   const origin = (modelId: string) => ({
     endpoint,
     modelId,
@@ -79,7 +86,8 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     judgeModel: () => languageModel(options.judgeModel || model),
     price: policy.priceOf,
     describe: () => ({ name: model || 'LLM_MODEL is not set', url: endpoint.shownUrl, demo: false }),
-    check: (signal) => checkEndpoint(endpoint, { model, fastModel, fallbackModels }, signal),
+    check: (signal) => checkEndpoint(endpoint, configured, signal),
+    problem: () => health.problem(configured),
     models: (signal) => listModels(endpoint, signal),
     embed: embeddingModel
       ? (texts, signal) => embedTexts(provider.embeddingModel(embeddingModel), texts, policy, signal)
@@ -97,6 +105,7 @@ function createDemoGateway(options: ModelGatewayOptions): ModelGateway {
     price: policy.priceOf,
     describe: () => ({ name: demo.modelId, url: undefined, demo: true }),
     check: async () => demoCheck,
+    problem: async () => undefined,
     models: async () => [demo.modelId],
     embed: undefined,
   };

@@ -102,6 +102,8 @@ export class ModelError extends Error {
   readonly code: ModelErrorCode;
   readonly retryable: boolean;
   readonly status: number | undefined;
+  /** What the endpoint or the system said, free of secrets. */
+  readonly detail: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly contextTokens: number | undefined;
 
@@ -112,6 +114,7 @@ export class ModelError extends Error {
     this.code = code;
     this.retryable = catalogue[code].retryable;
     this.status = facts.status;
+    this.detail = facts.detail;
     this.retryAfterMs = facts.retryAfterMs;
     this.contextTokens = facts.contextTokens;
   }

@@ -52,6 +52,7 @@ export function gatewaySettings(
   return {
     url: isElsewhere ? chat.url : options.llmGatewayUrl,
     apiKey: isElsewhere ? chat.api_key : options.llmApiKey,
+    file: isElsewhere ? MODELS_FILE : undefined,
     model,
     fastModel: options.llmFastModel,
     judgeModel: options.llmJudgeModel,
@@ -68,6 +69,11 @@ export function gatewaySettings(
   } satisfies ModelGatewayOptions;
 }
 
+const MODELS_FILE = 'models.yaml';
+
+/** Roles that may have an endpoint of their own, beside that of the chat. */
+const otherRoles = ['helper', 'judge', 'vision', 'embeddings'] as const;
+
 /** Other endpoints that roles name, each held ready once. */
 const mostEndpoints = 20;
 
@@ -83,7 +89,16 @@ export function withRoles(
     const id = JSON.stringify([url, apiKey, model]);
     const known = others.get(id);
     if (known !== undefined) return known;
-    const other = open({ ...options, url, apiKey, model, embeddingModel: model, fallbackModels: [] });
+    const other = open({
+      ...options,
+      url,
+      apiKey,
+      file: MODELS_FILE,
+      model,
+      fastModel: undefined,
+      embeddingModel: model,
+      fallbackModels: [],
+    });
     others.set(id, other);
     return other;
   };
@@ -100,6 +115,13 @@ export function withRoles(
     languageModel: (name) => withVision(gateway.languageModel(name), vision),
     fastModel: () => named('helper', options.fastModel) ?? gateway.languageModel(),
     judgeModel: () => named('judge', options.judgeModel) ?? gateway.languageModel(),
+    problem: async () => {
+      const others = otherRoles
+        .flatMap((role) => options.roles?.(role) ?? [])
+        .filter(({ url }) => url !== undefined);
+      const problems = await Promise.all([gateway, ...others.map(gatewayOf)].map((each) => each.problem()));
+      return problems.find((problem) => problem !== undefined);
+    },
     embed: isEmbedder ? gatewayOf(embeddings).embed : gateway.embed,
   };
 }

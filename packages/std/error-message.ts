@@ -36,6 +36,22 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
+const connectionFailures: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection broke off',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be looked up',
+  EHOSTUNREACH: 'no way to the host',
+  ENETUNREACH: 'no way to its network',
+  ETIMEDOUT: 'no answer in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no answer in time',
+};
+
+/** The system's code of a connection that failed, for people; an unknown code as it is. */
+export function connectionFailure(code: string): string {
+  return connectionFailures[code] ?? code;
+}
+
 /** An error with a code for programs and a message for people. */
 export class CodedError<Code extends string> extends Error {
   readonly code: Code;

@@ -9,7 +9,7 @@ export {
   withTimeout,
 } from './deadline.ts';
 export { formatDuration } from './duration.ts';
-export { CodedError, errorMessage, systemCode, toError } from './error-message.ts';
+export { CodedError, connectionFailure, errorMessage, systemCode, toError } from './error-message.ts';
 export {
   type AcquireOptions,
   ConcurrencyLimiter,

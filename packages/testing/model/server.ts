@@ -8,6 +8,8 @@ import { type ChatRequestBody, createReplySource, type ModelScript, type Scripte
 
 export interface ModelServerOptions {
   script?: ModelScript;
+  /** Any free one when not given. */
+  port?: number;
   /** When given, requests without this bearer key are refused with 401. */
   apiKey?: string;
   /** Names listed at `/v1/models`. */
@@ -49,7 +51,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.destroy(asError(error)));
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
