@@ -12,6 +12,7 @@ const checks: Record<string, string[]> = {
   promises: ['oxlint', '--type-aware', '--deny-warnings'],
   tree: [process.execPath, 'scripts/check/tree.ts'],
   lock: [process.execPath, 'scripts/check/lock.ts'],
+  size: [process.execPath, 'scripts/check/size.ts'],
   licences: [process.execPath, 'scripts/sbom.ts', '--check'],
   unused: ['knip', '--no-progress', '--no-config-hints'],
   docs: [process.execPath, 'scripts/docs.ts', '--check'],
