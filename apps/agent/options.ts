@@ -34,22 +34,27 @@ const serviceOptions = group('Service', {
     default: 7870,
     min: 0,
     max: 65_535,
-    doc: 'Port of the service.',
+    doc: 'Port of the agent service.',
   }),
-  host: text({ env: 'CORE_HOST', flag: '--host', default: '127.0.0.1', doc: 'Address to listen on.' }),
+  host: text({
+    env: 'CORE_HOST',
+    flag: '--host',
+    default: '127.0.0.1',
+    doc: 'Address the agent listens on. 0.0.0.0 listens on all; set A2A_AUTH_TOKEN first.',
+  }),
   agentName: text({
     env: 'AGENT_NAME',
     default: 'trunkline-agent',
     check: (name) => /[a-z0-9]/i.test(name),
     expected: 'a name with a letter or digit in it',
-    doc: 'Name of the agent: prefix of the metrics, label of logs and traces. A key in <AGENT_NAME>_API_KEY (upper case, other characters as underscore) is expected as X-API-Key.',
+    doc: 'Name of the agent. Voice shows it on its agent card; the agent also uses it for metrics, logs and traces. If <AGENT_NAME>_API_KEY is set (upper case, other characters as underscores), the agent asks callers for that key as X-API-Key.',
   }),
   ui: choice({
     env: 'CORE_UI',
     flag: '--ui',
     values: ['full', 'console', 'none'],
     default: 'full',
-    doc: 'Which pages are served: all, the console at /app alone, or none.',
+    doc: 'Pages the agent serves: full (chat and console), console (only /app) or none.',
   }),
   headless: toggle({
     env: 'CORE_HEADLESS',
@@ -60,122 +65,139 @@ const serviceOptions = group('Service', {
   setup: toggle({
     flag: '--setup',
     default: false,
-    doc: 'Checks the configuration, writes .setup-complete and ends.',
+    doc: 'Checks the configuration, marks the set-up as complete and exits.',
   }),
   headlessSetup: toggle({
     env: 'CORE_HEADLESS_SETUP',
     default: false,
-    doc: 'Completes the setup at start when the configuration is valid.',
+    doc: 'Marks the set-up as complete at start, if the configuration is valid.',
   }),
   parkedTasks: choice({
     env: 'CORE_PARKED_TASKS',
     values: ['keep', 'fail'],
     default: 'keep',
-    doc: 'What a restart does to tasks that wait for an answer.',
+    doc: 'What a restart does to tasks that wait for an answer: keep them, or fail them.',
   }),
 });
 
 const fileOptions = group('Files', {
   configDirectory: directory({
     env: 'CORE_CONFIG_DIR',
-    doc: 'Holds the live configuration, secrets.yaml, .setup-complete, skills/ and plugins/.',
-    defaultDoc: 'agent/config under TRUNKLINE_HOME',
+    doc: 'Folder with agent.yaml, secrets.yaml, skills/ and plugins/.',
+    defaultDoc: 'agent/config in TRUNKLINE_HOME',
   }),
   configFile: file({
     flag: '--config',
-    doc: 'The live configuration.',
+    doc: 'Configuration file.',
     defaultDoc: 'agent.yaml in CORE_CONFIG_DIR',
   }),
   workspace: directory({
     env: 'CORE_WORKSPACE',
-    doc: 'The one directory that the file tools may touch.',
-    defaultDoc: 'agent/workspace under TRUNKLINE_HOME',
+    doc: "The only folder that the agent's file tools may read and write.",
+    defaultDoc: 'agent/workspace in TRUNKLINE_HOME',
   }),
   instance: text({
     env: 'CORE_INSTANCE',
-    doc: 'Keeps the data of several agents apart: each store gets a folder of this name.',
-    defaultDoc: 'instance.id of the configuration',
+    doc: 'Name that keeps several agents on one machine apart. Each store gets a folder of this name.',
+    defaultDoc: 'instance.id in agent.yaml',
   }),
-  memoryPath: sandboxed(directory, 'MEMORY_PATH', 'memory', 'Directory of session summaries.'),
+  memoryPath: sandboxed(directory, 'MEMORY_PATH', 'memory', 'Folder for session summaries.'),
   disableMemory: toggle({
     env: 'CORE_DISABLE_MEMORY',
     default: false,
     anyValue: true,
-    doc: 'Any value stops session summaries from being written; those there are still read.',
+    doc: 'Stops writing session summaries. Existing ones are still read.',
   }),
   knowledgeDbPath: file({
     env: 'KNOWLEDGE_DB_PATH',
-    doc: 'The knowledge store.',
-    defaultDoc: 'knowledge.db_path of the configuration',
+    doc: "Database of the agent's long-term memory.",
+    defaultDoc: 'knowledge.db_path in agent.yaml',
   }),
-  notesPath: sandboxed(file, 'NOTES_PATH', 'notes/workspace.json', 'The notes.'),
-  beadsDbPath: sandboxed(file, 'BEADS_DB_PATH', 'beads/issues.db', 'The task board.'),
-  goalPath: sandboxed(directory, 'GOAL_PATH', 'goals', 'Directory of goals.'),
-  auditPath: sandboxed(file, 'AUDIT_PATH', 'audit/audit.jsonl', 'The log of tool calls.'),
+  notesPath: sandboxed(file, 'NOTES_PATH', 'notes/workspace.json', 'File for notes.'),
+  beadsDbPath: sandboxed(file, 'BEADS_DB_PATH', 'beads/issues.db', 'Database of the task board.'),
+  goalPath: sandboxed(directory, 'GOAL_PATH', 'goals', 'Folder for goals.'),
+  auditPath: sandboxed(file, 'AUDIT_PATH', 'audit/audit.jsonl', 'Log of tool calls.'),
 });
 
 const accessOptions = group('Access', {
   authToken: text({
     env: 'A2A_AUTH_TOKEN',
     secret: true,
-    doc: 'Bearer token that everything which drives the agent asks for.',
-    defaultDoc: 'auth.token of the configuration; without it the agent is open',
+    doc: 'Token that callers of the agent, and of voice over A2A, must send as bearer token.',
+    defaultDoc: 'none: everyone who reaches the port may call',
   }),
   operatorToken: text({
     env: 'CORE_OPERATOR_TOKEN',
     secret: true,
-    doc: 'Bearer token of the console and the operator API (/api and /mcp), so that A2A_AUTH_TOKEN opens A2A and /v1 alone.',
+    doc: 'Token for the console, /api and /mcp. With it, A2A_AUTH_TOKEN only opens A2A and /v1, so you can give that one to other agents.',
     defaultDoc: 'A2A_AUTH_TOKEN',
   }),
   requireAuth: toggle({
     env: 'CORE_REQUIRE_AUTH',
     default: false,
-    doc: 'Refuses to listen beyond loopback without a token.',
+    doc: 'Refuses to listen beyond this machine while no token is set.',
   }),
   publicUrl: url({
     env: 'A2A_PUBLIC_URL',
-    doc: 'Address under which others reach the service.',
+    doc: 'Address other services use to reach the agent.',
     defaultDoc: 'the address it listens on',
   }),
   allowedOrigins: list({
     env: 'A2A_ALLOWED_ORIGINS',
     default: [],
-    doc: 'Origins whose pages may read streams; * stands for all.',
+    doc: 'Web origins whose pages may read A2A streams. * allows all.',
   }),
 });
 
-const schedulerOptions = group('Scheduler', {
-  schedulerBackend: text({
-    env: 'SCHEDULER_BACKEND',
-    default: 'local',
-    doc: 'switchboard hands schedules to a remote scheduler; anything else keeps them here.',
+const schedulerOptions = {
+  ...group('Schedules', {
+    schedulerBackend: text({
+      env: 'SCHEDULER_BACKEND',
+      default: 'local',
+      doc: 'Where schedules run: local (in the agent) or switchboard (on the server at SWITCHBOARD_API_BASE).',
+    }),
   }),
-  switchboardApiBase: url({ env: 'SWITCHBOARD_API_BASE', doc: 'Address of the remote scheduler.' }),
-  switchboardApiKey: text({ env: 'SWITCHBOARD_API_KEY', secret: true, doc: 'Key of the remote scheduler.' }),
-  switchboardTopicPrefix: text({
-    env: 'SWITCHBOARD_TOPIC_PREFIX',
-    doc: 'Topic on which remote schedules fire.',
-    defaultDoc: 'cron.<AGENT_NAME>',
+  ...group('Switchboard', {
+    switchboardApiBase: url({
+      env: 'SWITCHBOARD_API_BASE',
+      doc: 'With SCHEDULER_BACKEND=switchboard: address of that switchboard.',
+    }),
+    switchboardApiKey: text({
+      env: 'SWITCHBOARD_API_KEY',
+      secret: true,
+      doc: 'Key of the switchboard, sent as X-API-Key or bearer token. The switchboard needs one to listen beyond this machine; keys.yaml in its workspace can hold more.',
+    }),
+    switchboardTopicPrefix: text({
+      env: 'SWITCHBOARD_TOPIC_PREFIX',
+      doc: 'With SCHEDULER_BACKEND=switchboard: topic its schedules publish to.',
+      defaultDoc: 'cron.<AGENT_NAME>',
+    }),
   }),
-  schedulerDbDirectory: sandboxed(
-    directory,
-    'SCHEDULER_DB_DIR',
-    'scheduler',
-    'Parent of <AGENT_NAME>/jobs.db.',
-  ),
-  schedulerInvokeUrl: url({
-    env: 'SCHEDULER_INVOKE_URL',
-    doc: 'Where a job that fires is sent as a message.',
-    defaultDoc: 'this service',
+  ...group('Schedules', {
+    schedulerDbDirectory: sandboxed(
+      directory,
+      'SCHEDULER_DB_DIR',
+      'scheduler',
+      'Folder for schedules; they are stored in <AGENT_NAME>/jobs.db in it.',
+    ),
+    schedulerInvokeUrl: url({
+      env: 'SCHEDULER_INVOKE_URL',
+      doc: 'Address that receives due jobs as messages.',
+      defaultDoc: 'this agent',
+    }),
+    schedulerFireTimeoutS: integer({
+      env: 'SCHEDULER_FIRE_TIMEOUT_S',
+      default: 600,
+      min: 1,
+      doc: 'Seconds a scheduled run may take.',
+    }),
+    schedulerDisabled: toggle({
+      env: 'SCHEDULER_DISABLED',
+      default: false,
+      doc: 'Takes the schedule tools away from the agent.',
+    }),
   }),
-  schedulerFireTimeoutS: integer({
-    env: 'SCHEDULER_FIRE_TIMEOUT_S',
-    default: 600,
-    min: 1,
-    doc: 'Seconds that a fired job may take.',
-  }),
-  schedulerDisabled: toggle({ env: 'SCHEDULER_DISABLED', default: false, doc: 'Drops the schedule tools.' }),
-});
+};
 
 const ownOptions = {
   ...serviceOptions,
@@ -186,7 +208,7 @@ const ownOptions = {
   ...group('Model', {
     coreModel: text({
       env: 'CORE_MODEL',
-      doc: 'Model of the agent, before model.name of its configuration and LLM_MODEL.',
+      doc: 'Model for the agent alone. Wins over model.name in agent.yaml and LLM_MODEL.',
     }),
   }),
 };
@@ -213,7 +235,7 @@ export function createAgentOptions(modules: readonly ToolModule[]): AgentTable {
     ...[...pluginModules, ...modules].map(({ options }) => options),
   );
   const options = { ...ownOptions, ...declared, ...sharedOptions };
-  return defineOptions('agent', 'Agent: tasks behind the A2A protocol', options);
+  return defineOptions('agent', 'Agent: works on tasks with tools', options);
 }
 
 export const agentOptions = createAgentOptions(toolModules);
@@ -223,6 +245,6 @@ function sandboxed(make: typeof file, env: string, place: string, doc: string) {
   return make({
     env,
     doc,
-    defaultDoc: `/sandbox/${place} where /sandbox exists, else under TRUNKLINE_HOME`,
+    defaultDoc: `/sandbox/${place} if /sandbox exists, else in TRUNKLINE_HOME`,
   });
 }

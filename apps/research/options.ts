@@ -26,7 +26,7 @@ const searchOptions = group('Search', {
     default: 15,
     min: 0.1,
     max: 300,
-    doc: 'Seconds a search service may take to answer.',
+    doc: 'Seconds a search may take.',
   }),
 });
 
@@ -34,26 +34,26 @@ const readingOptions = group('Reading', {
   allowDomains: list({
     env: 'RESEARCH_ALLOW_DOMAINS',
     default: [],
-    doc: 'Read pages of these domains only; subdomains count.',
+    doc: 'Reads only pages of these domains and their subdomains.',
   }),
   denyDomains: list({
     env: 'RESEARCH_DENY_DOMAINS',
     default: [],
-    doc: 'Never read pages of these domains; subdomains count.',
+    doc: 'Never reads pages of these domains and their subdomains.',
   }),
   pageTimeout: decimal({
     env: 'RESEARCH_PAGE_TIMEOUT_S',
     default: 20,
     min: 0.1,
     max: 300,
-    doc: 'Seconds a page may take to arrive.',
+    doc: 'Seconds a page may take to load.',
   }),
   perHost: integer({
     env: 'RESEARCH_PER_HOST',
     default: 2,
     min: 1,
     max: 32,
-    doc: 'Pages fetched at once from one host.',
+    doc: 'Pages to load from one host at the same time.',
   }),
   hostPause: integer({
     env: 'RESEARCH_HOST_PAUSE_MS',
@@ -67,7 +67,7 @@ const readingOptions = group('Reading', {
     default: 20,
     min: 1,
     max: 200,
-    doc: 'Megabytes an upload of files may have.',
+    doc: 'Largest upload in megabytes.',
   }),
 });
 
@@ -77,33 +77,33 @@ const jobOptions = group('Research jobs', {
     default: 4,
     min: 1,
     max: 6,
-    doc: 'Dimensions of one job that are researched at once.',
+    doc: 'Parts (dimensions) of one job to research at the same time.',
   }),
   modelCalls: integer({
     env: 'RESEARCH_MODEL_CALLS',
     default: 8,
     min: 1,
     max: 256,
-    doc: 'Calls of the model at once, over all jobs; 1 or 2 suit a model on this machine.',
+    doc: 'Model calls at the same time, over all jobs. 1 or 2 suit a model on this machine.',
   }),
   sourcesPerDimension: integer({
     env: 'RESEARCH_SOURCES_PER_DIMENSION',
     default: 5,
     min: 1,
     max: 20,
-    doc: 'Pages read for one dimension.',
+    doc: 'Pages to read for each part of a job.',
   }),
   modelChecks: toggle({
     env: 'RESEARCH_MODEL_CHECKS',
     default: true,
-    doc: 'Put citations that comparing words cannot settle to the model; without it they are shown as not checked.',
+    doc: 'Asks the model about citations that comparing words cannot settle. 0 leaves those marked as not checked.',
   }),
   modelTimeout: integer({
     env: 'RESEARCH_MODEL_TIMEOUT_S',
     default: 600,
     min: 1,
     max: 7200,
-    doc: 'Seconds one call of the model may take; raise it for a slow local model.',
+    doc: 'Seconds one model call may take. Raise it for a slow local model.',
   }),
 });
 
@@ -111,18 +111,18 @@ const accessOptions = group('Access', {
   authToken: text({
     env: 'RESEARCH_AUTH_TOKEN',
     secret: true,
-    doc: 'Bearer token that everything asks for but /healthz, the page itself and shared reports.',
-    defaultDoc: 'none; everyone who reaches the port is let in',
+    doc: 'Token that callers of research must send as bearer token. /healthz, the page itself and shared reports stay open.',
+    defaultDoc: 'none: everyone who reaches the port may call',
   }),
   publicUrl: url({
     env: 'RESEARCH_PUBLIC_URL',
-    doc: 'Address under which other agents reach the service, for its A2A card.',
+    doc: 'Address other services use to reach research.',
     defaultDoc: 'the address it listens on',
   }),
   chromium: text({
     env: 'RESEARCH_CHROMIUM',
-    doc: 'The Chromium that makes PDF exports.',
-    defaultDoc: 'looked for on the PATH',
+    doc: 'Chromium program for PDF exports.',
+    defaultDoc: 'the one on the PATH',
   }),
 });
 
@@ -136,9 +136,14 @@ export const researchOptions = defineOptions(
       default: 3399,
       min: 0,
       max: 65_535,
-      doc: 'Port of the service.',
+      doc: 'Port of voice or research when you start one of them alone.',
     }),
-    host: text({ env: 'RESEARCH_HOST', flag: '--host', default: '127.0.0.1', doc: 'Address to listen on.' }),
+    host: text({
+      env: 'RESEARCH_HOST',
+      flag: '--host',
+      default: '127.0.0.1',
+      doc: 'Address research listens on. 0.0.0.0 listens on all; set RESEARCH_AUTH_TOKEN first.',
+    }),
     ...accessOptions,
     ...modelOptions,
     ...searchOptions,

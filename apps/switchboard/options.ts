@@ -14,7 +14,7 @@ const surfaceOptions = Object.assign({}, ...surfaces.map(({ options }) => option
 
 export const switchboardOptions = defineOptions(
   'switchboard',
-  'Switchboard: messages between surfaces and agents',
+  'Switchboard: connects chat, code hosts, mail and schedules to agents',
   { ...coreOptions, ...surfaceOptions },
 );
 

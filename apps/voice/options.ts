@@ -27,17 +27,17 @@ import { backendOptions, recognitionBackends, synthesisBackends } from './speech
 const filesAndUsers = group('Files and users', {
   configDir: directory({
     env: 'CONFIG_DIR',
-    doc: 'Where skills, SOUL.md, users.yaml and delegates.yaml stand; seeded with examples on the first run.',
-    defaultDoc: 'config in the data folder of the service',
+    doc: 'Folder with the persona (SOUL.md), skills, users.yaml and delegates.yaml. The first run fills it with examples.',
+    defaultDoc: 'voice/config in TRUNKLINE_HOME',
   }),
   usersYaml: file({
     env: 'USERS_YAML',
-    doc: 'The roster: who may call, and with which key.',
+    doc: 'File that lists who may call, and with which key.',
     defaultDoc: 'users.yaml in CONFIG_DIR',
   }),
   delegatesYaml: file({
     env: 'DELEGATES_YAML',
-    doc: 'File that names whom the assistant may ask.',
+    doc: 'File that lists the agents and models the assistant may ask.',
     defaultDoc: 'delegates.yaml in CONFIG_DIR',
   }),
   mcpYaml: file({
@@ -47,97 +47,110 @@ const filesAndUsers = group('Files and users', {
   }),
   sessionStoreDir: directory({
     env: 'SESSION_STORE_DIR',
-    doc: 'Where choices of users and news that wait for them are kept.',
-    defaultDoc: 'the data folder of the service',
+    doc: "Folder for users' choices, conversations and waiting notifications.",
+    defaultDoc: 'voice in TRUNKLINE_HOME',
   }),
   verbosity: choice({
     env: 'VERBOSITY',
     values: verbosityLevels,
     ignoreCase: true,
     default: 'brief',
-    doc: 'How much is said around an answer, for users who have chosen nothing.',
+    doc: 'How much the assistant says around an answer, unless the user chose for themselves.',
   }),
 });
 
-const secrets = group('Secrets manager', {
+const secrets = group('Users from a secrets manager', {
   secretsApiUrl: url({
     env: 'SECRETS_API_URL',
     default: 'https://app.infisical.com',
-    doc: "Address of a secrets manager with Infisical's API.",
+    doc: "Address of a secrets manager with Infisical's API. It can hold the list of users instead of users.yaml.",
   }),
   secretsClientId: text({
     env: 'SECRETS_CLIENT_ID',
-    doc: 'Client that reads the roster of users. With the secret and the project set too, it is used instead of users.yaml.',
+    doc: 'Client that reads the list. It is used once its secret and project are set too.',
   }),
   secretsClientSecret: text({ env: 'SECRETS_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
-  secretsProjectId: text({ env: 'SECRETS_PROJECT_ID', doc: 'Project that holds the secret USERS_YAML.' }),
+  secretsProjectId: text({
+    env: 'SECRETS_PROJECT_ID',
+    doc: 'Project whose secret USERS_YAML holds the list.',
+  }),
   secretsEnvironment: text({
     env: 'SECRETS_ENVIRONMENT',
     default: 'prod',
-    doc: 'Environment of that project.',
+    doc: 'Environment of the project.',
   }),
-  secretsPath: text({ env: 'SECRETS_PATH', default: '/', doc: 'Folder of the secret.' }),
+  secretsPath: text({ env: 'SECRETS_PATH', default: '/', doc: 'Folder of the secret in the project.' }),
 });
 
-const model = group('Model of the voice', {
+const model = group('Model for voice alone', {
   llmUrl: url({
     env: 'LLM_URL',
-    doc: 'Address of the model that speaks.',
-    defaultDoc: 'the value of LLM_GATEWAY_URL',
+    doc: 'Address of a model for voice alone.',
+    defaultDoc: 'LLM_GATEWAY_URL',
   }),
   llmMaxTokens: integer({
     env: 'LLM_MAX_TOKENS',
     default: 150,
     min: 1,
-    doc: 'Tokens of one reply, where the skill does not say.',
+    doc: 'Longest spoken reply in tokens, unless the skill sets its own.',
   }),
   llmTemperature: decimal({
     env: 'LLM_TEMPERATURE',
     default: 0.7,
     min: 0,
     max: 2,
-    doc: 'Sampling temperature, where the skill does not say.',
+    doc: 'Sampling temperature, unless the skill sets its own.',
   }),
 });
 
-const agent = group('Agent to agent', {
-  agentName: text({ env: 'AGENT_NAME', default: 'voice', doc: 'Name on the agent card.' }),
-  publicUrl: url({
-    env: 'PUBLIC_URL',
-    doc: 'Address under which others reach the service; delegates send late answers there.',
-    defaultDoc: 'the address it listens on',
+const agent = {
+  ...group('Other agents (A2A)', {
+    agentName: text({
+      env: 'AGENT_NAME',
+      default: 'voice',
+      doc: 'Name of the agent. Voice shows it on its agent card; the agent also uses it for metrics, logs and traces. If <AGENT_NAME>_API_KEY is set (upper case, other characters as underscores), the agent asks callers for that key as X-API-Key.',
+    }),
+    publicUrl: url({
+      env: 'PUBLIC_URL',
+      doc: 'Address other services use to reach voice. Other agents send late answers there.',
+      defaultDoc: 'the address it listens on',
+    }),
+    a2aAuthToken: text({
+      env: 'A2A_AUTH_TOKEN',
+      secret: true,
+      doc: 'Token that callers of the agent, and of voice over A2A, must send as bearer token.',
+      defaultDoc: 'none: everyone who reaches the port may call',
+    }),
+    a2aAllowedOrigins: list({
+      env: 'A2A_ALLOWED_ORIGINS',
+      default: [],
+      doc: 'Web origins whose pages may read A2A streams. * allows all.',
+    }),
+    a2aUserId: text({
+      env: 'A2A_USER_ID',
+      default: 'default',
+      doc: 'User on whose behalf A2A messages are answered.',
+    }),
   }),
-  a2aAuthToken: text({
-    env: 'A2A_AUTH_TOKEN',
-    secret: true,
-    doc: 'Callers of /a2a, its callback and the card must show it, as X-API-Key or bearer token.',
-    defaultDoc: 'open to all',
+  ...group('Search and research', {
+    researchUrl: url({
+      env: 'RESEARCH_URL',
+      doc: 'Address of the research service, if it runs apart from voice.',
+      defaultDoc: 'the one that npm start runs, or the delegate named research',
+    }),
+    researchAuthToken: text({
+      env: 'RESEARCH_AUTH_TOKEN',
+      secret: true,
+      doc: 'Token that callers of research must send as bearer token. /healthz, the page itself and shared reports stay open.',
+      defaultDoc: 'none: everyone who reaches the port may call',
+    }),
+    searxngUrl: url({
+      env: 'SEARXNG_URL',
+      doc: 'Address of your SearXNG server for web search. Its settings.yml must list json under search.formats.',
+      defaultDoc: 'web search without a key',
+    }),
   }),
-  a2aAllowedOrigins: list({
-    env: 'A2A_ALLOWED_ORIGINS',
-    default: [],
-    doc: 'Origins whose pages may read streams; * stands for all.',
-  }),
-  a2aUserId: text({
-    env: 'A2A_USER_ID',
-    default: 'default',
-    doc: 'The user as whom messages to /a2a are answered.',
-  }),
-  researchUrl: url({
-    env: 'RESEARCH_URL',
-    doc: 'Address of the research service, for deep_research, where it runs as a service of its own.',
-    defaultDoc: 'the one that npm start runs, or the delegate named research',
-  }),
-  researchAuthToken: text({
-    env: 'RESEARCH_AUTH_TOKEN',
-    secret: true,
-    doc: 'Token of that service.',
-  }),
-  searxngUrl: url({
-    env: 'SEARXNG_URL',
-    doc: 'Address of a SearXNG server, for web_search.',
-  }),
-});
+};
 
 /** The backends' own settings are in their files. */
 const speech = {
@@ -146,7 +159,7 @@ const speech = {
       env: 'STT_BACKEND',
       values: recognitionBackends,
       default: 'local',
-      doc: 'Who turns speech into text: the model on this machine, or an endpoint.',
+      doc: 'What recognises speech: local (a model on this machine) or compat (the endpoint at STT_URL).',
     }),
   }),
   ...group('Speech output', {
@@ -154,7 +167,7 @@ const speech = {
       env: 'TTS_BACKEND',
       values: synthesisBackends,
       default: 'sidecar',
-      doc: 'Who speaks.',
+      doc: 'What speaks: inprocess (a voice on this machine), sidecar (a speech server that can clone voices) or compat (the endpoint at TTS_COMPAT_URL). npm start uses inprocess unless you set this or SIDECAR_URL.',
     }),
   }),
   ...backendOptions,
@@ -163,8 +176,8 @@ const speech = {
       env: 'TRANSLATOR_PORT',
       min: 0,
       max: 65_535,
-      doc: 'Port of an OpenAI-style speech endpoint in front of the sidecar; by custom 8093.',
-      defaultDoc: 'no such endpoint',
+      doc: "Opens an OpenAI-style speech endpoint on this port that speaks with the sidecar's voices. 8093 is customary.",
+      defaultDoc: 'off',
     }),
   }),
 };
@@ -173,25 +186,25 @@ const audio = group('Audio', {
   halfDuplex: toggle({
     env: 'HALF_DUPLEX',
     default: false,
-    doc: 'Do not listen while speaking, for loudspeakers without echo cancellation.',
+    doc: 'Stops listening while it speaks. For loudspeakers without echo cancellation.',
   }),
   echoGuardMs: integer({
     env: 'ECHO_GUARD_MS',
     default: 300,
     min: 0,
-    doc: 'How long after speaking the microphone stays closed in half duplex.',
+    doc: 'With HALF_DUPLEX: milliseconds the microphone stays closed after speech ends.',
   }),
   noiseFilter: choice({
     env: 'NOISE_FILTER',
     values: ['off', 'rnnoise'],
     default: 'off',
-    doc: 'Filter of the microphone.',
+    doc: 'Noise suppression for the microphone.',
   }),
   smartTurn: choice({
     env: 'SMART_TURN',
     values: ['off', 'local'],
     default: 'off',
-    doc: 'A model that tells whether the speaker has finished.',
+    doc: 'local uses a smart-turn model of yours to decide when a caller has finished speaking.',
   }),
 });
 
@@ -203,13 +216,13 @@ const connection = group('Connection', {
     expected:
       'a JSON list such as [{"urls":"stun:host:3478"},{"urls":"turn:host:3478","username":"u","credential":"p"}]',
     default: [],
-    doc: 'STUN and TURN servers, as a JSON list in the form browsers take; clients get them from /api/ice.',
+    doc: 'STUN and TURN servers for calls from other networks, as a JSON list in the form browsers use.',
   }),
   icePortRange: text({
     env: 'ICE_PORT_RANGE',
     check: (given) => portRangeOf(given) !== undefined,
     expected: 'two ports from 1 to 65535, such as 40000-40100',
-    doc: 'UDP ports that calls use, such as 40000-40100, for firewalls.',
+    doc: 'UDP ports for calls, such as 40000-40100, so that a firewall can open them.',
     defaultDoc: 'any free port',
   }),
   maxCalls: integer({
@@ -228,9 +241,14 @@ export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation
     default: 7866,
     min: 0,
     max: 65_535,
-    doc: 'Port of the service.',
+    doc: 'Port of voice or research when you start one of them alone.',
   }),
-  host: text({ env: 'VOICE_HOST', flag: '--host', default: '127.0.0.1', doc: 'Address to listen on.' }),
+  host: text({
+    env: 'VOICE_HOST',
+    flag: '--host',
+    default: '127.0.0.1',
+    doc: 'Address voice listens on. 0.0.0.0 listens on all; list users in users.yaml first.',
+  }),
   ...filesAndUsers,
   ...secrets,
   ...model,

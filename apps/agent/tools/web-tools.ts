@@ -14,8 +14,8 @@ export const webTools = defineToolModule({
   options: group('Search', {
     searxngUrl: url({
       env: 'SEARXNG_URL',
-      doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
-      defaultDoc: 'keyless web search',
+      doc: 'Address of your SearXNG server for web search. Its settings.yml must list json under search.formats.',
+      defaultDoc: 'web search without a key',
     }),
   }),
   tools({ options: { searxngUrl }, fetch }) {

@@ -13,7 +13,7 @@ export const keyless = defineSource({
     keylessSearch: toggle({
       env: 'RESEARCH_KEYLESS_SEARCH',
       default: true,
-      doc: 'Search the web without a key where SEARXNG_URL is not set.',
+      doc: 'Searches the web without a key while SEARXNG_URL is not set.',
     }),
   },
   create({ keylessSearch }, { timeoutMs }) {

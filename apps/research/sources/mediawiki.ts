@@ -13,7 +13,7 @@ export const mediawiki = defineSource({
   options: {
     encyclopediaUrl: url({
       env: 'ENCYCLOPEDIA_URL',
-      doc: 'A MediaWiki: the address of its api.php, or of the directory that holds it.',
+      doc: "Address of a MediaWiki's api.php to search, such as https://en.wikipedia.org/w/api.php.",
     }),
   },
   missing: {

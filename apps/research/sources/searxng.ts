@@ -10,13 +10,13 @@ export const searxng = defineSource({
   options: {
     searxngUrl: url({
       env: 'SEARXNG_URL',
-      doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
-      defaultDoc: 'keyless web search',
+      doc: 'Address of your SearXNG server for web search. Its settings.yml must list json under search.formats.',
+      defaultDoc: 'web search without a key',
     }),
     searxngBasicAuth: text({
       env: 'SEARXNG_BASIC_AUTH',
       secret: true,
-      doc: 'User and password in front of SearXNG, as user:password.',
+      doc: 'User and password for SEARXNG_URL, if it asks for them.',
       check: (given) => given.includes(':'),
       expected: 'user:password',
     }),

@@ -8,21 +8,21 @@ import { CommandError, defineCommand } from './command.ts';
 
 const marks = { started: '·', completed: '✓', failed: '✗' } as const;
 
-export const chatOptions = defineOptions(
-  'chat',
-  'Chat: a conversation with the agent service in the terminal',
-  {
-    agentUrl: url({
-      env: 'AGENT_URL',
-      flag: '--url',
-      doc: 'Where the agent service is.',
-      defaultDoc: 'this machine, at AGENT_PORT',
-    }),
-    agentPort: portOptions.agentPort,
-    trunklineHome: homeOptions.trunklineHome,
-    authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
-  },
-);
+export const chatOptions = defineOptions('chat', 'Chat: a conversation with the agent in the terminal', {
+  agentUrl: url({
+    env: 'AGENT_URL',
+    flag: '--url',
+    doc: 'Address of the agent for trunkline chat.',
+    defaultDoc: 'this machine, at AGENT_PORT',
+  }),
+  agentPort: portOptions.agentPort,
+  trunklineHome: homeOptions.trunklineHome,
+  authToken: text({
+    env: 'A2A_AUTH_TOKEN',
+    secret: true,
+    doc: 'Token that callers of the agent, and of voice over A2A, must send as bearer token.',
+  }),
+});
 
 /** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
 export const main = defineCommand({

@@ -39,7 +39,7 @@ const doctorOptions = defineOptions('trunkline doctor', 'What the services need'
   ...upOptions.options,
   probe: toggle({
     flag: '--probe',
-    doc: 'Tries what the model can do even where it may cost money: a few hundred tokens.',
+    doc: 'Tests what the model can do, even if the endpoint charges for it (a few hundred tokens).',
     default: false,
   }),
 });

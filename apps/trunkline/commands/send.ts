@@ -20,27 +20,27 @@ const messageSchema = z.object({
   }),
 });
 
-export const sendOptions = defineOptions(
-  'send',
-  'Send: a message to the switchboard from this terminal; without a text, line by line',
-  {
-    switchboardUrl: url({
-      env: 'SWITCHBOARD_URL',
-      flag: '--url',
-      doc: 'Where the switchboard is.',
-      defaultDoc: 'this machine, at SWITCHBOARD_PORT',
-    }),
-    switchboardPort: portOptions.switchboardPort,
-    trunklineHome: homeOptions.trunklineHome,
-    apiKey: text({ env: 'SWITCHBOARD_API_KEY', secret: true, doc: 'Key of the switchboard.' }),
-    skill: text({
-      flag: '--skill',
-      doc: 'The skill that is asked for.',
-      defaultDoc: 'as the router decides',
-    }),
-    timeoutS: integer({ flag: '--timeout', default: 600, min: 1, doc: 'Seconds to wait for an answer.' }),
-  },
-);
+export const sendOptions = defineOptions('send', 'Send: a message to the switchboard from the terminal', {
+  switchboardUrl: url({
+    env: 'SWITCHBOARD_URL',
+    flag: '--url',
+    doc: 'Address of the switchboard for trunkline send.',
+    defaultDoc: 'this machine, at SWITCHBOARD_PORT',
+  }),
+  switchboardPort: portOptions.switchboardPort,
+  trunklineHome: homeOptions.trunklineHome,
+  apiKey: text({
+    env: 'SWITCHBOARD_API_KEY',
+    secret: true,
+    doc: 'Key of the switchboard, sent as X-API-Key or bearer token. The switchboard needs one to listen beyond this machine; keys.yaml in its workspace can hold more.',
+  }),
+  skill: text({
+    flag: '--skill',
+    doc: 'Skill to ask for.',
+    defaultDoc: 'the router decides',
+  }),
+  timeoutS: integer({ flag: '--timeout', default: 600, min: 1, doc: 'Seconds to wait for an answer.' }),
+});
 
 /** Sends the words given, or each line of the terminal or a pipe, and prints what comes back. */
 export const main = defineCommand({

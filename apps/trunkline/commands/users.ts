@@ -27,7 +27,7 @@ const table = defineOptions('users', 'Users: the people of this installation, th
   trunklineHome: homeOptions.trunklineHome,
   role: choice({ values: roles, flag: '--role', default: 'member', doc: 'Role of a new account.' }),
   label: text({ flag: '--label', default: '', doc: 'What a key is for.' }),
-  as: text({ flag: '--as', doc: 'The account that somebody is paired with.' }),
+  as: text({ flag: '--as', doc: 'Account to pair the sender with.' }),
 });
 
 /** Manages accounts in the file itself, also while no service runs. Every change stands in the audit log. */

@@ -154,7 +154,7 @@ describe('environmentExample', () => {
   it('tells other names, and each meaning where services differ', () => {
     expect(example).toContain('Also read from PORT.');
     expect(example).toContain(
-      '# Voice: Name on the card. / Agent: Prefix of metrics. Default: Voice: voice / Agent: core.\n# AGENT_NAME=\n',
+      '# Voice: Name on the card. / Agent: Prefix of metrics.\n# Default: Voice: voice / Agent: core.\n# AGENT_NAME=\n',
     );
   });
 });

@@ -3,12 +3,17 @@ import type { OptionTable } from './option.ts';
 
 const WIDTH = 100;
 
+const opening = [
+  'Every setting of Trunkline. You need none of them to start.',
+  'Copy this file to .env and change what you want: remove the # in front of a line and fill in the value. A blank value counts as not set. The value behind a # is the default.',
+  `A variable of the environment wins over this file; a flag of the command line wins over both. Do not keep keys here in plain text: store them with "npx trunkline secret set NAME" and write \${secret:NAME}.`,
+  'Most people set three: LLM_GATEWAY_URL, LLM_API_KEY and LLM_MODEL.',
+];
+
 /** The text of `.env.example`: secrets blank, defaults commented out, shared variables once. */
 export function environmentExample(tables: readonly OptionTable[]): string {
-  const opening = comment(
-    'Settings of Trunkline. Copy this file to .env and fill in what you need: a blank value is unset.',
-  );
-  return `${[...opening, ...sectionsOf(tables).flatMap(sectionLines)].join('\n')}\n`;
+  const head = opening.flatMap((paragraph) => [...comment(paragraph), '#']).slice(0, -1);
+  return `${[...head, ...sectionsOf(tables).flatMap(sectionLines)].join('\n')}\n`;
 }
 
 function sectionLines({ title, groups }: Section): string[] {
@@ -27,11 +32,18 @@ function rowLines(row: Row): string[] {
   const [name, ...others] = row.names;
   const also = others.length === 0 ? '' : `Also read from ${others.join(', ')}.`;
   const otherwise = row.defaultText === undefined && row.fallback ? `Default: ${row.fallback}.` : '';
-  const told = [row.doc, row.expected === 'text' ? '' : `Expected: ${row.expected}.`, otherwise, also]
-    .filter(Boolean)
-    .join(' ');
+  const facts = [valueText(row.expected), otherwise, also].filter(Boolean).join(' ');
   const assignment = row.secret ? `${name}=` : `# ${name}=${quoted(row.defaultText ?? '')}`;
-  return ['', ...comment(told), assignment];
+  return ['', ...comment(row.doc), ...comment(facts), assignment];
+}
+
+/** What to write, where the name and the default do not show it already. */
+function valueText(expected: string): string {
+  const obvious =
+    /^(text|an address that starts.*|the path of.*|a whole number( of at least [01]| from 0 to 65535)?)$/;
+  if (obvious.test(expected)) return '';
+  if (expected.startsWith('1, true')) return 'Value: 1 for yes, 0 for no.';
+  return `Value: ${expected}.`;
 }
 
 function comment(text: string): string[] {

@@ -128,10 +128,13 @@ function usesByName(tables: readonly OptionTable[]): Map<string, Use[]> {
   return uses;
 }
 
-// Options without a heading come first, so that they do not seem to belong to one.
+/** Options without a heading, which would seem to belong to another one; then what people set first. */
+const leading = ['', 'Model'];
+
 function groupsOf(uses: readonly Use[][]): Group[] {
   const groups = Map.groupBy(uses, (found) => found[0]?.option.heading ?? '');
-  const headings = [...groups.keys()].sort((left, right) => Number(left !== '') - Number(right !== ''));
+  const rank = (heading: string) => (leading.indexOf(heading) + leading.length + 1) % (leading.length + 1);
+  const headings = [...groups.keys()].sort((left, right) => rank(left) - rank(right));
   return headings.map((heading) => ({ heading, rows: (groups.get(heading) ?? []).map(rowOf) }));
 }
 
@@ -143,7 +146,7 @@ function rowOf(uses: readonly Use[]): Row {
     flag: flagged?.flag,
     placeholder: flagged?.placeholder ?? '',
     toggle: flagged?.toggle ?? false,
-    expected: merged(uses, ({ expected }) => expected) ?? '',
+    expected: merged(uses, ({ expected }) => (expected === 'text' ? undefined : expected)) ?? 'text',
     doc: merged(uses, ({ doc }) => doc) ?? '',
     secret: options.some(({ secret }) => secret),
     fallback: merged(uses, fallbackOf),
@@ -159,14 +162,18 @@ function agreed(texts: readonly (string | undefined)[]): string | undefined {
   return new Set(texts).size === 1 ? texts[0] : undefined;
 }
 
-// Where services say different things, each says its own.
+/** The text that all services share; where they say different things, each says its own. */
 function merged(
   uses: readonly Use[],
   part: (option: Option<unknown>) => string | undefined,
 ): string | undefined {
   const texts = uses.map(({ option }) => part(option));
-  if (new Set(texts).size === 1) return texts[0];
-  return uses.flatMap(({ title }, index) => (texts[index] ? `${title}: ${texts[index]}` : [])).join(' / ');
+  const said = new Set(texts.filter(Boolean));
+  if (said.size <= 1) return [...said][0] ?? texts[0];
+  const name = (title: string) => title.split(':', 1)[0];
+  return uses
+    .flatMap(({ title }, index) => (texts[index] ? `${name(title)}: ${texts[index]}` : []))
+    .join(' / ');
 }
 
 /** Breaks a text into lines of at most `width` characters; a word that is longer stands alone. */

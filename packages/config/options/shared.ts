@@ -11,151 +11,160 @@ export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
 export const modelOptions = group('Model', {
   llmGatewayUrl: url({
     env: 'LLM_GATEWAY_URL',
-    doc: 'Base address of an OpenAI-compatible endpoint, as a rule one that ends in /v1.',
+    doc: 'Address of your model: any OpenAI-compatible endpoint, usually ending in /v1. Ollama on this machine is http://127.0.0.1:11434/v1.',
     defaultDoc: 'the offline demo model',
   }),
-  llmApiKey: text({ env: 'LLM_API_KEY', secret: true, doc: 'Key of the endpoint.' }),
-  llmModel: text({ env: 'LLM_MODEL', doc: 'Name of the model.' }),
+  llmApiKey: text({
+    env: 'LLM_API_KEY',
+    secret: true,
+    doc: 'API key for that endpoint. Any text will do if the endpoint asks for none.',
+  }),
+  llmModel: text({ env: 'LLM_MODEL', doc: 'Name of the model, as the endpoint lists it, such as qwen3:8b.' }),
   llmFastModel: text({
     env: 'LLM_FAST_MODEL',
-    doc: 'Model for short, frequent calls.',
-    defaultDoc: 'the value of LLM_MODEL',
+    doc: 'A smaller, faster model for short calls such as plans, titles and summaries.',
+    defaultDoc: 'the helper role in models.yaml, else LLM_MODEL',
   }),
   llmJudgeModel: text({
     env: 'LLM_JUDGE_MODEL',
-    doc: 'Model that checks what others wrote, such as the citations of a report.',
-    defaultDoc: 'the judge role of models.yaml in TRUNKLINE_HOME, else the value of LLM_MODEL',
+    doc: 'Model that checks what another model wrote, such as the citations of a report.',
+    defaultDoc: 'the judge role in models.yaml, else LLM_MODEL',
   }),
   llmVisionModel: text({
     env: 'LLM_VISION_MODEL',
-    doc: 'Model that is asked in place of one that sees no images, when a message holds one.',
-    defaultDoc: 'the vision role of models.yaml',
+    doc: 'Model that answers messages with images when LLM_MODEL cannot see them.',
+    defaultDoc: 'the vision role in models.yaml',
   }),
   llmContextTokens: integer({
     env: 'LLM_CONTEXT_TOKENS',
-    doc: 'Tokens that LLM_MODEL takes, prompt and answer together.',
+    doc: 'Context window of LLM_MODEL in tokens: prompt and answer together.',
     min: 256,
     defaultDoc: 'what models.yaml or the endpoint says',
   }),
   llmTools: choice({
     env: 'LLM_TOOLS',
-    doc: 'How tools are offered to LLM_MODEL: native by the API, prompted in the text, none not at all.',
+    doc: 'How LLM_MODEL gets its tools: native (through the API), prompted (described in the prompt) or none.',
     values: ['native', 'prompted', 'none'],
-    defaultDoc: 'native until the endpoint refuses it',
+    defaultDoc: 'native, until the endpoint refuses it',
   }),
   llmFirstTokenTimeout: integer({
     env: 'LLM_FIRST_TOKEN_TIMEOUT_S',
-    doc: 'Seconds until the first token of an answer; signs of life from the endpoint extend it.',
+    doc: 'Seconds to wait for the first token of an answer. A keep-alive from the endpoint extends the wait.',
     min: 1,
-    defaultDoc: '900 for a model on the local network, else 120',
+    defaultDoc: '900 for a model on the local network, otherwise 120',
   }),
   llmIdleTimeout: integer({
     env: 'LLM_IDLE_TIMEOUT_S',
-    doc: 'Seconds that an answer which has begun may pause.',
+    doc: 'Seconds an answer may pause once it has started.',
     min: 1,
-    defaultDoc: '180 for a model on the local network, else 90',
+    defaultDoc: '180 for a model on the local network, otherwise 90',
   }),
   llmLoadingTimeout: integer({
     env: 'LLM_LOADING_TIMEOUT_S',
-    doc: 'Seconds that a model which the endpoint is loading is waited for.',
+    doc: 'Seconds to wait while the endpoint loads the model.',
     min: 0,
-    defaultDoc: '600 for a model on the local network, else 300',
+    defaultDoc: '600 for a model on the local network, otherwise 300',
   }),
   llmGguf: file({
     env: 'LLM_GGUF',
     mustExist: true,
-    doc: 'A model as a GGUF file, which Trunkline runs itself, instead of LLM_GATEWAY_URL.',
-    defaultDoc:
-      'a .gguf file in the folder models of TRUNKLINE_HOME, if there is one and LLM_GATEWAY_URL is not set',
+    doc: 'A GGUF model file that Trunkline runs itself. Use it instead of LLM_GATEWAY_URL.',
+    defaultDoc: 'a .gguf file in TRUNKLINE_HOME/models, if there is one and LLM_GATEWAY_URL is not set',
   }),
   llmGgufContext: integer({
     env: 'LLM_GGUF_CONTEXT',
-    doc: 'Tokens that one conversation with the model of the file may have; more take more memory.',
+    doc: 'Context window of the GGUF model in tokens. A larger window takes more memory.',
     min: 256,
-    defaultDoc: 'as many as fit into memory, 16384 at most',
+    defaultDoc: 'as much as fits into memory, at most 16384',
   }),
   llmGgufSequences: integer({
     env: 'LLM_GGUF_SEQUENCES',
-    doc: 'Conversations that the model of the file keeps in its cache and answers at once; each takes memory for its context.',
+    doc: 'Conversations the GGUF model answers at the same time. Each takes memory for its context.',
     min: 1,
     max: 16,
     default: 2,
   }),
   llmGgufThreads: integer({
     env: 'LLM_GGUF_THREADS',
-    doc: 'Threads that the model of the file computes with.',
+    doc: 'CPU threads for the GGUF model.',
     min: 1,
     max: 512,
-    defaultDoc: 'the cores that are made for it',
+    defaultDoc: 'the performance cores of this machine',
   }),
   llmGgufIdleMinutes: integer({
     env: 'LLM_GGUF_IDLE_MINUTES',
-    doc: 'Minutes without a request after which the model of the file leaves the memory; the next request loads it again. 0: never.',
+    doc: 'Minutes without a request before the GGUF model is unloaded. The next request loads it again. 0 keeps it loaded.',
     min: 0,
     default: 30,
   }),
   llmGgufPort: integer({
     env: 'LLM_GGUF_PORT',
-    doc: 'Port on this machine at which the services reach the model of the file; a service that runs alone uses the model of another one of the same TRUNKLINE_HOME there. 0 takes any.',
+    doc: 'Local port of the GGUF model. Services that run alone but share TRUNKLINE_HOME use one model through it. 0 takes any free port.',
     min: 0,
     max: 65_535,
     default: 7868,
   }),
 });
 
-export const homeOptions = group('Data', {
-  trunklineHome: directory({
-    env: 'TRUNKLINE_HOME',
-    doc: 'Where the services keep their data, each in a folder of its own.',
-    default: defaultHome,
+export const homeOptions = {
+  ...group('Data', {
+    trunklineHome: directory({
+      env: 'TRUNKLINE_HOME',
+      doc: 'Folder for all data. Each service has its own folder in it.',
+      default: defaultHome,
+    }),
+    auditRetentionDays: integer({
+      env: 'AUDIT_RETENTION_DAYS',
+      doc: 'Days to keep entries of the audit log (audit.db in TRUNKLINE_HOME).',
+      min: 1,
+      default: 365,
+    }),
+    quotaMb: integer({
+      env: 'QUOTA_MB',
+      doc: 'Megabytes each person may store of each kind: tasks, conversations, notes and files. The same limit counts for what a person sends to the switchboard and uploads to voice in a day. All anonymous callers share one quota; the operator has no limit. 0 turns quotas off.',
+      min: 0,
+      default: 1024,
+    }),
   }),
-  trunklineOpen: toggle({
-    env: 'TRUNKLINE_OPEN',
-    doc: "Everybody who reaches a service may configure it and approve what its agents do, without the operator's key. Only for a throw-away machine.",
-    default: false,
+  ...group('Operator', {
+    noBrowser: toggle({
+      env: 'TRUNKLINE_NO_BROWSER',
+      flag: '--no-open',
+      doc: "Only prints the operator's sign-in link. Does not open a browser.",
+      default: false,
+    }),
+    trunklineOpen: toggle({
+      env: 'TRUNKLINE_OPEN',
+      doc: "Turns the operator's key off: everyone who reaches a service may configure it and approve what agents do. Only for a machine you throw away.",
+      default: false,
+    }),
   }),
-  auditRetentionDays: integer({
-    env: 'AUDIT_RETENTION_DAYS',
-    doc: 'Days that entries of the audit log of all services (audit.db in TRUNKLINE_HOME) are kept.',
-    min: 1,
-    default: 365,
+  ...group('Stored secrets', {
+    secretsKey: text({
+      env: keyVariables.key,
+      secret: true,
+      doc: 'Key that encrypts the stored secrets (secrets.db in TRUNKLINE_HOME): at least 32 random characters.',
+      defaultDoc: 'the key in TRUNKLINE_SECRETS_KEY_FILE',
+    }),
+    secretsKeyFile: file({
+      env: keyVariables.file,
+      doc: 'File that holds this key. Trunkline creates it with the first secret.',
+      defaultDoc: 'secrets-key in TRUNKLINE_HOME',
+    }),
+    secretsKeyring: toggle({
+      env: keyVariables.keyring,
+      doc: 'Keeps this key in the system keyring instead of a file (secret-tool on Linux, security on macOS).',
+      default: false,
+    }),
   }),
-  quotaMb: integer({
-    env: 'QUOTA_MB',
-    doc: 'Megabytes that each person, or all who are nobody known together, may keep of each of these: tasks of a service (at the agent with conversations, memories, notes, issues and inbox), files, chats and reports of research; and what they send to the switchboard, and upload to voice, in a day. The operator has no limit. 0: nobody has.',
-    min: 0,
-    default: 1024,
-  }),
-  secretsKey: text({
-    env: keyVariables.key,
-    secret: true,
-    doc: 'Key that opens the stored secrets (secrets.db in TRUNKLINE_HOME): at least 32 random characters.',
-    defaultDoc: 'the key in TRUNKLINE_SECRETS_KEY_FILE',
-  }),
-  secretsKeyFile: file({
-    env: keyVariables.file,
-    doc: 'File with that key; created with the first secret.',
-    defaultDoc: 'secrets-key in TRUNKLINE_HOME',
-  }),
-  secretsKeyring: toggle({
-    env: keyVariables.keyring,
-    doc: "Keeps that key in the system's keyring instead (secret-tool on Linux, security on macOS).",
-    default: false,
-  }),
-  noBrowser: toggle({
-    env: 'TRUNKLINE_NO_BROWSER',
-    flag: '--no-open',
-    doc: 'Only print the link that signs the operator in; do not open it in the browser of this desktop.',
-    default: false,
-  }),
-});
+};
 
 /** Where people sign in with an account that they have elsewhere. */
-export const oidcOptions = group('Sign-in', {
+export const oidcOptions = group('Sign-in at an OpenID Connect provider', {
   oidcIssuer: text({
     env: 'OIDC_ISSUER',
-    doc: 'OpenID Connect provider at which people sign in to the pages: its issuer, such as https://id.example.com/realms/home. The callback to register there is /operator/oidc/callback of each service.',
-    defaultDoc: 'none',
+    doc: 'Lets people sign in at an OpenID Connect provider: its issuer, such as https://id.example.com/realms/home. Register /operator/oidc/callback of each service as a callback there.',
+    defaultDoc: 'no sign-in by a provider',
     check: isIssuer,
     expected:
       'an https address without a query (http only on this machine), not that of the discovery document',
@@ -164,27 +173,27 @@ export const oidcOptions = group('Sign-in', {
   oidcClientSecret: text({
     env: 'OIDC_CLIENT_SECRET',
     secret: true,
-    doc: 'Secret of that client; none for a public client.',
+    doc: 'Client secret. Leave it blank for a public client.',
   }),
   oidcName: text({
     env: 'OIDC_NAME',
-    doc: 'What the button calls the provider: "Sign in with ...".',
+    doc: 'Name of the provider on the button "Sign in with ...".',
     default: 'single sign-on',
   }),
   oidcRole: choice({
     env: 'OIDC_ROLE',
-    doc: 'Role of people who come for the first time.',
+    doc: 'Role for people who sign in for the first time.',
     values: ['member', 'guest'],
     ignoreCase: true,
-    defaultDoc: 'none: they are refused until the operator has added them',
+    defaultDoc: 'none: they are refused until the operator adds them',
   }),
   oidcRoleClaim: text({
     env: 'OIDC_ROLE_CLAIM',
-    doc: 'Claim with the groups of a person. If set, OIDC_ROLES decides about the role at each sign-in; who is in none of its groups gets OIDC_ROLE, or is refused.',
+    doc: "Claim that lists a person's groups. If set, OIDC_ROLES decides the role at each sign-in. People in none of those groups get OIDC_ROLE, or are refused.",
   }),
   oidcRoles: list({
     env: 'OIDC_ROLES',
-    doc: 'Roles that groups of the claim give, such as admins=operator,staff=member.',
+    doc: 'Roles by group, such as admins=operator,staff=member.',
     default: [],
     defaultDoc: 'none',
     check: (entry) => /^.+=(operator|member|guest)$/.test(entry),
@@ -206,17 +215,17 @@ function isIssuer(issuer: string): boolean {
 export const logOptions = group('Logging', {
   logLevel: choice({
     env: 'LOG_LEVEL',
-    doc: 'The least important messages that are still logged.',
+    doc: 'How much to log: DEBUG logs everything, ERROR only failures.',
     values: LOG_LEVELS,
     ignoreCase: true,
     default: 'INFO',
   }),
 });
 
-export const pairingOptions = group('Chat and mail', {
+export const pairingOptions = group('Strangers on chat and mail', {
   pairing: choice({
     env: 'PAIRING',
-    doc: 'Whether senders on chat and mail surfaces whom nobody has listed must be paired by the operator: required, or off (everybody who can write to a surface may use its agents).',
+    doc: 'Whether the operator must approve unknown senders on chat and mail before agents work for them. off lets everyone who can write there use the agents.',
     values: ['required', 'off'],
     default: 'required',
   }),
@@ -227,27 +236,27 @@ export const pushOptions = group('Webhooks', {
   pushAllowedHosts: list({
     env: 'PUSH_NOTIFICATION_ALLOWED_HOSTS',
     default: [],
-    doc: 'Hosts that webhooks may go to without a check of their address.',
+    doc: 'Hosts that may receive webhooks, whatever their address.',
   }),
   pushAllowedCidrs: list({
     env: 'PUSH_NOTIFICATION_ALLOWED_CIDRS',
     default: [],
     check: isAddressRange,
     expected: 'an address range such as 10.0.0.0/8',
-    doc: 'Private address ranges that webhooks may go to.',
+    doc: 'Private address ranges that may receive webhooks.',
   }),
 });
 
 /** Who may ask a service, and how much. */
-export const hostOptions = group('Callers', {
+export const hostOptions = group('Callers and proxies', {
   allowedHosts: list({
     env: 'ALLOWED_HOSTS',
-    doc: 'Names of the internet under which the service answers while it has no key, such as that of a proxy; addresses, names of the local network and the host of its public address need not be listed.',
+    doc: 'Public names the service answers to while it has no key, such as the name of your proxy. Addresses, local names and the host of its public address always work.',
     default: [],
   }),
   trustedProxies: list({
     env: 'TRUSTED_PROXIES',
-    doc: 'Addresses of proxies in front of the service, whose X-Forwarded-For header then says who a request came from, for limits.',
+    doc: 'Proxies in front of the service. Their X-Forwarded-For header tells who sent a request, for rate limits.',
     default: [],
     defaultDoc: 'none',
     check: (proxy) => isIP(proxy) !== 0 || isAddressRange(proxy),
@@ -255,22 +264,22 @@ export const hostOptions = group('Callers', {
   }),
   requestLimit: integer({
     env: 'REQUEST_LIMIT',
-    doc: 'Requests that one caller (a known one, else an address) may make in a minute; more are answered with 429. 0 turns it off.',
+    doc: 'Requests one caller may send in a minute. Further requests get status 429. 0 turns the limit off.',
     min: 0,
     default: 30_000,
   }),
 });
 
 /** What the guarded fetch may reach although it is private. */
-export const fetchOptions = group('Fetching', {
+export const fetchOptions = group('Private addresses', {
   fetchAllowedHosts: list({
     env: 'FETCH_ALLOWED_HOSTS',
-    doc: 'Hosts that pages and agents may be fetched from although their address is private.',
+    doc: 'Hosts the services may read although their address is private, such as your intranet or another agent.',
     default: [],
   }),
   fetchAllowedCidrs: list({
     env: 'FETCH_ALLOWED_CIDRS',
-    doc: 'Address ranges that may be fetched from although they are private.',
+    doc: 'Private address ranges the services may read.',
     default: [],
     check: isAddressRange,
     expected: 'an address range such as 10.0.0.0/8',
@@ -281,63 +290,70 @@ export const fetchOptions = group('Fetching', {
 export const sandboxOptions = group('Sandbox', {
   sandbox: choice({
     env: 'TRUNKLINE_SANDBOX',
-    doc: 'Commands, MCP servers, coding agents and plugins: auto runs them in a sandbox where the system has one (bubblewrap) and warns where not, require refuses to run them without, off never uses one.',
+    doc: 'Isolation of commands, MCP servers, coding agents and plugins. auto uses a sandbox (bubblewrap) where there is one and warns otherwise; require refuses to run them without one; off never uses one.',
     values: ['auto', 'require', 'off'],
     ignoreCase: true,
     default: 'auto',
   }),
   sandboxHosts: list({
     env: 'TRUNKLINE_SANDBOX_HOSTS',
-    doc: 'Hosts that commands of agents may reach from the sandbox, such as registry.example.com, *.example.com or db.example.com:5432; * opens the whole network.',
+    doc: "Hosts that agents' commands may reach from the sandbox, such as registry.example.com, *.example.com or db.example.com:5432. * opens the whole network.",
     default: [],
     defaultDoc: 'none',
   }),
   sandboxMemoryMb: integer({
     env: 'TRUNKLINE_SANDBOX_MEMORY_MB',
-    doc: 'Memory that one program in the sandbox may use with all that it starts, in MB.',
+    doc: 'Megabytes of memory for one sandboxed program, including everything it starts.',
     default: 2048,
     min: 64,
   }),
   sandboxImage: text({
     env: 'SANDBOX_IMAGE',
-    doc: 'Image of podman or docker in which programs run where bubblewrap is missing. It must be on this machine: it is never pulled.',
+    doc: 'Container image (podman or docker) to run programs in where bubblewrap is missing. It must be on this machine; Trunkline never pulls it.',
   }),
 });
 
 /** Tracing is off until both keys are set. */
 export const tracingOptions = group('Tracing', {
-  tracePublicKey: text({ env: 'TRACE_PUBLIC_KEY', doc: 'Public key of a Langfuse-compatible endpoint.' }),
-  traceSecretKey: text({ env: 'TRACE_SECRET_KEY', secret: true, doc: 'Secret key of that endpoint.' }),
+  tracePublicKey: text({
+    env: 'TRACE_PUBLIC_KEY',
+    doc: 'Public key of a Langfuse-compatible server. With both keys set, each turn is traced there.',
+  }),
+  traceSecretKey: text({ env: 'TRACE_SECRET_KEY', secret: true, doc: 'Secret key of that server.' }),
   traceHost: url({
     env: ['TRACE_HOST', 'TRACE_URL'],
-    doc: 'Address that traces are sent to.',
+    doc: 'Address of that server.',
     default: 'http://127.0.0.1:3001',
   }),
 });
 
-export const natsOptions = group('NATS', {
+export const natsOptions = group('Several switchboards (NATS)', {
   natsUrl: list({
     env: 'NATS_URL',
-    doc: 'NATS servers, for several switchboards on one bus.',
+    doc: 'NATS servers with JetStream. Set this to share one bus between several switchboards.',
     defaultDoc: 'the embedded bus',
     check: isNatsServer,
     expected: 'a server such as nats://host:4222',
   }),
-  natsUser: text({ env: 'NATS_USER', doc: 'User at the NATS servers.' }),
+  natsUser: text({ env: 'NATS_USER', doc: 'User name at the NATS servers.' }),
   natsPassword: text({ env: 'NATS_PASSWORD', secret: true, doc: 'Password of that user.' }),
-  natsToken: text({ env: 'NATS_TOKEN', secret: true, doc: 'Token, instead of user and password.' }),
+  natsToken: text({ env: 'NATS_TOKEN', secret: true, doc: 'Token to use instead of user and password.' }),
   natsCreds: file({
     env: 'NATS_CREDS',
     mustExist: true,
-    doc: 'Credentials file, instead of user and password.',
+    doc: 'Credentials file to use instead of user and password.',
   }),
   natsTlsCa: file({
     env: 'NATS_TLS_CA',
     mustExist: true,
-    doc: 'Certificate of the authority that signed the servers.',
+    doc: "Certificate authority (PEM) that signed the servers' certificates.",
   }),
-  natsTlsCert: file({ env: 'NATS_TLS_CERT', mustExist: true, doc: 'Certificate of this client.' }),
-  natsTlsKey: file({ env: 'NATS_TLS_KEY', mustExist: true, doc: 'Private key of this client.' }),
+  natsTlsCert: file({ env: 'NATS_TLS_CERT', mustExist: true, doc: 'Client certificate (PEM).' }),
+  natsTlsKey: file({
+    env: 'NATS_TLS_KEY',
+    mustExist: true,
+    doc: 'Private key of the client certificate (PEM).',
+  }),
 });
 
 function isNatsServer(server: string): boolean {

@@ -15,12 +15,16 @@ import {
 } from '../open-plugins.ts';
 
 export const chatPlugin = definePlugin({
-  options: group('Plugins', {
-    chatBotToken: textOption({ env: 'CHAT_BOT_TOKEN', secret: true, doc: 'Token of the chat plugin.' }),
+  options: group('Chat (Discord)', {
+    chatBotToken: textOption({
+      env: 'CHAT_BOT_TOKEN',
+      secret: true,
+      doc: "Token of your Discord bot. It connects the switchboard's chat surface, or the agent's chat plugin if you enable that.",
+    }),
     chatAdminIds: list({
       env: 'CHAT_ADMIN_IDS',
       default: [],
-      doc: 'Users who may write to the bot directly.',
+      doc: "Discord users who may send the agent's chat plugin direct messages.",
     }),
   }),
   create({ options: { chatBotToken, chatAdminIds }, config, secrets }) {

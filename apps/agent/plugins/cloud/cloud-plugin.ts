@@ -9,17 +9,24 @@ import { definePlugin, type Plugin } from '../open-plugins.ts';
 import { Consent, TokenStore } from './token-store.ts';
 
 export const cloudPlugin = definePlugin({
-  options: group('Plugins', {
-    cloudClientId: text({ env: 'CLOUD_CLIENT_ID', doc: 'OAuth client of the cloud plugin.' }),
-    cloudClientSecret: text({ env: 'CLOUD_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
+  options: group('Cloud suite (Google Workspace)', {
+    cloudClientId: text({
+      env: 'CLOUD_CLIENT_ID',
+      doc: "OAuth client id for Google Workspace. The switchboard's cloud surface also needs the secret and CLOUD_REFRESH_TOKEN.",
+    }),
+    cloudClientSecret: text({
+      env: 'CLOUD_CLIENT_SECRET',
+      secret: true,
+      doc: 'Secret of that OAuth client.',
+    }),
     cloudTokenPath: file({
       env: 'CLOUD_TOKEN_PATH',
-      doc: 'Where the OAuth token is kept.',
+      doc: "File in which the agent's cloud plugin keeps its OAuth token.",
       defaultDoc: 'cloud-token.json in CORE_CONFIG_DIR',
     }),
     cloudTimeZone: text({
       env: 'CLOUD_TZ',
-      doc: 'Time zone in which a day begins and ends, as Europe/Berlin.',
+      doc: "Time zone of the agent's cloud plugin, such as Europe/Berlin.",
       defaultDoc: 'UTC',
     }),
   }),

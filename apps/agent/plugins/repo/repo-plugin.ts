@@ -7,11 +7,11 @@ import { type ApiClient, createApiClient, readJson } from '../api-client.ts';
 import { definePlugin, type Plugin } from '../open-plugins.ts';
 
 export const repoPlugin = definePlugin({
-  options: group('Plugins', {
+  options: group('Code host (GitHub)', {
     repoToken: text({
       env: ['REPO_TOKEN', 'REPO_CLI_TOKEN'],
       secret: true,
-      doc: 'Token of the code-host plugin.',
+      doc: "Token for the agent's code-host plugin.",
     }),
   }),
   create: ({ options, secrets }) =>

@@ -13,26 +13,26 @@ import { createMailReplier, pollMail } from './mail.ts';
 const minuteMs = 60_000;
 const variables = 'CLOUD_CLIENT_ID, CLOUD_CLIENT_SECRET and CLOUD_REFRESH_TOKEN';
 
-const options = group('Cloud suite', {
+const options = group('Cloud suite (Google Workspace)', {
   cloudClientId: text({
     env: 'CLOUD_CLIENT_ID',
-    doc: 'OAuth client of the cloud suite (Google Workspace); with its secret and a refresh token it switches the surface on.',
+    doc: "OAuth client id for Google Workspace. The switchboard's cloud surface also needs the secret and CLOUD_REFRESH_TOKEN.",
   }),
-  cloudClientSecret: text({ env: 'CLOUD_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
+  cloudClientSecret: text({ env: 'CLOUD_CLIENT_SECRET', secret: true, doc: 'Secret of that OAuth client.' }),
   cloudRefreshToken: text({
     env: 'CLOUD_REFRESH_TOKEN',
     secret: true,
-    doc: 'Long-lived token of the account that is read and written.',
+    doc: 'Refresh token of the account to read and write.',
   }),
   cloudApiUrl: url({
     env: 'CLOUD_API_URL',
-    doc: 'One address for all of its APIs, for a proxy of your own.',
-    defaultDoc: "Google's own",
+    doc: 'One address for all Google APIs, for a proxy of your own.',
+    defaultDoc: "Google's own addresses",
   }),
   cloudTokenUrl: url({
     env: 'CLOUD_TOKEN_URL',
     default: 'https://oauth2.googleapis.com/token',
-    doc: 'Where refresh tokens are exchanged.',
+    doc: 'Address that exchanges refresh tokens.',
   }),
 });
 

@@ -24,15 +24,15 @@ const longestPauseMs = 60_000;
 
 const variables = 'MESSENGER_URL and MESSENGER_NUMBER';
 
-const options = group('Messenger', {
+const options = group('Messenger (Signal)', {
   messengerUrl: url({
     env: 'MESSENGER_URL',
-    doc: "Address of a bridge to Signal (signal-cli's REST API); with MESSENGER_NUMBER it switches the surface on.",
+    doc: "Address of a Signal bridge (signal-cli's REST API). It connects Signal together with MESSENGER_NUMBER.",
   }),
-  messengerNumber: text({ env: 'MESSENGER_NUMBER', doc: 'The number that the bridge is signed in with.' }),
+  messengerNumber: text({ env: 'MESSENGER_NUMBER', doc: "Phone number of the bridge's account." }),
   messengerRecipient: text({
     env: 'MESSENGER_RECIPIENT',
-    doc: 'Who gets what names nobody, such as the results of schedules.',
+    doc: 'Number that receives messages without a recipient, such as results of schedules.',
   }),
 });
 

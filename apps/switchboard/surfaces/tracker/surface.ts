@@ -10,38 +10,42 @@ import { parseTrackerHook, readTrackerHook, type TrackerHook, tracker_old } from
 const off = 'Set TRACKER_API_KEY to write to the tracker, and TRACKER_WEBHOOK_SECRET to hear from it.';
 const acknowledgeMs = 10_000;
 
-const options = group('Tracker', {
+const options = group('Tracker (Linear)', {
   trackerApiKey: text({
     env: 'TRACKER_API_KEY',
     secret: true,
-    doc: 'Key of the tracker (Linear) for comments, new issues and changes.',
+    doc: 'Linear API key. It writes comments, new issues and changes.',
   }),
   trackerWebhookSecret: text({
     env: 'TRACKER_WEBHOOK_SECRET',
     secret: true,
-    doc: 'Signing secret of its webhooks; without it they are refused.',
+    doc: "Secret that signs Linear's webhooks. Without it they are refused.",
   }),
   trackerWebhookPort: integer({
     env: 'TRACKER_WEBHOOK_PORT',
     default: 8084,
     min: 0,
     max: 65_535,
-    doc: 'Port that receives the webhooks.',
+    doc: "Port that receives Linear's webhooks.",
   }),
   trackerClientId: text({
     env: 'TRACKER_CLIENT_ID',
-    doc: 'OAuth client, for an agent of its own in place of TRACKER_API_KEY.',
+    doc: 'OAuth client id, to act as a Linear agent instead of with TRACKER_API_KEY.',
   }),
-  trackerClientSecret: text({ env: 'TRACKER_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
+  trackerClientSecret: text({
+    env: 'TRACKER_CLIENT_SECRET',
+    secret: true,
+    doc: 'Secret of that OAuth client.',
+  }),
   trackerRefreshToken: text({
     env: 'TRACKER_REFRESH_TOKEN',
     secret: true,
-    doc: 'First refresh token of that client; those that follow are kept in the data folder.',
+    doc: 'First refresh token of that client. Later ones are stored in the data folder.',
   }),
   trackerApiUrl: url({
     env: 'TRACKER_API_URL',
     default: 'https://api.linear.app',
-    doc: 'Base address of the API.',
+    doc: 'Address of the Linear API.',
   }),
 });
 

@@ -10,30 +10,37 @@ import { type BackendRecognition, defineSpeechBackend, type SpeechFile } from '.
 
 const options = {
   ...group('Speech recognition', {
-    sttUrl: url({ env: 'STT_URL', doc: 'Base address of a compatible transcription endpoint.' }),
-    sttModel: text({ env: 'STT_MODEL', default: 'whisper-1', doc: 'Model of that endpoint.' }),
-    sttApiKey: text({ env: 'STT_API_KEY', secret: true, doc: 'Key of that endpoint.' }),
+    sttUrl: url({
+      env: 'STT_URL',
+      doc: 'With STT_BACKEND=compat: address of an OpenAI-compatible transcription endpoint.',
+    }),
+    sttModel: text({ env: 'STT_MODEL', default: 'whisper-1', doc: 'Transcription model at STT_URL.' }),
+    sttApiKey: text({ env: 'STT_API_KEY', secret: true, doc: 'API key for STT_URL.' }),
   }),
   ...group('Speech output', {
     ttsCompatUrl: url({
       env: 'TTS_COMPAT_URL',
       default: 'https://api.openai.com/v1',
-      doc: 'Base address of a compatible speech endpoint.',
+      doc: 'With TTS_BACKEND=compat: address of an OpenAI-compatible speech endpoint.',
     }),
-    ttsCompatModel: text({ env: 'TTS_COMPAT_MODEL', default: 'tts-1', doc: 'Model of that endpoint.' }),
-    ttsCompatVoice: text({ env: 'TTS_COMPAT_VOICE', default: 'alloy', doc: 'Voice of that endpoint.' }),
+    ttsCompatModel: text({
+      env: 'TTS_COMPAT_MODEL',
+      default: 'tts-1',
+      doc: 'Speech model at TTS_COMPAT_URL.',
+    }),
+    ttsCompatVoice: text({ env: 'TTS_COMPAT_VOICE', default: 'alloy', doc: 'Voice at TTS_COMPAT_URL.' }),
     ttsCompatApiKey: text({
       env: 'TTS_COMPAT_API_KEY',
       secret: true,
       default: 'not-needed',
-      doc: 'Key of that endpoint.',
+      doc: 'API key for TTS_COMPAT_URL.',
     }),
     ttsCompatSampleRate: integer({
       env: 'TTS_COMPAT_SAMPLE_RATE',
       default: 24_000,
       min: 8000,
       max: 192_000,
-      doc: 'Samples a second that the endpoint gives.',
+      doc: "Sample rate of that endpoint's audio in Hz.",
     }),
   }),
 };

@@ -15,13 +15,13 @@ export const inprocess = defineSpeechBackend({
     inprocVoice: text({
       env: 'INPROC_VOICE',
       default: 'af_heart',
-      doc: 'Preset of the local voice; piper, or piper:0 to piper:903, is a faster and plainer voice for small machines.',
+      doc: 'Voice on this machine: a Kokoro preset such as af_heart, or piper (piper:0 to piper:903), which is plainer and much faster on small machines.',
     }),
     inprocLang: choice({
       env: 'INPROC_LANG',
       values: languageLetters,
       default: 'a',
-      doc: 'Language of that preset: a American English, b British English, e Spanish, f French, h Hindi, i Italian, j Japanese, p Portuguese, z Chinese.',
+      doc: 'Language of the Kokoro voice: a American English, b British English, e Spanish, f French, h Hindi, i Italian, j Japanese, p Portuguese, z Chinese.',
     }),
   }),
   synthesis: {

@@ -11,8 +11,8 @@ export const local = defineSpeechBackend({
   options: group('Speech recognition', {
     sttModelDir: directory({
       env: 'STT_MODEL_DIR',
-      doc: 'Weights of the local model.',
-      defaultDoc: 'the ones that npm ci installs',
+      doc: 'Folder with another recognition model (encoder_model.onnx, decoder_model_merged.onnx).',
+      defaultDoc: 'the model that npm ci installs',
     }),
   }),
   recognition: {

@@ -16,19 +16,22 @@ export const sidecar = defineSpeechBackend({
       default: 'http://127.0.0.1:8092',
       doc: 'Address of the speech sidecar.',
     }),
-    sidecarReferenceId: text({ env: 'SIDECAR_REFERENCE_ID', doc: 'Saved voice that speaks.' }),
+    sidecarReferenceId: text({
+      env: 'SIDECAR_REFERENCE_ID',
+      doc: 'Saved voice to speak with, unless the skill names one.',
+    }),
     sidecarSampleRate: integer({
       env: 'SIDECAR_SAMPLE_RATE',
       default: 44_100,
       min: 8000,
       max: 192_000,
-      doc: 'Samples a second that the sidecar gives.',
+      doc: "Sample rate of the sidecar's audio in Hz.",
     }),
     sidecarTimeout: decimal({
       env: 'SIDECAR_TIMEOUT',
       default: 180,
       min: 1,
-      doc: 'Seconds that one call may take; a cold start takes about two minutes.',
+      doc: 'Seconds one request to the sidecar may take. A cold start takes about two minutes.',
     }),
   }),
   synthesis: {
