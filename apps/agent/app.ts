@@ -16,11 +16,12 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  settingsOf,
   signInOf,
   startComponents,
 } from '@trunkline/service';
 import { type Agent, agentComponents } from './components.ts';
-import type { AgentOptions } from './options.ts';
+import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/table.ts';
 import { isSetupComplete } from './setup/setup.ts';
@@ -95,6 +96,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     accounts,
     audit,
     secrets: secretsOf(options, service),
+    settings: settingsOf(agentOptions, service),
     policy: agent.context.policy,
     agents: () => [options.agentName],
     tools: () => agent.active.graph?.tools ?? [],

@@ -21,13 +21,14 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  settingsOf,
   signInOf,
   startComponents,
 } from '@trunkline/service';
 import { createChatTools, TurnSources } from './chat/tools.ts';
 import { type Research, researchComponents } from './components.ts';
 import { PdfPrinter } from './exports/pdf.ts';
-import type { ResearchOptions } from './options.ts';
+import { type ResearchOptions, researchOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { exposureWarning, tokenGuard } from './routes/guards.ts';
 import { mountRoutes } from './routes/table.ts';
@@ -147,6 +148,7 @@ function createResearchApp(
     accounts,
     audit,
     secrets: secretsOf(options, service),
+    settings: settingsOf(researchOptions, service),
     policy: research.policyFile,
     home: options.trunklineHome,
     exposure: { host: options.host, key: options.authToken, variable: 'RESEARCH_AUTH_TOKEN' },

@@ -16,12 +16,13 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  settingsOf,
   signInOf,
   startComponents,
 } from '@trunkline/service';
 import type { Caller } from './access/caller.ts';
 import { type Switchboard, switchboardComponents } from './components.ts';
-import type { SwitchboardOptions } from './options.ts';
+import { type SwitchboardOptions, switchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/table.ts';
 import { surfaces } from './surfaces/list.ts';
@@ -113,6 +114,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     accounts,
     audit,
     secrets: secretsOf(options, service),
+    settings: settingsOf(switchboardOptions, service),
     policy: context.policy,
     agents: () => workspace.agents().map(({ name }) => name),
     tools: () => switchboard.exchange.agentTools(),

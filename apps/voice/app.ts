@@ -8,12 +8,13 @@ import {
   type Service,
   type ServiceContext,
   secretsOf,
+  settingsOf,
   signInOf,
   startComponents,
 } from '@trunkline/service';
 import { type Substitutes, type VoiceApp, type VoiceComponents, voiceComponents } from './components.ts';
 import { renderVoiceError } from './errors.ts';
-import type { VoiceOptions } from './options.ts';
+import { type VoiceOptions, voiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/table.ts';
 import { createTranslator } from './speech/translator/app.ts';
@@ -94,6 +95,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     accounts,
     audit,
     secrets: secretsOf(options, service),
+    settings: settingsOf(voiceOptions, service),
     policy: voice.context.policy,
     home: options.trunklineHome,
     exposure: { host: options.host, key: options.a2aAuthToken, variable: 'A2A_AUTH_TOKEN' },

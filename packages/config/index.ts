@@ -9,6 +9,7 @@ export {
   readVariables,
   variableText,
 } from './environment/environment.ts';
+export { knownVariables } from './environment/known-variables.ts';
 export {
   createLogger,
   type Logger,
@@ -67,6 +68,14 @@ export {
 export type { Secrets } from './secrets/redact.ts';
 export { hideSecrets, isSecretName, redact } from './secrets/redact.ts';
 export { secretReference, secretStoreOf } from './secrets/references.ts';
+export { describeSettings } from './settings/describe.ts';
+export {
+  changeSettings,
+  parseSettings,
+  problemWithName,
+  readSettingsText,
+  settingsPath,
+} from './settings/settings-file.ts';
 export { loadYaml } from './yaml/load.ts';
 export { parseYaml, type YamlOptions } from './yaml/parse.ts';
 export { type DirectoryChange, type DirectoryWatch, watchDirectory } from './yaml/watch-directory.ts';

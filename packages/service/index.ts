@@ -28,6 +28,8 @@ export {
   type ServiceContext,
   type ServiceLink,
   secretsOf,
+  settingsOf,
   signInOf,
 } from './service.ts';
+export type { SettingsContext } from './settings-routes.ts';
 export { mountTrust, type TrustDeps } from './trust.ts';

@@ -10,6 +10,9 @@ const errors = defineErrors({
   secrets_unusable: [503, ({ words }: { words: string }) => words],
 });
 
+/** What `explainSecrets` throws. */
+export const secretErrors = [errors.secret_refused, errors.secrets_unusable] as const;
+
 const body = z.object({
   value: z
     .string()
@@ -39,7 +42,7 @@ export function mountSecrets<Caller>(
     errors: [secrets_unusable],
   });
   app.get('/operator/secrets', list, (context) => {
-    const view: SecretsView = { secrets: explained(() => store.list()), key: store.keyPlace };
+    const view: SecretsView = { secrets: explainSecrets(() => store.list()), key: store.keyPlace };
     return context.json(view);
   });
   const set = describeRoute({
@@ -48,20 +51,21 @@ export function mountSecrets<Caller>(
   });
   app.put('/operator/secrets/:name', set, validate('json', body), (context) => {
     const name = context.req.param('name');
-    explained(() => store.set(name, context.req.valid('json').value));
+    explainSecrets(() => store.set(name, context.req.valid('json').value));
     record('secret.set', name, context.get('principal'));
     return context.json({ ok: true });
   });
   const remove = describeRoute({ summary: 'Remove a secret', errors: [secret_unknown, secrets_unusable] });
   app.delete('/operator/secrets/:name', remove, (context) => {
     const name = context.req.param('name');
-    if (!explained(() => store.remove(name))) throw secret_unknown({ name });
+    if (!explainSecrets(() => store.remove(name))) throw secret_unknown({ name });
     record('secret.remove', name, context.get('principal'));
     return context.json({ ok: true });
   });
 }
 
-function explained<Result>(work: () => Result): Result {
+/** Runs work on the store; what it says of itself is an answer to the caller. */
+export function explainSecrets<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (cause) {

@@ -3,12 +3,14 @@ import { AuditLog } from '@trunkline/audit';
 import {
   type Environment,
   type Logger,
+  type OptionTable,
   readEnvironment,
   type SecretStore,
   secretStoreOf,
 } from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess, type UseOnce } from '@trunkline/identity';
 import { createSignIn, type OidcOptions } from '@trunkline/oidc';
+import type { SettingsContext } from './settings-routes.ts';
 
 /** Descriptions of the services for the peers that may delegate work to them. */
 export const peerRoles: Readonly<Record<'agent' | 'research' | 'voice', string>> = {
@@ -45,6 +47,8 @@ export interface ServiceContext {
   services?: () => readonly ServiceLink[];
   /** Where variables whose names come from data are read; the process's own when not given. */
   env?: Environment;
+  /** How the options came to be; flags and other services count only where it is given. */
+  settings?: SettingsContext;
   /** The variable to name when the port is taken, where it is not the service's own. */
   portVariable?: string;
 }
@@ -92,6 +96,11 @@ export function secretsOf(
   { env = readEnvironment() }: Pick<ServiceContext, 'env'>,
 ): SecretStore {
   return secretStoreOf({ ...env, TRUNKLINE_HOME: trunklineHome });
+}
+
+/** What a service tells about its settings: its table, and where the values come from. */
+export function settingsOf(table: OptionTable, { env, settings }: ServiceContext) {
+  return { ...settings, table, env: env ?? readEnvironment() };
 }
 
 /** A service of the same installation, as pages link to it. */

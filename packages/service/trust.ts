@@ -8,6 +8,7 @@ import type { Sandbox } from '@trunkline/sandbox';
 import type { PostureView } from '@trunkline/std';
 import { checkPosture, type Exposure, type PostureInput } from './posture.ts';
 import { mountSecrets } from './secrets-routes.ts';
+import { mountSettings, type SettingsDeps } from './settings-routes.ts';
 
 /** Built by ensurePages of packages/ui. */
 const PAGES = join(import.meta.dirname, '../ui/dist');
@@ -18,6 +19,7 @@ export interface TrustDeps extends PolicyRoutes {
   accounts: Accounts;
   /** TRUNKLINE_HOME. */
   home: string;
+  settings: SettingsDeps['settings'];
   /** How others reach this service. */
   exposure: Omit<Exposure, 'name'>;
   sandbox: Pick<Sandbox, 'status'>;
@@ -33,6 +35,7 @@ export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountAccounts(app, deps.accounts, deps.operator);
   mountPolicy(app, deps);
   mountSecrets(app, deps);
+  mountSettings(app, deps);
   mountPosture(app, deps);
   if (deps.hasPage === false) return;
   mountSharedPage(app, '/trust', 'people');

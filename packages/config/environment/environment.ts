@@ -58,7 +58,17 @@ function matchOf(pattern: RegExp, name: string): RegExpExecArray | null {
  * value; a file that is not there adds none.
  */
 export function loadEnvironmentFile(path: string, env: Environment = process.env): Environment {
-  return { ...parseEnvironmentFile(readIfThere(path), path), ...env };
+  const added = parseEnvironmentFile(readIfThere(path), path);
+  const names = Object.keys(added).filter((name) => !Object.hasOwn(env, name));
+  return { ...added, ...env, [FROM_FILE]: new Set(names) } as Environment;
+}
+
+/** Names that a `.env` file added. Copies of the environment keep it; programs that are given one do not see it. */
+const FROM_FILE = Symbol('variables of the .env file');
+
+/** Whether a variable of an environment stands in the `.env` file, and not in the environment itself. */
+export function isFromFile(name: string, env: Environment): boolean {
+  return (env as { [FROM_FILE]?: ReadonlySet<string> })[FROM_FILE]?.has(name) === true;
 }
 
 function readIfThere(path: string): string {

@@ -1,11 +1,14 @@
+import type { SettingSource } from '@trunkline/std';
 import { ConfigError, nearest } from '../config-error.ts';
-import { type Environment, resolveVariable, variableText } from '../environment/environment.ts';
+import { type Environment, isFromFile, variableText } from '../environment/environment.ts';
 import { createTextHider } from '../secrets/redact.ts';
+import { namesSecret, resolveReferences } from '../secrets/references.ts';
+import { type FileSetting, readSettingsFile } from '../settings/settings-file.ts';
 import { flagsOf, type Option, type OptionsOf, type OptionTable } from './option.ts';
 
 const LONGEST_SHOWN = 80;
 
-/** Where the values of options come from: flags in `argv` beat variables in `env`. */
+/** Where the values of options come from: flags in `argv` beat variables in `env`, and those settings.yaml of the home. */
 export type OptionSources = { env?: Environment; argv?: readonly string[] };
 
 /** Reads every option of a table, or fails once with all that is wrong. */
@@ -14,13 +17,18 @@ export function readOptions<Table extends OptionTable>(
   { env = process.env, argv = [] }: OptionSources = {},
 ): OptionsOf<Table> {
   const { given, problems: misused } = readArguments(table, argv);
-  const hide = createTextHider(secretTexts(table, env, given));
-  const problems = misused.map(({ before, subject, after }) => before + hide(subject) + after);
+  const { settings, problems: broken } = settingsOf(table, { env, given });
+  const hide = createTextHider(secretTexts(table, env, given, settings));
+  const problems = [
+    ...broken,
+    ...misused.map(({ before, subject, after }) => before + hide(subject) + after),
+  ];
   const values: Record<string, unknown> = {};
   for (const [key, option] of Object.entries(table.options)) {
-    const source = given.get(key) ?? fromEnvironment(option, env);
+    const found = given.get(key) ?? findText(option, env, settings);
+    const source = found === undefined ? undefined : resolved(found, env);
     if (source !== undefined && 'problem' in source) {
-      problems.push(`${source.name}: ${source.problem}`);
+      problems.push(`${shownPlace(source)}: ${source.problem}`);
       continue;
     }
     const reading = source === undefined ? { value: option.default } : option.read(source.text);
@@ -31,22 +39,81 @@ export function readOptions<Table extends OptionTable>(
   return Object.freeze(values) as OptionsOf<Table>;
 }
 
-function fromEnvironment(option: Option<unknown>, env: Environment): Given | Unresolved | undefined {
+/** The text of each option by its key as it is written, references to secrets included, and where it comes from. */
+export function findTexts(
+  table: OptionTable,
+  { env = process.env, argv = [] }: OptionSources = {},
+): Map<string, Given> {
+  const { given } = readArguments(table, argv);
+  const { settings } = settingsOf(table, { env, given });
+  return new Map(
+    Object.entries(table.options).flatMap(([key, option]) => {
+      const found = given.get(key) ?? findText(option, env, settings);
+      return found === undefined ? [] : [[key, found] as const];
+    }),
+  );
+}
+
+type Settings = ReadonlyMap<string, FileSetting>;
+
+/** What settings.yaml of the home says. A table without a home has none, and a home that is wrong is told elsewhere. */
+function settingsOf(
+  table: OptionTable,
+  { env, given }: { env: Environment; given: ReadonlyMap<string, Given> },
+): { settings: Settings; problems: readonly string[] } {
+  const home = homeOf(table, env, given);
+  if (home === undefined) return { settings: new Map(), problems: [] };
+  try {
+    const own = Object.values(table.options).flatMap((option) => option.env);
+    return { settings: readSettingsFile(home, own), problems: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { settings: new Map(), problems: error.problems };
+  }
+}
+
+/** TRUNKLINE_HOME, for a table that has it. */
+function homeOf(table: OptionTable, env: Environment, given: ReadonlyMap<string, Given>): string | undefined {
+  const option = table.options.trunklineHome;
+  if (option === undefined) return undefined;
+  const found = given.get('trunklineHome') ?? findText(option, env, new Map());
+  const reading = found === undefined ? { value: option.default } : option.read(found.text);
+  return 'value' in reading && typeof reading.value === 'string' ? reading.value : undefined;
+}
+
+/** What is written for an option: the environment, then settings.yaml; of its names the first that is not blank. */
+function findText(option: Option<unknown>, env: Environment, settings: Settings): Given | undefined {
   for (const name of option.env) {
-    const found = resolveVariable(name, env);
-    if (found !== undefined) return 'value' in found ? { name, text: found.value } : { name, ...found };
+    const text = variableText(name, env);
+    if (text !== undefined) return { name, text, source: isFromFile(name, env) ? '.env' : 'environment' };
+  }
+  for (const name of option.env) {
+    const setting = settings.get(name);
+    if (setting !== undefined) return { name, ...setting, source: 'settings.yaml' };
   }
   return undefined;
 }
 
+function resolved(given: Given, env: Environment): Given | Unresolved {
+  if (given.source === 'flag' || !namesSecret(given.text)) return given;
+  const user = given.source === 'settings.yaml' ? `settings.yaml: ${given.name}` : given.name;
+  const found = resolveReferences(given.text, env, user);
+  return 'value' in found ? { ...given, text: found.value } : { ...given, ...found };
+}
+
+// In a file, the line too.
+function shownPlace({ name, place }: { name: string; place?: string | undefined }): string {
+  return place === undefined ? name : `${place}: ${name}`;
+}
+
 function problemWith(
   option: Option<unknown>,
-  { name, text }: Given,
+  given: Given,
   expected: string,
   hide: (text: string) => string,
 ) {
-  const shown = option.secret ? '(a secret, not shown)' : JSON.stringify(shorten(hide(text)));
-  return `${name} is ${shown}; expected ${option.secret ? option.expected : hide(expected)}`;
+  const shown = option.secret ? '(a secret, not shown)' : JSON.stringify(shorten(hide(given.text)));
+  return `${shownPlace(given)} is ${shown}; expected ${option.secret ? option.expected : hide(expected)}`;
 }
 
 function shorten(text: string): string {
@@ -54,19 +121,32 @@ function shorten(text: string): string {
 }
 
 // A secret that was given to the wrong variable must not show there either.
-function secretTexts(table: OptionTable, env: Environment, given: ReadonlyMap<string, Given>): string[] {
+function secretTexts(
+  table: OptionTable,
+  env: Environment,
+  given: ReadonlyMap<string, Given>,
+  settings: Settings,
+): string[] {
   return Object.entries(table.options).flatMap(([key, option]) => {
     if (!option.secret) return [];
-    const texts = [given.get(key)?.text, ...option.env.map((name) => variableText(name, env))];
+    const texts = [
+      given.get(key)?.text,
+      ...option.env.flatMap((name) => [variableText(name, env), settings.get(name)?.text]),
+    ];
     return texts.filter((text) => text !== undefined);
   });
 }
 
-/** A text that was given for an option, and by what name. */
-type Given = { readonly name: string; readonly text: string };
+/** A text that was given for an option, by what name and where; `place` is `file:line:column`. */
+export type Given = {
+  readonly name: string;
+  readonly text: string;
+  readonly source: Exclude<SettingSource, 'default'>;
+  readonly place?: string;
+};
 
 /** A variable that refers to a secret which cannot be had. */
-type Unresolved = { readonly name: string; readonly problem: string };
+type Unresolved = { readonly name: string; readonly place?: string; readonly problem: string };
 
 /** What is wrong with the arguments: `subject` is what stood there and may hold a secret, the rest does not. */
 type ArgumentProblem = { readonly before: string; readonly subject: string; readonly after: string };
@@ -110,8 +190,8 @@ function takeToggle(name: string, value: string | undefined, { key, option }: Kn
   const negated = name !== option.flag;
   if (negated && value !== undefined)
     pass.problems.push({ before: '', subject: name, after: ' takes no value' });
-  else if (negated) pass.given.set(key, { name, text: 'off' });
-  else pass.given.set(key, { name, text: value ?? 'on' });
+  else if (negated) pass.given.set(key, { name, text: 'off', source: 'flag' });
+  else pass.given.set(key, { name, text: value ?? 'on', source: 'flag' });
 }
 
 function takeValue(name: string, inline: string | undefined, { key, option }: KnownFlag, pass: Pass): void {
@@ -119,7 +199,7 @@ function takeValue(name: string, inline: string | undefined, { key, option }: Kn
   if (text === undefined || text.trim() === '') {
     pass.problems.push({ before: '', subject: name, after: ` needs a value; expected ${option.expected}` });
   } else {
-    pass.given.set(key, { name, text: text.trim() });
+    pass.given.set(key, { name, text: text.trim(), source: 'flag' });
   }
 }
 

@@ -262,7 +262,8 @@ function skip(cursor: Cursor, length: number): string {
 }
 
 /** What makes the text no YAML, and aliases that lead nowhere. */
-function syntaxProblems(source: YamlSource): Problem[] {
+/** What is no proper YAML, one problem a line. */
+export function syntaxProblems(source: YamlSource): Problem[] {
   const { errors, warnings } = source.document;
   const told = [...errors, ...warnings].map((error) => ({
     offset: error.pos[0],
