@@ -57,6 +57,9 @@ function plant(path: string): string {
 }
 
 function run(script: string, args: string[], cwd = root): { status: number | null; output: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { cwd, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+    cwd,
+    encoding: 'utf8',
+  });
   return { status, output: stdout + stderr };
 }
