@@ -59,16 +59,17 @@ function matchOf(pattern: RegExp, name: string): RegExpExecArray | null {
  */
 export function loadEnvironmentFile(path: string, env: Environment = process.env): Environment {
   const added = parseEnvironmentFile(readIfThere(path), path);
-  const names = Object.keys(added).filter((name) => !Object.hasOwn(env, name));
-  return { ...added, ...env, [FROM_FILE]: new Set(names) } as Environment;
+  for (const [name, value] of Object.entries(added))
+    if (!Object.hasOwn(env, name)) addedByFile.set(name, value);
+  return { ...added, ...env };
 }
 
-/** Names that a `.env` file added. Copies of the environment keep it; programs that are given one do not see it. */
-const FROM_FILE = Symbol('variables of the .env file');
+/** What `.env` files added in this process. */
+const addedByFile = new Map<string, string>();
 
-/** Whether a variable of an environment stands in the `.env` file, and not in the environment itself. */
+/** Whether the value of a variable comes from the `.env` file, and not from the environment itself. */
 export function isFromFile(name: string, env: Environment): boolean {
-  return (env as { [FROM_FILE]?: ReadonlySet<string> })[FROM_FILE]?.has(name) === true;
+  return addedByFile.has(name) && addedByFile.get(name) === env[name];
 }
 
 function readIfThere(path: string): string {
