@@ -1,7 +1,7 @@
 /** What the HTTP API answers with: the server makes these, the pages show them. */
 
-/** What a user may choose from. `files` are the user's own. */
-export const SOURCE_KINDS = ['web', 'encyclopedia', 'files'] as const;
+/** What a user may choose from. `files` are the user's own, `offline` are reference works on this machine. */
+export const SOURCE_KINDS = ['web', 'encyclopedia', 'files', 'offline'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 export interface SourceHealth {

@@ -21,6 +21,10 @@ export const researchErrors = defineErrors({
   format_unavailable: [501, (given: { words: string }) => given.words],
   conversation_not_found: [404, 'There is no conversation with this id.'],
   file_not_found: [404, 'There is no file with this id.'],
+  entry_not_found: [
+    404,
+    'There is no such entry, or the work is not installed (npm install without --omit=optional).',
+  ],
   file_missing: [400, 'The form has no file. Send it as multipart/form-data in a field called "file".'],
   file_type_unknown: [
     415,

@@ -24,6 +24,7 @@ import {
   createDelegateTo,
   createDuckDuckGo,
   createFetchUrl,
+  createLookUp,
   createSearxng,
   createWebSearch,
 } from '@trunkline/tools';
@@ -349,6 +350,7 @@ function sharedTools({ searxngUrl, fetchAllowedHosts, fetchAllowedCidrs }: Voice
   return [
     createCurrentTime(),
     createCalculator(),
+    createLookUp(),
     createWebSearch(engine),
     createFetchUrl({ allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs }),
   ];

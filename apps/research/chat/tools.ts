@@ -34,7 +34,7 @@ function searchWeb(deps: ChatToolDeps): Tool {
       timeRange: z.enum(TIME_RANGES).optional().describe('How old results may be'),
     }),
     execute: ({ query, ...settings }, { signal }) =>
-      search(deps, { text: query, limit: RESULTS, ...settings }, ['web', 'files'], signal),
+      search(deps, { text: query, limit: RESULTS, ...settings }, ['web', 'files', 'offline'], signal),
   }) as Tool;
 }
 
@@ -50,7 +50,7 @@ function searchEncyclopedia(deps: ChatToolDeps): Tool {
       search(
         deps,
         { text: query, limit: RESULTS },
-        deps.aggregator.has('encyclopedia') ? ['encyclopedia'] : ['web', 'files'],
+        deps.aggregator.has('encyclopedia') ? ['encyclopedia', 'offline'] : ['web', 'files', 'offline'],
         signal,
       ),
   }) as Tool;

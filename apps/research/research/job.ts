@@ -73,7 +73,7 @@ export interface DomainLists {
   deny: readonly string[];
 }
 
-/** The user's own files have no host and are always allowed. */
+/** The user's own files and offline works have no host and are always allowed. */
 export function isAllowed(url: string, { allow, deny }: DomainLists): boolean {
   const host = URL.parse(url)?.hostname.toLowerCase();
   if (host === undefined) return true;

@@ -10,6 +10,7 @@ import { mountChat } from './chat.ts';
 import { mountFiles } from './files.ts';
 import { mountGuards } from './guards.ts';
 import { mountMcp } from './mcp.ts';
+import { mountOffline } from './offline.ts';
 import { mountExports, mountShares } from './reports.ts';
 import { mountQuestions, mountResearch } from './research.ts';
 
@@ -22,6 +23,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountShares,
   mountExports,
   mountFiles,
+  mountOffline,
   (app, deps) => mountOpenAiApi(app, researchModels(deps)),
   mountMcp,
   (app, { a2a }) => a2a.mount(app),

@@ -1,13 +1,14 @@
 import type { Missing } from '@trunkline/service';
 import { keyless } from './keyless.ts';
 import { mediawiki } from './mediawiki.ts';
+import { factbook, wordnet } from './offline.ts';
 import type { Source } from './search-aggregator.ts';
 import { searxng } from './searxng.ts';
 import type { SourceDefinition, SourceDeps } from './source.ts';
 import { files, pages } from './stored.ts';
 
 /** Every source there is. A new one is a file beside this one and a line here. */
-export const sourceDefinitions = [searxng, keyless, pages, mediawiki, files] as const;
+export const sourceDefinitions = [searxng, keyless, pages, mediawiki, files, factbook, wordnet] as const;
 
 type Intersection<Union> = (Union extends unknown ? (given: Union) => void : never) extends (
   given: infer All,

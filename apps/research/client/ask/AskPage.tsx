@@ -13,13 +13,14 @@ import { AskForm } from './AskForm.tsx';
 const DEFAULT_SETTINGS: ResearchSettings = {
   reviewPlan: true,
   minutes: 0,
-  sources: ['web', 'encyclopedia', 'files'],
+  sources: ['web', 'encyclopedia', 'files', 'offline'],
 };
 
 const KINDS: readonly { id: SourceKind; label: string }[] = [
   { id: 'web', label: 'Web' },
   { id: 'encyclopedia', label: 'Encyclopedia' },
   { id: 'files', label: 'Your files' },
+  { id: 'offline', label: 'Offline reference' },
 ];
 
 const LIMITS = [

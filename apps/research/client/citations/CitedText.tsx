@@ -260,7 +260,7 @@ interface SourceLinkProps {
 /** Leads to a source: a page opens beside this one, a file over it; what cannot be opened is words alone. */
 export function SourceLink({ url, passage, className, children }: SourceLinkProps) {
   const openFile = useFileAt(url);
-  if (/^https?:/.test(url)) {
+  if (/^(?:https?:|\/api\/offline\/)/.test(url)) {
     return (
       <a href={url} target="_blank" rel="noopener noreferrer" className={className}>
         {children}

@@ -1,0 +1,59 @@
+import { citedAs, createFactbook, createWordNet, type OfflineShelf } from '@trunkline/tools';
+import { defineSource, type SourceClient } from './source.ts';
+
+const shelves = { factbook: createFactbook(), wordnet: createWordNet() };
+
+/** Country profiles, from an optional package. */
+export const factbook = shelfSource(shelves.factbook);
+
+/** Meanings of English words, from an optional package. */
+export const wordnet = shelfSource(shelves.wordnet);
+
+function shelfSource(shelf: OfflineShelf) {
+  return defineSource({
+    name: shelf.name,
+    title: shelf.title,
+    kind: 'offline',
+    isReference: true,
+    place: citedAs(shelf),
+    options: {},
+    create: () => (shelf.isInstalled() ? shelfClient(shelf) : undefined),
+  });
+}
+
+function shelfClient(shelf: OfflineShelf): SourceClient {
+  return {
+    async search({ text, limit }, signal) {
+      const entries = await shelf.search(text, limit, signal);
+      return entries.map(({ id, title, snippet }) => ({
+        title: `${title}, ${citedAs(shelf)}`,
+        url: `${ADDRESS}${shelf.name}/${encodeURIComponent(id)}`,
+        snippet: snippet.replace(/\s+/g, ' '),
+        engines: [shelf.name],
+      }));
+    },
+    async read({ url }, signal) {
+      const entry = await readOffline(
+        shelf.name,
+        decodeURIComponent(url.slice(url.lastIndexOf('/') + 1)),
+        signal,
+      );
+      return entry && { ...entry, url };
+    },
+  };
+}
+
+/** Where an entry is read on this service. */
+const ADDRESS = '/api/offline/';
+
+/** An entry of an offline work, with the name of the work in its title. */
+export async function readOffline(
+  name: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<{ title: string; text: string } | undefined> {
+  const shelf = Object.values(shelves).find((each) => each.name === name);
+  if (shelf?.isInstalled() !== true) return undefined;
+  const entry = await shelf.read(id, signal);
+  return entry && { title: `${entry.title}, ${citedAs(shelf)}`, text: entry.text };
+}
