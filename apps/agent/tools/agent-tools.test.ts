@@ -61,7 +61,7 @@ describe('the tools of the agent', () => {
       delegates: [delegate],
     });
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['current_time', 'calculator', 'web_search', 'fetch_url'],
+      ...['current_time', 'calculator', 'look_up', 'web_search', 'fetch_url'],
       ...['notes_list', 'notes_read', 'notes_write', 'notes_revert'],
       ...['memory_ingest', 'memory_recall', 'memory_list', 'memory_stats', 'daily_log'],
       ...['beads_create', 'beads_list', 'beads_update', 'beads_close', 'check_inbox'],
@@ -77,7 +77,7 @@ describe('the tools of the agent', () => {
     const names = offered({
       config: configSchema.parse({ ...noFiles, tools: { disabled: ['calculator'] } }),
     }).map(({ name }) => name);
-    expect(names).toEqual(['current_time', 'web_search', 'fetch_url']);
+    expect(names).toEqual(['current_time', 'look_up', 'web_search', 'fetch_url']);
   });
 
   it('cannot be replaced from outside', () => {

@@ -1,7 +1,7 @@
 import { citedAs, createFactbook, createWordNet, type OfflineShelf } from '@trunkline/tools';
 import { defineSource, type SourceClient } from './source.ts';
 
-const shelves = { factbook: createFactbook(), wordnet: createWordNet() };
+const shelves = { factbook: createFactbook(), wordnet: createWordNet({ bareWords: false }) };
 
 /** Country profiles, from an optional package. */
 export const factbook = shelfSource(shelves.factbook);
@@ -15,7 +15,6 @@ function shelfSource(shelf: OfflineShelf) {
     title: shelf.title,
     kind: 'offline',
     isReference: true,
-    place: citedAs(shelf),
     options: {},
     create: () => (shelf.isInstalled() ? shelfClient(shelf) : undefined),
   });

@@ -163,11 +163,13 @@ describe('the catalogue of sources', () => {
     createSources(sourceDefinitions, options, deps(5000)).map(({ definition }) => definition.name);
 
   it('has fallbacks only where their kind has no other source', () => {
-    expect(configured({ keylessSearch: true })).toEqual(['keyless', 'pages', 'files']);
-    expect(configured({ keylessSearch: false })).toEqual(['pages', 'files']);
+    expect(configured({ keylessSearch: true })).toEqual(['keyless', 'pages', 'files', 'factbook', 'wordnet']);
+    expect(configured({ keylessSearch: false })).toEqual(['pages', 'files', 'factbook', 'wordnet']);
     expect(configured({ keylessSearch: true, searxngUrl: 'http://127.0.0.1:9' })).toEqual([
       'searxng',
       'files',
+      'factbook',
+      'wordnet',
     ]);
   });
 

@@ -14,7 +14,7 @@ const input = z.object({
     .describe('A question or a few words, such as "capital of Peru" or "define serendipity".'),
 });
 
-export function offlineShelves(): OfflineShelf[] {
+function offlineShelves(): OfflineShelf[] {
   return [createFactbook(), createWordNet()];
 }
 

