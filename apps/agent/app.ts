@@ -12,6 +12,7 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  mountSetup,
   mountTrust,
   type Service,
   type ServiceContext,
@@ -24,7 +25,7 @@ import { type Agent, agentComponents } from './components.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/table.ts';
-import { isSetupComplete } from './setup/setup.ts';
+import { isSetupComplete, modelOverrides } from './setup/setup.ts';
 import type { ToolModule } from './tools/tool-module.ts';
 import { toolModules } from './tools/tool-modules.ts';
 
@@ -111,6 +112,16 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     approvers: () =>
       agent.context.live.config.approvals.approvers.map((identity) => ({ identity, file: 'agent.yaml' })),
     hasPage: ui !== 'none',
+  });
+  mountSetup(app, {
+    service: 'agent',
+    operator,
+    audit,
+    secrets: secretsOf(options, service),
+    options,
+    env: service.env,
+    logger: logger,
+    overrides: () => modelOverrides(agent.context.live.config, options),
   });
   const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);

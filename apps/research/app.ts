@@ -16,6 +16,7 @@ import {
   auditOf,
   component,
   missingModel,
+  mountSetup,
   mountTrust,
   operatorOf,
   type Service,
@@ -155,6 +156,15 @@ function createResearchApp(
     sandbox,
     agents: () => ['research'],
     tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false, owner: '' }),
+  });
+  mountSetup(app, {
+    service: 'research',
+    operator,
+    audit,
+    secrets: secretsOf(options, service),
+    options,
+    env: service.env,
+    logger: service.logger,
   });
   const close = mountRoutes(app, research, { guard, operator, printer });
   const directory = join(import.meta.dirname, 'dist');

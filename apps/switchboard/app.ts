@@ -12,6 +12,7 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  mountSetup,
   mountTrust,
   type Service,
   type ServiceContext,
@@ -122,6 +123,15 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     exposure: { host: options.host, key: options.apiKey, variable: 'SWITCHBOARD_API_KEY' },
     sandbox: context.sandbox,
     approvers: () => workspace.approvers().map((identity) => ({ identity, file: 'approvers.yaml' })),
+  });
+  mountSetup(app, {
+    service: 'switchboard',
+    operator,
+    audit,
+    secrets: secretsOf(options, service),
+    options,
+    env: service.env,
+    logger: service.logger,
   });
   mountRoutes(app, switchboard);
   const pages = join(import.meta.dirname, 'dist');

@@ -4,6 +4,7 @@ import {
   component,
   type Missing,
   missingModel,
+  mountSetup,
   mountTrust,
   type Service,
   type ServiceContext,
@@ -102,6 +103,15 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     sandbox: voice.sandbox,
     agents: () => ['voice'],
     tools: () => voice.toolsFor({ ...voice.library.base, tools: undefined }, defaultUser),
+  });
+  mountSetup(app, {
+    service: 'voice',
+    operator,
+    audit,
+    secrets: secretsOf(options, service),
+    options,
+    env: service.env,
+    logger: service.logger,
   });
   mountRoutes(app, voice);
   servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });

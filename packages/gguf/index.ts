@@ -2,6 +2,8 @@ export {
   describeModelFile,
   findModelFile,
   type ModelFileOptions,
+  modelFileName,
+  modelFiles,
   type OpenModelFile,
   openModelFile,
   withModelFile,

@@ -57,7 +57,7 @@ export async function openModelFile(
     import('./model-process.ts'),
     import('./door.ts'),
   ]);
-  const model = nameOf(path);
+  const model = modelFileName(path);
   const key = readOrCreateSecret(options.trunklineHome, 'model-key');
   hide?.(key);
   const { llmGgufContext: contextTokens, llmGgufSequences: sequences, llmGgufThreads: threads } = options;
@@ -89,8 +89,8 @@ export function withModelFile<Options extends object>(
 type FileOptions = Pick<ModelFileOptions, 'trunklineHome' | 'llmGatewayUrl' | 'llmModel' | 'llmGguf'>;
 
 /**
- * The file that LLM_GGUF names; else, while neither LLM_GATEWAY_URL nor models.yaml sets an endpoint, the one in the home
- * that LLM_MODEL names, or the first.
+ * The file that LLM_GGUF names; else, while neither LLM_GATEWAY_URL nor models.yaml sets an endpoint, the one that
+ * models.yaml names, or the one in the home that LLM_MODEL or models.yaml names, or the first there.
  */
 export function findModelFile(options: FileOptions, env?: Environment): string | undefined {
   const { trunklineHome, llmGatewayUrl, llmGguf, llmModel } = options;
@@ -99,16 +99,19 @@ export function findModelFile(options: FileOptions, env?: Environment): string |
       'LLM_GGUF and LLM_GATEWAY_URL are both set, so it is not clear which model is meant: unset one of them.',
     ]);
   if (llmGguf !== undefined || llmGatewayUrl !== undefined) return llmGguf;
-  const files = modelFiles(join(trunklineHome, 'models'));
-  if (files.length === 0 || new ModelsFile({ home: trunklineHome, env }).role('chat')?.url !== undefined)
-    return undefined;
-  return files.find((path) => nameOf(path) === llmModel) ?? files[0];
+  const chat = new ModelsFile({ home: trunklineHome, env }).role('chat');
+  if (chat?.url !== undefined || chat?.file !== undefined)
+    return chat.url === undefined ? chat.file : undefined;
+  const files = modelFiles(trunklineHome);
+  return files.find((path) => modelFileName(path) === (llmModel ?? chat?.model)) ?? files[0];
 }
 
 /** Later parts of a file in parts, and projectors for images, are no models by themselves. */
 const noModel = /^mmproj|-0*([2-9]|[1-9]\d+)-of-\d+\.gguf$/i;
 
-function modelFiles(directory: string): string[] {
+/** The model files in the home. */
+export function modelFiles(home: string): string[] {
+  const directory = join(home, 'models');
   const names = namesIn(directory).filter(
     (name) => name.toLowerCase().endsWith('.gguf') && !noModel.test(name),
   );
@@ -124,7 +127,8 @@ function namesIn(directory: string): string[] {
   }
 }
 
-function nameOf(path: string): string {
+/** The name under which the model of a file answers. */
+export function modelFileName(path: string): string {
   return basename(path).replace(/(-\d+-of-\d+)?\.gguf$/i, '');
 }
 

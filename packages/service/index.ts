@@ -32,4 +32,5 @@ export {
   signInOf,
 } from './service.ts';
 export type { SettingsContext } from './settings-routes.ts';
+export { mountSetup, type SetupRoutes } from './setup.ts';
 export { mountTrust, type TrustDeps } from './trust.ts';

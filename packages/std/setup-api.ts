@@ -30,7 +30,7 @@ export interface ModelFileView {
 
 /** A model server that runs on this machine. */
 export interface FoundGateway {
-  kind: 'ollama' | 'lmstudio' | 'llamacpp' | 'vllm';
+  kind: 'ollama' | 'lmstudio' | 'llamacpp' | 'vllm' | 'other';
   title: string;
   url: string;
   models: string[];
@@ -52,6 +52,8 @@ export interface ModelPlace {
 /** `POST /operator/setup/models` takes a ModelPlace; a failure is an answer too. */
 export interface ModelList {
   ok: boolean;
+  /** The address as it counts: what the person left out is added, such as `/v1`. */
+  url: string;
   models: string[];
   /** What went wrong, and what to do. */
   problem?: string | undefined;
@@ -66,7 +68,7 @@ export interface ModelTest {
   /** One sentence about the result: what it can do, or what went wrong and what to do. */
   summary: string;
   findings: {
-    subject: 'answer' | 'speed' | 'context' | 'tools' | 'images';
+    subject: 'answer' | 'context' | 'tools' | 'images';
     ok: boolean;
     words: string;
   }[];

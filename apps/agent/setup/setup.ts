@@ -52,6 +52,26 @@ export function modelSettings(
   };
 }
 
+/** Settings of the agent alone that win over models.yaml. */
+export function modelOverrides({ model }: AgentConfig, { coreModel }: Pick<AgentOptions, 'coreModel'>) {
+  const set: [setting: string, value: string | undefined, place: string][] = [
+    ['model.api_base', model.api_base, "the agent's configuration"],
+    ['model.name', model.name, "the agent's configuration"],
+    ['CORE_MODEL', coreModel, 'the environment, .env or settings.yaml'],
+  ];
+  return set.flatMap(([setting, value, place]) =>
+    firstGiven(value) === undefined
+      ? []
+      : [
+          {
+            setting,
+            role: 'chat' as const,
+            words: `${setting} is set for the agent and wins over what is chosen here. Remove it from ${place} to change that.`,
+          },
+        ],
+  );
+}
+
 /** Fails with all that a setup lacks, each with the way to mend it. */
 function requireSetup({ url, apiKey }: ModelSettings): void {
   const missing = [

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { ConfigError, type Environment, parseYaml } from '@trunkline/config';
 import { errorMessage, systemCode } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
-import { parseDocument } from 'yaml';
+import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { Logger } from '../retry.ts';
 import { matchesName } from './prices.ts';
 import type { ModelProfile } from './profile.ts';
 
 /** What models are used for. */
-const modelRoles = ['chat', 'helper', 'judge', 'embeddings', 'vision'] as const;
+export const modelRoles = ['chat', 'helper', 'judge', 'embeddings', 'vision'] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
 const seconds = z.number().positive();
@@ -43,6 +43,8 @@ const roleSection = z.strictObject({
   /** Another endpoint than LLM_GATEWAY_URL, with its own key. */
   url: z.url({ protocol: /^https?$/ }).optional(),
   api_key: z.string().optional(),
+  /** Of `chat` alone: a model as a GGUF file, which Trunkline runs itself. */
+  file: z.string().min(1).optional(),
 });
 export type RoleModel = z.output<typeof roleSection>;
 
@@ -109,12 +111,37 @@ export class ModelsFile {
   }
 
   /** Writes what is given about one model into the file; comments and everything else stay. */
-  async save(modelId: string, facts: ProfileSection): Promise<void> {
+  save(modelId: string, facts: ProfileSection): Promise<void> {
+    return this.#change((document) => {
+      if (!document.has('models')) document.set('models', document.createNode({}));
+      for (const [name, value] of Object.entries(facts))
+        document.setIn(['models', modelId, name], document.createNode(value));
+    });
+  }
+
+  /** Writes the model of a role into the file, or removes it. Values stand there as given: a key is a reference to a secret. */
+  saveRole(role: ModelRole, given: RoleModel | undefined): Promise<void> {
+    return this.#change((document) => {
+      if (given === undefined) {
+        if (document.hasIn(['roles', role])) document.deleteIn(['roles', role]);
+        return;
+      }
+      if (!document.has('roles')) document.set('roles', document.createNode({}));
+      const { model, ...endpoint } = definedOf<RoleModel>({
+        url: undefined,
+        api_key: undefined,
+        file: undefined,
+        ...given,
+      });
+      const section = Object.keys(endpoint).length === 0 ? model : { model, ...endpoint };
+      document.setIn(['roles', role], document.createNode(section));
+    });
+  }
+
+  async #change(edit: (document: Document) => void): Promise<void> {
     const before = textOf(this.file);
     const document = parseDocument(before ?? '');
-    if (!document.has('models')) document.set('models', document.createNode({}));
-    for (const [name, value] of Object.entries(facts))
-      document.setIn(['models', modelId, name], document.createNode(value));
+    edit(document);
     const text = String(document);
     this.#config = this.#parse(text);
     await writeFileAtomic(this.file, text, before === undefined ? { mode: 0o600 } : { over: before });

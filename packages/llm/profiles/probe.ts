@@ -1,8 +1,13 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
 import { formatDuration } from '@trunkline/std';
 import { contextWindowOf } from '../context-window.ts';
 import { toModelError } from '../error-translation.ts';
-import { ModelError } from '../model-error.ts';
+import { ModelError, type ModelErrorCode } from '../model-error.ts';
 import { endpointKind, isLocalAddress } from './endpoint-kind.ts';
 import type { ProfileSection } from './models-file.ts';
 import { originOf, profileOf } from './profile.ts';
@@ -12,13 +17,32 @@ export interface ProbeFinding {
   subject: 'answer' | 'context' | 'tools' | 'images';
   ok: boolean;
   words: string;
+  /** Why the call failed. */
+  code?: ModelErrorCode;
 }
 
 export interface ModelProbe {
   findings: ProbeFinding[];
+  /** How fast the model writes, where it wrote enough to tell. */
+  speed?: ModelSpeed;
   /** What `models.yaml` would say of the model. */
   facts: ProfileSection;
 }
+
+interface ModelSpeed {
+  /** Milliseconds until the answer begins. */
+  firstTokenMs: number;
+  tokensPerSecond?: number;
+}
+
+/** Enough to tell how fast a model writes, and done in time by one that runs on a CPU. */
+const countedTokens = 128;
+
+/** With fewer, the speed is an accident of how the endpoint puts them together. */
+const fewestTokens = 8;
+
+/** Where the endpoint counts no tokens. */
+const charactersPerToken = 4;
 
 /** Room for a model that thinks before it answers. */
 const answerTokens = 512;
@@ -39,8 +63,8 @@ export function isFree(model: LanguageModelV4): boolean {
 
 /** Tries what a model can do: a short answer, a tool call and an image. Costs some hundred tokens. */
 export async function probeModel(model: LanguageModelV4, signal: AbortSignal): Promise<ModelProbe> {
-  const answer = await probeAnswer(model, signal);
-  if (!answer.ok) return { findings: [answer], facts: {} };
+  const { answer, speed } = await probeAnswer(model, signal);
+  if (speed === undefined) return { findings: [answer], facts: {} };
   const context = await contextWindowOf(model, signal);
   const tools = await probeTools(model, signal);
   const images = await probeImages(model, signal);
@@ -58,6 +82,7 @@ export async function probeModel(model: LanguageModelV4, signal: AbortSignal): P
       tools,
       images,
     ],
+    speed,
     facts: {
       ...(context !== undefined && { context_tokens: context }),
       ...(tools.ok && { tools: profileOf(model).tools }),
@@ -66,15 +91,50 @@ export async function probeModel(model: LanguageModelV4, signal: AbortSignal): P
   };
 }
 
-async function probeAnswer(model: LanguageModelV4, signal: AbortSignal): Promise<ProbeFinding> {
+async function probeAnswer(
+  model: LanguageModelV4,
+  signal: AbortSignal,
+): Promise<{ answer: ProbeFinding; speed?: ModelSpeed }> {
   const subject = 'answer';
   const start = performance.now();
   try {
-    await ask(model, [text('Say OK.')], { maxOutputTokens: 16, abortSignal: signal });
-    return { subject, ok: true, words: `answers within ${formatDuration(performance.now() - start)}` };
+    // A stream of our models opens with its first token.
+    const { stream } = await model.doStream({
+      prompt: [text('Count from 1 to 30 in digits.')],
+      maxOutputTokens: countedTokens,
+      abortSignal: signal,
+    });
+    const firstTokenMs = performance.now() - start;
+    const tokens = await countTokens(stream);
+    const totalMs = performance.now() - start;
+    const writingMs = totalMs - firstTokenMs;
+    const tokensPerSecond =
+      tokens < fewestTokens || writingMs < 1 ? undefined : ((tokens - 1) * 1000) / writingMs;
+    const pace = tokensPerSecond === undefined ? '' : `, ${paceOf(tokensPerSecond)} tokens a second`;
+    const words = `answers within ${formatDuration(totalMs)}: begins after ${formatDuration(firstTokenMs)}${pace}`;
+    return {
+      answer: { subject, ok: true, words },
+      speed: { firstTokenMs, ...(tokensPerSecond !== undefined && { tokensPerSecond }) },
+    };
   } catch (error) {
-    return { subject, ok: false, words: failureOf(error, signal) };
+    return { answer: { subject, ok: false, ...failureOf(error, signal) } };
   }
+}
+
+function paceOf(tokensPerSecond: number): string {
+  return tokensPerSecond < 10 ? tokensPerSecond.toFixed(1) : String(Math.round(tokensPerSecond));
+}
+
+/** Reads an answer to its end; thoughts count as well. */
+async function countTokens(stream: ReadableStream<LanguageModelV4StreamPart>): Promise<number> {
+  let characters = 0;
+  let counted: number | undefined;
+  for await (const part of stream) {
+    if (part.type === 'error') throw part.error;
+    if (part.type === 'text-delta' || part.type === 'reasoning-delta') characters += part.delta.length;
+    if (part.type === 'finish') counted = part.usage.outputTokens.total;
+  }
+  return counted ?? Math.round(characters / charactersPerToken);
 }
 
 async function probeTools(model: LanguageModelV4, signal: AbortSignal): Promise<ProbeFinding> {
@@ -94,7 +154,7 @@ async function probeTools(model: LanguageModelV4, signal: AbortSignal): Promise<
     const how = profileOf(model).tools === 'native' ? 'by the API' : 'described in the prompt';
     return { subject, ok: true, words: `calls tools, ${how}` };
   } catch (error) {
-    return { subject, ok: false, words: failureOf(error, signal) };
+    return { subject, ok: false, ...failureOf(error, signal) };
   }
 }
 
@@ -115,7 +175,7 @@ async function probeImages(model: LanguageModelV4, signal: AbortSignal): Promise
     return { subject, ok: isSeen, words: isSeen ? 'sees images' : 'did not see the image' };
   } catch (error) {
     const isBlind = error instanceof ModelError && error.code === 'images-unsupported';
-    return { subject, ok: false, words: isBlind ? 'sees no images' : failureOf(error, signal) };
+    return { subject, ok: false, ...failureOf(error, signal), ...(isBlind && { words: 'sees no images' }) };
   }
 }
 
@@ -132,6 +192,8 @@ async function ask(
   return content;
 }
 
-function failureOf(error: unknown, signal: AbortSignal): string {
-  return signal.aborted ? 'did not answer in the time for the trial' : toModelError(error).message;
+function failureOf(error: unknown, signal: AbortSignal): { words: string; code: ModelErrorCode } {
+  if (signal.aborted) return { words: 'did not answer in the time for the trial', code: 'timeout' };
+  const { message: words, code } = toModelError(error);
+  return { words, code };
 }
