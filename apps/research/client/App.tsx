@@ -1,4 +1,4 @@
-import { AppShell, type Command, type Health, type Section, Skeleton, useHealth } from '@trunkline/ui';
+import { AppShell, type Command, type Health, PAGE, type Section, Skeleton, useHealth } from '@trunkline/ui';
 import { FileText, LibraryBig, PlugZap, Search } from 'lucide-react';
 import { lazy, Suspense, useMemo } from 'react';
 import { AskPage } from './ask/AskPage.tsx';
@@ -35,7 +35,7 @@ export function App() {
       currentSection={sectionOf(route)}
       commands={useCommands()}
     >
-      <Suspense fallback={<Skeleton rows={6} className="mx-auto max-w-4xl px-4 py-10 sm:px-8" />}>
+      <Suspense fallback={<Skeleton rows={6} className={PAGE} />}>
         <FileViewer>
           <Content route={route} health={health} />
         </FileViewer>

@@ -1,3 +1,4 @@
+import { PAGE } from '@trunkline/ui';
 import type { ReactNode } from 'react';
 
 interface PageFrameProps {
@@ -9,7 +10,7 @@ interface PageFrameProps {
 /** A section of the page with its heading. */
 export function PageFrame({ title, detail, children }: PageFrameProps) {
   return (
-    <div className="mx-auto flex max-w-4xl flex-col gap-6 px-4 py-8 sm:px-8">
+    <div className={PAGE}>
       <header className="flex flex-col gap-1">
         <h1 className="text-28">{title}</h1>
         <p className="max-w-reading text-muted">{detail}</p>

@@ -322,15 +322,16 @@ describeWithBrowser('the gallery of all parts', () => {
         .toMatch(/\d{4}.*\d\d:\d\d:\d\d/);
     });
 
-    it('moves the sections to a bar, the rest to a sheet, and the inspector below, on a phone', async () => {
+    it('shows sections in a strip, services in a bar, the rest and the inspector in sheets, on a phone', async () => {
       await open(PHONE);
-      const bar = gallery.page.getByRole('navigation', { name: 'Sections' });
-      expect(await bar.getByRole('link').allTextContents()).toEqual([
+      const strip = gallery.page.getByRole('navigation', { name: 'Sections' });
+      expect(await strip.getByRole('link').allTextContents()).toEqual([
         'Parts',
         'Fields',
         'Reading',
         'Interactions',
       ]);
+      const bar = gallery.page.getByRole('navigation', { name: 'Services' });
       await bar.getByRole('button', { name: 'More' }).click();
       const sheet = gallery.page.getByRole('dialog', { name: 'More' });
       await sheet.getByRole('button', { name: 'Dark' }).click();

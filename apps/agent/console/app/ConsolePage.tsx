@@ -1,4 +1,4 @@
-import { Progress, useHashRoute } from '@trunkline/ui';
+import { PAGE, Progress, useHashRoute } from '@trunkline/ui';
 import { Suspense } from 'react';
 import { AgentShell } from '../shared/AgentShell.tsx';
 import { consolePages } from './console-pages.tsx';
@@ -21,7 +21,7 @@ export function ConsolePage() {
 
 function Loading() {
   return (
-    <div className="mx-auto max-w-xl p-8">
+    <div className={PAGE}>
       <Progress words="Loading" />
     </div>
   );

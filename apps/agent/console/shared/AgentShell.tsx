@@ -62,7 +62,13 @@ function stateOf({ health, error }: HealthResource) {
   return health?.state ?? 'waiting';
 }
 
-const CHAT: Section = { id: 'chat', label: 'Chat', icon: <MessageSquare aria-hidden />, href: '/' };
+const CHAT: Section = {
+  group: 'Work',
+  id: 'chat',
+  label: 'Chat',
+  icon: <MessageSquare aria-hidden />,
+  href: '/',
+};
 
 /** A part of the console, with the line on which its changes come. */
 export function PageFrame(props: Omit<PageFrameProps, 'stream'>) {

@@ -1,4 +1,4 @@
-import { Button, ErrorState, Lamp, Skeleton, Tabs, useApi } from '@trunkline/ui';
+import { Button, ErrorState, Lamp, PAGE, Skeleton, Tabs, useApi } from '@trunkline/ui';
 import { Play } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { Claim, JobPhase, JobSnapshot, JobSource } from '../../api-types.ts';
@@ -40,7 +40,7 @@ export function ResearchPage({ id }: { id: string }) {
 }
 
 function Frame({ children }: { children: ReactNode }) {
-  return <div className="mx-auto flex max-w-6xl flex-col gap-6 px-4 py-8 sm:px-8">{children}</div>;
+  return <div className={PAGE}>{children}</div>;
 }
 
 /** Shown while the page reconnects to the service. */

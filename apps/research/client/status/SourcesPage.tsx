@@ -31,7 +31,7 @@ export function SourcesPage() {
       {error && <ErrorState what="The state could not be read." why={error.message} todo={error.advice} />}
       {!body && !error && <Skeleton rows={4} />}
       {body && (
-        <Panel title="Sources" flush>
+        <Panel title="Sources" hideTitle flush>
           <ul>
             {body.sources.map((source) => (
               <SourceLine key={source.name} source={source} />
@@ -93,9 +93,9 @@ export function SourcesLine({ sources }: { sources: readonly SourceHealth[] | un
   return (
     <a
       href={hrefOf({ name: 'sources' })}
-      aria-label="The health of the sources"
       className="flex flex-wrap gap-x-4 gap-y-1 self-start rounded-small px-2 py-1"
     >
+      <span className="sr-only">Health of the sources:</span>
       {sources.map((source) => (
         <Lamp
           key={source.name}

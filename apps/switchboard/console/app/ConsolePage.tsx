@@ -1,4 +1,4 @@
-import { AppShell, Progress, useHashRoute, useHealth } from '@trunkline/ui';
+import { AppShell, PAGE, Progress, useHashRoute, useHealth } from '@trunkline/ui';
 import { type ComponentType, lazy, Suspense } from 'react';
 import { LiveProvider } from '../shared/live.ts';
 import { SECTIONS } from '../shared/sections.tsx';
@@ -48,7 +48,7 @@ const PAGES: Record<string, ComponentType> = {
 
 function Loading() {
   return (
-    <div className="mx-auto max-w-xl p-8">
+    <div className={PAGE}>
       <Progress words="Loading" />
     </div>
   );

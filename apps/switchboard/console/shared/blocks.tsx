@@ -17,6 +17,7 @@ const LINK = 'text-accent-text underline underline-offset-2';
 
 interface ListProps<Item> {
   title: string;
+  hideTitle?: boolean;
   detail?: string;
   /** What the list holds, for the words of a failure; the title in small letters when left out. */
   what?: string;

@@ -19,7 +19,8 @@ import type { ReactNode } from 'react';
 import '@trunkline/ui/styles.css';
 import { useLiveState } from './live.ts';
 
-const inConsole = (id: string, label: string, icon: Section['icon']): Section => ({
+const inConsole = (group: string, id: string, label: string, icon: Section['icon']): Section => ({
+  group,
   id,
   label,
   icon,
@@ -28,20 +29,20 @@ const inConsole = (id: string, label: string, icon: Section['icon']): Section =>
 
 /** The first is shown when none is named. The status page is at the root. */
 export const SECTIONS: readonly Section[] = [
-  inConsole('map', 'Map', <Network aria-hidden />),
-  inConsole('feed', 'Feed', <Radio aria-hidden />),
-  inConsole('flows', 'Flows', <Route aria-hidden />),
-  inConsole('questions', 'Questions', <MessageCircleQuestion aria-hidden />),
-  inConsole('schedules', 'Schedules', <AlarmClock aria-hidden />),
-  inConsole('routes', 'Routes', <Split aria-hidden />),
-  inConsole('agents', 'Agents', <Bot aria-hidden />),
-  inConsole('servers', 'MCP servers', <Plug aria-hidden />),
-  inConsole('deliveries', 'Deliveries', <MailWarning aria-hidden />),
-  inConsole('incidents', 'Incidents', <Siren aria-hidden />),
-  inConsole('alerts', 'Alerts', <BellRing aria-hidden />),
-  inConsole('changes', 'Changes', <History aria-hidden />),
-  inConsole('plugins', 'Plugins', <Puzzle aria-hidden />),
-  { id: 'status', label: 'Status', icon: <HeartPulse aria-hidden />, href: '/' },
+  inConsole('Work', 'map', 'Map', <Network aria-hidden />),
+  inConsole('Work', 'feed', 'Feed', <Radio aria-hidden />),
+  inConsole('Work', 'flows', 'Flows', <Route aria-hidden />),
+  inConsole('Work', 'questions', 'Questions', <MessageCircleQuestion aria-hidden />),
+  inConsole('Work', 'schedules', 'Schedules', <AlarmClock aria-hidden />),
+  inConsole('Connect', 'agents', 'Agents', <Bot aria-hidden />),
+  inConsole('Connect', 'routes', 'Routes', <Split aria-hidden />),
+  inConsole('Connect', 'servers', 'MCP servers', <Plug aria-hidden />),
+  inConsole('Connect', 'plugins', 'Plugins', <Puzzle aria-hidden />),
+  inConsole('Operate', 'deliveries', 'Deliveries', <MailWarning aria-hidden />),
+  inConsole('Operate', 'incidents', 'Incidents', <Siren aria-hidden />),
+  inConsole('Operate', 'alerts', 'Alerts', <BellRing aria-hidden />),
+  inConsole('Operate', 'changes', 'Changes', <History aria-hidden />),
+  { group: 'Operate', id: 'status', label: 'Status', icon: <HeartPulse aria-hidden />, href: '/' },
 ];
 
 export function mountSwitchboardPage(page: ReactNode): void {

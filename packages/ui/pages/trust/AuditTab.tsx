@@ -57,6 +57,7 @@ export default function AuditTab() {
       <FilterFields filters={filters} onChange={change} />
       <ListPanel
         title="Entries"
+        hideTitle
         what="the audit log"
         list={list}
         empty={{

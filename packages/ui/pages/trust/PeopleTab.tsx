@@ -33,6 +33,7 @@ export default function PeopleTab() {
           <Pairings view={view} onChange={resource.reload} />
           <Panel
             title="People"
+            hideTitle
             detail="One account for each person, however they come in: by key, chat, mail or voice."
             actions={
               <Button size="small" icon={<UserPlus aria-hidden />} onClick={() => setTask({ name: 'add' })}>

@@ -32,6 +32,7 @@ export default function SecretsTab() {
     <>
       <Panel
         title="Secrets"
+        hideTitle
         detail="Keys and tokens by name, encrypted. Settings refer to one as ${secret:name}; no value is ever shown."
         actions={add}
         flush

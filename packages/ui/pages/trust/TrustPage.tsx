@@ -7,6 +7,7 @@ import { useOperator } from '../../src/operator/OperatorProvider.tsx';
 import { AppShell } from '../../src/shell/AppShell.tsx';
 import { ErrorBoundary } from '../../src/shell/ErrorBoundary.tsx';
 import { useHealth } from '../../src/status/health.ts';
+import { PAGE } from '../../src/shell/PageFrame.tsx';
 import { trustTabs } from './tabs.tsx';
 
 /** The page at "/trust", the same on every service: who may do what, what was done, and what is weak. */
@@ -20,7 +21,7 @@ export function TrustPage() {
       state={error === undefined ? (health?.state ?? 'waiting') : 'failed'}
       services={health?.services}
     >
-      <div className="mx-auto flex max-w-5xl flex-col gap-6 px-4 py-6 sm:px-8">
+      <div className={PAGE}>
         <header>
           <h1 className="text-28">Trust</h1>
           <p className="text-muted">Who may do what in this installation, what was done, and what is weak.</p>

@@ -6,6 +6,8 @@ import { EmptyState, ErrorState, Skeleton } from './EmptyState.tsx';
 
 interface PanelProps {
   title: string;
+  /** The title is only read aloud: for a panel that is all of its page or tab, which says the same above it. */
+  hideTitle?: boolean | undefined;
   /** One sentence under the title. */
   detail?: ReactNode;
   /** At the right of the title: lamps, buttons. */
@@ -17,8 +19,21 @@ interface PanelProps {
 }
 
 /** A titled part of a page. */
-export function Panel({ title, detail, actions, flush = false, className, children }: PanelProps) {
+export function Panel({
+  title,
+  hideTitle = false,
+  detail,
+  actions,
+  flush = false,
+  className,
+  children,
+}: PanelProps) {
   const id = useId();
+  const heading = (
+    <h2 id={id} className={hideTitle ? 'sr-only' : 'text-14'}>
+      {title}
+    </h2>
+  );
   return (
     <section
       aria-labelledby={id}
@@ -27,15 +42,17 @@ export function Panel({ title, detail, actions, flush = false, className, childr
         className,
       )}
     >
-      <header className="flex min-h-13 flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2">
-        <div className="min-w-0 flex-1">
-          <h2 id={id} className="text-14">
-            {title}
-          </h2>
-          {detail && <p className="text-12 text-muted">{detail}</p>}
-        </div>
-        {actions && <div className="flex items-center gap-2">{actions}</div>}
-      </header>
+      {hideTitle && !detail && !actions ? (
+        heading
+      ) : (
+        <header className="flex min-h-13 flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2">
+          <div className="min-w-0 flex-1">
+            {heading}
+            {detail && <p className="text-12 text-muted">{detail}</p>}
+          </div>
+          {actions && <div className="flex items-center gap-2">{actions}</div>}
+        </header>
+      )}
       <div className={flush ? undefined : 'p-4'}>{children}</div>
     </section>
   );
@@ -43,6 +60,7 @@ export function Panel({ title, detail, actions, flush = false, className, childr
 
 interface ListPanelProps<Item> {
   title: string;
+  hideTitle?: boolean | undefined;
   detail?: string;
   actions?: ReactNode;
   /** What the list holds, for the words of a failure: "the schedules". */

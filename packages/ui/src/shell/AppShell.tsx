@@ -1,12 +1,13 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { ShortcutHelp } from '../components/ShortcutHelp.tsx';
+import { cn } from '../lib/cn.ts';
 import { useHotkeys } from '../lib/hotkey.ts';
 import { OperatorBanner } from '../operator/OperatorProvider.tsx';
 import { BottomBar } from './BottomBar.tsx';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
 import type { Place, Section } from './PageFrame.tsx';
-import { Rail, SectionList } from './Rail.tsx';
+import { Rail, SectionList, SectionStrip } from './Rail.tsx';
 import { useShellCommands } from './shellCommands.tsx';
 
 export interface AppShellProps extends Place {
@@ -32,10 +33,20 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
     { keys: '?', label: 'Show the keyboard shortcuts', run: openShortcuts },
   ]);
   return (
-    <div className="flex min-h-dvh flex-col md:flex-row">
+    <div
+      className={cn(
+        'flex min-h-dvh flex-col md:flex-row',
+        sections.length > 1 && 'max-md:[--section-bar:2.75rem]',
+      )}
+    >
       <SkipLink />
       <Rail {...frame} />
-      {sections.length > 1 && <SectionList {...frame} />}
+      {sections.length > 1 && (
+        <>
+          <SectionList {...frame} />
+          <SectionStrip {...frame} />
+        </>
+      )}
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
         <OperatorBanner />
         <ErrorBoundary>{children}</ErrorBoundary>

@@ -7,7 +7,7 @@ import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
 import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
-import { type Frame, shellServices } from './PageFrame.tsx';
+import { type Frame, sectionGroups, shellServices } from './PageFrame.tsx';
 import { TRUST, WaitingPairings } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
 
@@ -40,10 +40,11 @@ export function MoreSheet({ open, onClose, frame }: MoreSheetProps) {
   );
 }
 
-function SectionLinks({ sections, currentSection, onClose }: Frame & { onClose(): void }) {
-  return (
-    <Group title="Sections">
-      {sections.map((section) => (
+function SectionLinks({ service, sections, currentSection, onClose }: Frame & { onClose(): void }) {
+  return sectionGroups(sections).map((group, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: groups never move, and some have no title
+    <Group key={index} title={group.title ?? SERVICES[service].title}>
+      {group.sections.map((section) => (
         <li key={section.id}>
           <a
             href={section.href}
@@ -57,7 +58,7 @@ function SectionLinks({ sections, currentSection, onClose }: Frame & { onClose()
         </li>
       ))}
     </Group>
-  );
+  ));
 }
 
 function ServiceLinks(frame: Frame) {

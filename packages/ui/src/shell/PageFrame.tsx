@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { StreamState } from '../api/eventStream.ts';
 import { Lamp, type LampState } from '../components/Lamp.tsx';
+import { cn } from '../lib/cn.ts';
 import { SERVICE_NAMES, type ServiceLink, type ServiceName } from './services.tsx';
 
 const STATE_WORDS: Record<LampState, string> = {
@@ -25,6 +26,9 @@ export interface PageFrameProps {
   children: ReactNode;
 }
 
+/** Width and left edge of every page. */
+export const PAGE = 'flex w-full min-w-0 max-w-5xl flex-col gap-6 px-4 py-6 sm:px-8';
+
 /** A part of a console: its title, what it is for, and its content. */
 export function PageFrame({
   title,
@@ -37,9 +41,7 @@ export function PageFrame({
 }: PageFrameProps) {
   return (
     <div className="flex items-start">
-      <div
-        className={`flex min-w-0 flex-1 flex-col gap-6 px-4 py-6 sm:px-8 ${wide ? '' : 'mx-auto max-w-5xl'}`}
-      >
+      <div className={cn(PAGE, 'flex-1', wide && 'max-w-none')}>
         <header className="flex flex-wrap items-end gap-x-6 gap-y-3">
           <div className="min-w-0 flex-1 basis-72">
             <div className="flex flex-wrap items-center gap-x-4">
@@ -88,6 +90,21 @@ export interface Section {
   label: string;
   icon: ReactNode;
   href: string;
+  /** The heading that it stands under; sections of one group follow each other. */
+  group?: string;
+}
+
+/** Sections under their headings, in the order of the list. */
+export function sectionGroups(
+  sections: readonly Section[],
+): { title: string | undefined; sections: Section[] }[] {
+  const groups: { title: string | undefined; sections: Section[] }[] = [];
+  for (const section of sections) {
+    const last = groups.at(-1);
+    if (last && last.title === section.group) last.sections.push(section);
+    else groups.push({ title: section.group, sections: [section] });
+  }
+  return groups;
 }
 
 /** What the parts of the shell know. */

@@ -1,5 +1,6 @@
 import type { AccountsView } from '@trunkline/std';
 import { Keyboard, Scale, Search } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { IconButton } from '../components/Button.tsx';
 import { Badge, Lamp } from '../components/Lamp.tsx';
 import { ThemeToggle } from '../components/ThemeToggle.tsx';
@@ -7,7 +8,7 @@ import { Tooltip } from '../components/Tooltip.tsx';
 import { useResource } from '../hooks/useResource.ts';
 import { cn } from '../lib/cn.ts';
 import { OperatorButton, useOperator } from '../operator/OperatorProvider.tsx';
-import { type Frame, type ShellService, shellServices } from './PageFrame.tsx';
+import { type Frame, type ShellService, sectionGroups, shellServices } from './PageFrame.tsx';
 import { Mark, SERVICES } from './services.tsx';
 
 /** The slim rail at the left of a wide page. */
@@ -106,18 +107,70 @@ export function SectionList({ service, sections, currentSection }: Frame) {
       className="sticky top-0 hidden h-dvh w-48 shrink-0 flex-col overflow-y-auto border-line border-r p-3 md:flex"
     >
       <p className="px-3 pt-2 pb-3 font-semibold text-16">{SERVICES[service].title}</p>
-      <ul className="flex flex-col gap-0.5">
+      {sectionGroups(sections).map((group, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: groups never move, and some have no title
+        <SectionGroup key={index} title={group.title}>
+          {group.sections.map((section) => (
+            <li key={section.id}>
+              <a
+                href={section.href}
+                aria-current={section.id === currentSection ? 'page' : undefined}
+                className={cn(
+                  'flex h-8 items-center gap-3 rounded-corner px-3 text-muted transition-colors hover:bg-hover hover:text-ink [&_svg]:size-4',
+                  'aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink',
+                )}
+              >
+                {section.icon}
+                {section.label}
+              </a>
+            </li>
+          ))}
+        </SectionGroup>
+      ))}
+    </nav>
+  );
+}
+
+function SectionGroup({ title, children }: { title: string | undefined; children: ReactNode }) {
+  const id = useId();
+  return (
+    <div className="pb-3">
+      {title && (
+        <p id={id} className="px-3 pt-1 pb-1 font-medium text-12 text-muted">
+          {title}
+        </p>
+      )}
+      <ul aria-labelledby={title ? id : undefined} className="flex flex-col gap-0.5">
+        {children}
+      </ul>
+    </div>
+  );
+}
+
+/** The sections of a page on a phone: a strip along its top. */
+export function SectionStrip({ sections, currentSection }: Frame) {
+  const current = useRef<HTMLAnchorElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another section is another link
+  useEffect(() => {
+    const link = current.current;
+    const strip = link?.closest('nav');
+    // Not scrollIntoView, which would scroll the page too.
+    if (link && strip) strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
+  }, [currentSection]);
+  return (
+    <nav
+      aria-label="Sections"
+      className="sticky top-0 z-20 h-(--section-bar) overflow-x-auto border-line border-b bg-paper [scrollbar-width:none] md:hidden"
+    >
+      <ul className="flex h-full px-1">
         {sections.map((section) => (
-          <li key={section.id}>
+          <li key={section.id} className="h-full">
             <a
+              ref={section.id === currentSection ? current : undefined}
               href={section.href}
               aria-current={section.id === currentSection ? 'page' : undefined}
-              className={cn(
-                'flex h-9 items-center gap-3 rounded-corner px-3 text-muted transition-colors hover:bg-hover hover:text-ink [&_svg]:size-4',
-                'aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink',
-              )}
+              className="flex h-full items-center border-transparent border-b-2 px-3 whitespace-nowrap text-muted aria-[current=page]:border-accent aria-[current=page]:font-medium aria-[current=page]:text-ink"
             >
-              {section.icon}
               {section.label}
             </a>
           </li>

@@ -3,7 +3,7 @@ import { type ReactNode, useMemo } from 'react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { Lamp } from '../components/Lamp.tsx';
 import { AppShell } from '../shell/AppShell.tsx';
-import type { Section } from '../shell/PageFrame.tsx';
+import { PAGE, type Section } from '../shell/PageFrame.tsx';
 import { SERVICES, type ServiceName } from '../shell/services.tsx';
 import { Exchange } from './Exchange.tsx';
 import { type HealthResource, useHealth } from './health.ts';
@@ -33,7 +33,7 @@ export function StatusPage({ service, labels, sections = [] }: StatusPageProps) 
       currentSection="status"
       commands={useCommands(resource.reload)}
     >
-      <div className="mx-auto flex max-w-5xl flex-col gap-8 px-4 py-8 sm:px-8 md:py-12">
+      <div className={PAGE}>
         <Heading service={service} {...lampOf(resource)} />
         <Exchange service={service} state={place.state} services={place.services} />
         <div className="grid items-start gap-4 lg:grid-cols-[3fr_2fr]">

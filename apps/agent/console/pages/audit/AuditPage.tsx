@@ -37,6 +37,7 @@ export default function AuditPage() {
       <FilterFields filters={filters} onChange={setFilters} />
       <ListPanel
         title="Calls"
+        hideTitle
         what="the audit log"
         list={list}
         empty={{

@@ -41,6 +41,7 @@ export function ConnectionList<Entry extends { name: string; enabled: boolean }>
   return (
     <Panel
       title={title}
+      hideTitle
       detail={detail}
       flush
       actions={

@@ -60,6 +60,7 @@ function ToolsTab() {
       />
       <ListPanel
         title="Tools"
+        hideTitle
         what="the tools"
         list={{ ...list, items: list.items?.filter(fits) }}
         empty={{
@@ -98,6 +99,7 @@ function PluginsTab() {
   return (
     <ListPanel
       title="Plugins"
+      hideTitle
       detail="Your own stand in the folder plugins beside the configuration: a plugin.yaml and a module each."
       what="the plugins"
       list={list}

@@ -21,6 +21,7 @@ export default function GoalsPage() {
     >
       <ListPanel
         title="Goals"
+        hideTitle
         what="the goals"
         list={list}
         empty={{

@@ -54,7 +54,7 @@ function NoHelpers() {
 function Helpers({ helpers }: { helpers: readonly Subagent[] }) {
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
-      <Panel title="Helpers" flush>
+      <Panel title="Helpers" hideTitle flush>
         <ul>
           {helpers.map(({ name, description, tools = ['all tools'] }) => (
             <li key={name} className="border-line border-b px-4 py-3 last:border-b-0">

@@ -86,6 +86,7 @@ export default function MemoryPage() {
       </div>
       <ListPanel
         title={search === '' ? 'Remembered' : 'Found'}
+        hideTitle
         what="the memory"
         list={list}
         empty={{ icon: <Brain aria-hidden />, ...(search === '' ? NOTHING : NOT_FOUND) }}

@@ -58,6 +58,7 @@ export default function SkillsPage() {
     >
       <ListPanel
         title="Skills"
+        hideTitle
         what="the skills"
         list={list}
         empty={{

@@ -53,6 +53,7 @@ export default function TasksPage() {
     >
       <ListPanel
         title="Tasks"
+        hideTitle
         what="the tasks"
         list={list}
         empty={{

@@ -61,6 +61,7 @@ function AgentList({ list }: { list: ReturnType<typeof useList<AgentView>> }) {
     >
       <List
         title="Agents"
+        hideTitle
         list={list}
         icon={Bot}
         empty={['No agents yet', 'Write one here, or connect an agent of another service by its address.']}

@@ -39,6 +39,7 @@ function Alerts() {
   return (
     <List
       title="Alerts"
+      hideTitle
       detail="At most one a minute for each source, so that a storm stays readable."
       list={list}
       icon={BellRing}
@@ -65,6 +66,7 @@ function Drops() {
   return (
     <MessageList
       title="Drops"
+      hideTitle
       detail="Requests that no agent took, with the reason."
       list={list}
       icon={CircleSlash2}

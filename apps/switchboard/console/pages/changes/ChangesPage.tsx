@@ -31,6 +31,7 @@ export default function ChangesPage() {
     >
       <List
         title="Changes"
+        hideTitle
         list={list}
         icon={History}
         empty={[

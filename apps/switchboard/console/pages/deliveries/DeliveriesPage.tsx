@@ -56,6 +56,7 @@ function Outside() {
       />
       <List
         title="Messages to the outside"
+        hideTitle
         what="the deliveries"
         list={list}
         icon={MailCheck}
@@ -111,6 +112,7 @@ function DeadLetters() {
   return (
     <List
       title="Dead letters"
+      hideTitle
       list={list}
       icon={MailWarning}
       empty={[

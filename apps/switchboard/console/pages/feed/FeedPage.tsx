@@ -25,6 +25,7 @@ export default function FeedPage() {
       <Filters key={`${topic} ${correlationId}`} topic={topic} correlationId={correlationId} />
       <MessageList
         title={filtered ? 'Messages that fit' : 'Messages'}
+        hideTitle
         list={list}
         empty={[
           filtered ? 'No message fits yet' : 'Nothing has passed yet',

@@ -13,6 +13,7 @@ const PAGE = 500;
 
 interface MessageListProps {
   title: string;
+  hideTitle?: boolean;
   detail?: string;
   what?: string;
   list: PagedList<BusMessage>;

@@ -54,6 +54,7 @@ function FlowList() {
     >
       <List
         title="Flows"
+        hideTitle
         list={list}
         icon={Route}
         empty={[

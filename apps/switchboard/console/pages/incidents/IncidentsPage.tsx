@@ -50,6 +50,7 @@ export default function IncidentsPage() {
     >
       <List
         title="Incidents"
+        hideTitle
         list={list}
         icon={Siren}
         empty={['No incidents', 'Report one here, or tell an agent of an outage.']}

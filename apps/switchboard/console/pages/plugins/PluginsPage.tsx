@@ -21,7 +21,13 @@ export default function PluginsPage() {
       intro="Surfaces and other plugins: which run, which are off, and what switches them on."
     >
       <Problems />
-      <List title="Plugins" list={list} icon={Puzzle} empty={['No plugins', 'Restart the switchboard.']}>
+      <List
+        title="Plugins"
+        hideTitle
+        list={list}
+        icon={Puzzle}
+        empty={['No plugins', 'Restart the switchboard.']}
+      >
         {({ name, state, words }) => (
           <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
             <span className="w-36 font-medium">{name}</span>

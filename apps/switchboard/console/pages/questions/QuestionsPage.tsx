@@ -12,6 +12,7 @@ export default function QuestionsPage() {
     <Frame title="Questions" intro="Agents wait for these answers. They stay open until somebody answers.">
       <List
         title="Waiting for an answer"
+        hideTitle
         what="the questions"
         list={list}
         icon={MessageCircleQuestion}

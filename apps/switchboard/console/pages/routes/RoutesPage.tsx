@@ -56,6 +56,7 @@ function RouteList() {
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <List
           title="Routes"
+          hideTitle
           list={list}
           icon={Split}
           empty={[

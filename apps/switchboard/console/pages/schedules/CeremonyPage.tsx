@@ -117,6 +117,7 @@ export function CeremonyList() {
   return (
     <List
       title="Ceremonies"
+      hideTitle
       list={list}
       actions={
         <a className={buttonClass({ size: 'small' })} href={hashRoute('schedules', 'ceremonies', NEW)}>

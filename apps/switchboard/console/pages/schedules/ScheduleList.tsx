@@ -44,6 +44,7 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
     <>
       <List
         title="Messages at set times"
+        hideTitle
         what="the schedules"
         list={list}
         actions={

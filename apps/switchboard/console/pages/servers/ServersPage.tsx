@@ -43,6 +43,7 @@ export default function ServersPage() {
     >
       <List
         title="MCP servers"
+        hideTitle
         what="the MCP servers"
         list={list}
         icon={Plug}
