@@ -146,7 +146,7 @@ describeWithBrowser('the tiers', () => {
     it('leads nowhere that is not served', async () => {
       if (tier === 'none') return;
       const { page, close } = await browser.open(`${agent.url}/app`);
-      await page.getByText('Nothing has happened on its own yet').waitFor();
+      await page.getByText('Nothing has run on its own yet').waitFor();
       const links = page.getByRole('navigation', { name: 'Sections' }).first().getByRole('link');
       await expect.poll(() => links.allTextContents(), SOON).not.toContain('Chat');
       await close();

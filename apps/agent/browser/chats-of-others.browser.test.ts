@@ -36,14 +36,14 @@ describeWithBrowser('chats that others began', () => {
     await chats(page)
       .getByRole('link', { name: /Good evening.*Terminal/s })
       .waitFor();
-    await page.getByLabel('Begun by').selectOption('People');
+    await page.getByLabel('Started by').selectOption('People');
     await expect.poll(async () => (await titles(page)).length, SOON).toBe(1);
     await page.reload();
     await chats(page).getByText('Good evening').waitFor();
     expect(await titles(page)).toHaveLength(1);
-    await page.getByLabel('Begun by').selectOption('The inbox');
+    await page.getByLabel('Started by').selectOption('The inbox');
     await chats(page).getByText('The door bell rang').waitFor();
-    await page.getByLabel('Begun by').selectOption('Anyone');
+    await page.getByLabel('Started by').selectOption('Anyone');
     await expect.poll(async () => (await titles(page)).length, SOON).toBe(3);
     await chats(page).getByRole('link', { name: /Oslo/ }).click();
     await lastTurn(page).getByText('Here is the weather.').waitFor();
@@ -71,7 +71,7 @@ describeWithBrowser('chats that others began', () => {
     const opened = await pages.open('/', { viewport: { width: 390, height: 844 } });
     const { page } = opened;
     await page.getByRole('button', { name: 'Chats', exact: true }).click();
-    await page.getByLabel('Begun by').selectOption('Agents and programs');
+    await page.getByLabel('Started by').selectOption('Agents and programs');
     await chats(page).getByRole('link', { name: /Oslo/ }).waitFor();
     await expect
       .poll(async () => (await titles(page)).some((title) => title.includes('bell')), SOON)

@@ -18,7 +18,7 @@ describeWithBrowser('the console', () => {
     const opened = await pages.open('/app');
     const { page } = opened;
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor();
-    await page.getByText('Nothing has happened on its own yet').waitFor();
+    await page.getByText('Nothing has run on its own yet').waitFor();
     model.enqueue('I saw the bell.');
     await pages
       .agent()
@@ -86,7 +86,7 @@ describeWithBrowser('the console', () => {
     await page.getByRole('button', { name: 'Schedule it' }).click();
     const job = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
     await expect
-      .poll(() => job.getByRole('list', { name: 'Next fires' }).getByRole('listitem').count(), SOON)
+      .poll(() => job.getByRole('list', { name: 'Next runs' }).getByRole('listitem').count(), SOON)
       .toBe(5);
     await checkLooks(opened);
     model.enqueue('Good morning.');
@@ -97,7 +97,7 @@ describeWithBrowser('the console', () => {
     await job.getByRole('button', { name: 'Pause' }).click();
     await job.getByText('Paused').waitFor();
     await job.getByRole('button', { name: 'Go on' }).click();
-    await job.getByText('Waits').waitFor();
+    await job.getByText('Scheduled').waitFor();
     await job.getByRole('button', { name: 'Cancel the schedule' }).click();
     await page.getByText('Nothing is scheduled').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();

@@ -41,7 +41,7 @@ describeWithBrowser('the chat page with no key', () => {
     await answered(page, /stretch/);
     await page.getByRole('button', { name: /^Activity/ }).click();
     const feed = page.getByRole('complementary', { name: 'Activity' });
-    await feed.getByText('Schedule fired').waitFor({ timeout: 30_000 });
+    await feed.getByText('Schedule ran').waitFor({ timeout: 30_000 });
     await feed.getByText('Answer').waitFor({ timeout: 30_000 });
     await expect.poll(() => feed.textContent(), SOON).toContain('stretch');
     await checkLooks(opened);

@@ -166,7 +166,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     const { page } = opened;
     const row = page.getByRole('listitem').filter({ hasText: 'Stand-up' });
     await row.getByRole('button', { name: 'Run now' }).click();
-    await row.getByText('success').waitFor();
+    await row.getByText('Done').waitFor();
     await checkLooks(opened);
   });
 
@@ -189,7 +189,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByText('This is what is in force.').waitFor();
     await page.getByText('It has not been performed yet').waitFor();
     await page.getByRole('button', { name: 'Run now' }).click();
-    await page.getByRole('list', { name: 'Runs' }).getByText('success').waitFor();
+    await page.getByRole('list', { name: 'Runs' }).getByText('Done').waitFor();
     await checkLooks(opened);
     await page.getByRole('link', { name: 'All ceremonies' }).click();
     await page.getByRole('link', { name: 'Change Retrospective' }).click();

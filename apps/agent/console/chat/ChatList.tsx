@@ -57,7 +57,7 @@ export function ChatList({ list, current, onNew, onOpen, onForget, ...filter }: 
           onChange={(event) => onSearch(event.target.value)}
         />
         <SelectField
-          label="Begun by"
+          label="Started by"
           value={from}
           options={SOURCES}
           onChange={(event) => onFrom(event.target.value as ChatSource)}

@@ -10,6 +10,7 @@ import {
   type LampState,
   MarkdownView,
   plural,
+  stateLamp,
   Thoughts,
 } from '@trunkline/ui';
 import { ChevronRight, Paperclip } from 'lucide-react';
@@ -173,7 +174,7 @@ function ToolTimeline({ tools, live }: { tools: readonly ToolEntry[]; live: bool
           </span>
           {!running && <span className="ml-2 font-mono text-12 text-muted">{names}</span>}
         </span>
-        {running && <Lamp state="waiting" word="Running" />}
+        {running && <Lamp {...stateLamp('running')} />}
         {failed > 0 && <Badge tone="failed">{failed} failed</Badge>}
       </summary>
       <ol className="flex flex-col border-line border-t">
@@ -203,9 +204,9 @@ function ToolRow({ tool, live }: { tool: ToolEntry; live: boolean }) {
 }
 
 function lampOf({ phase }: ToolEntry, live: boolean): { state: LampState; word: string } {
-  if (phase === 'completed') return { state: 'live', word: 'Done' };
-  if (phase === 'failed') return { state: 'failed', word: 'Failed' };
-  return live ? { state: 'waiting', word: 'Running' } : { state: 'idle', word: 'Broken off' };
+  if (phase === 'completed') return stateLamp('done');
+  if (phase === 'failed') return stateLamp('failed');
+  return live ? stateLamp('running') : stateLamp('stopped');
 }
 
 function plainText(value: unknown): string {

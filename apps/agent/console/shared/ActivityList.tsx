@@ -1,6 +1,8 @@
 import {
   Badge,
+  CopyButton,
   EmptyState,
+  FoldedText,
   PagedItems,
   type PagedList,
   RelativeTime,
@@ -30,8 +32,8 @@ export function ActivityList({ activity, filter = () => true }: ActivityListProp
       empty={
         <EmptyState
           icon={<ActivityIcon aria-hidden />}
-          title="Nothing has happened on its own yet"
-          next="Schedules that fire and messages to the inbox show here. In the chat, ask for a reminder in one minute."
+          title="Nothing has run on its own yet"
+          next="Schedules that run and messages to the inbox show here. In the chat, ask for a reminder in one minute."
         />
       }
     >
@@ -48,7 +50,6 @@ export function ActivityList({ activity, filter = () => true }: ActivityListProp
 
 function Row({ event }: { event: FeedEvent }) {
   const { at, data } = event;
-  const cause = 'trigger' in data ? data.trigger : data.source;
   const answer = 'role' in data && data.role === 'assistant';
   return (
     <li className="flex animate-appear gap-3 border-line border-b py-3 [contain-intrinsic-size:auto_4rem] [content-visibility:auto] last:border-b-0">
@@ -58,21 +59,28 @@ function Row({ event }: { event: FeedEvent }) {
           <Badge tone={event.event === 'inbox.item' ? 'accent' : answer ? 'live' : 'plain'}>
             {wordOf(event)}
           </Badge>
-          {data.priority && <Badge>{data.priority}</Badge>}
+          {data.priority === 'now' && <Badge>Urgent</Badge>}
+          <Cause event={event} />
           <RelativeTime at={at} />
         </p>
-        <p className="mt-1 whitespace-pre-wrap break-words">{data.text}</p>
-        {cause && <p className="truncate font-mono text-12 text-muted">{cause}</p>}
+        <FoldedText className="mt-1" text={data.text} />
       </div>
     </li>
   );
+}
+
+/** What started it: a sender by name, a schedule by its id behind a copy button. */
+function Cause({ event: { data } }: { event: FeedEvent }) {
+  if (!('trigger' in data)) return data.source ? <span>From {data.source}</span> : null;
+  if (data.origin === 'inbox') return <span>Started by the inbox</span>;
+  return data.trigger && <CopyButton value={data.trigger} label="Copy the schedule's id" />;
 }
 
 function wordOf({ event, data }: FeedEvent): string {
   if (event === 'inbox.item') return 'Inbox';
   const { role, origin } = data;
   if (role === 'assistant') return 'Answer';
-  return origin === 'scheduler' ? 'Schedule fired' : 'Turn began';
+  return origin === 'scheduler' ? 'Schedule ran' : 'Started';
 }
 
 function iconOf({ event, data }: FeedEvent) {

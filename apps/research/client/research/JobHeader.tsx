@@ -4,8 +4,8 @@ import {
   CopyButton,
   Dialog,
   Lamp,
-  type LampState,
   Menu,
+  stateLamp,
   useApi,
   useHotkeys,
   useToast,
@@ -94,14 +94,11 @@ function scoreWords(score: CitationScore): string {
   ].join(', ');
 }
 
-export function lampOf({ status, awaiting }: Pick<JobSnapshot, 'status' | 'awaiting'>): {
-  state: LampState;
-  word: string;
-} {
-  if (awaiting === 'plan' && status === 'running') return { state: 'waiting', word: 'Waits for your plan' };
-  if (status === 'running') return { state: 'live', word: 'Running' };
-  if (status === 'error') return { state: 'failed', word: 'Failed' };
-  return status === 'complete' ? { state: 'idle', word: 'Complete' } : { state: 'idle', word: 'Stopped' };
+export function lampOf({ status, awaiting }: Pick<JobSnapshot, 'status' | 'awaiting'>) {
+  if (awaiting === 'plan' && status === 'running') return stateLamp('asks', 'Waits for your plan');
+  if (status === 'running') return stateLamp('running');
+  if (status === 'error') return stateLamp('failed');
+  return status === 'complete' ? stateLamp('done', 'Complete') : stateLamp('stopped');
 }
 
 interface JobActionsProps {

@@ -1,4 +1,4 @@
-import { Button, IconButton, Lamp, type LampState, Panel, Progress, useApi } from '@trunkline/ui';
+import { Button, IconButton, Lamp, Panel, Progress, stateLamp, useApi } from '@trunkline/ui';
 import { ArrowDown, ArrowUp, Check, Play, Plus, X } from 'lucide-react';
 import { useState } from 'react';
 import type { JobPhase, JobSnapshot } from '../../api-types.ts';
@@ -140,13 +140,13 @@ function SourceRow({ source: { title, url } }: { source: FoundSource }) {
   );
 }
 
-function lampOf({ state, sourceCount }: DimensionView, running: boolean): { state: LampState; word: string } {
+function lampOf({ state, sourceCount }: DimensionView, running: boolean) {
   if (state === 'done')
     return sourceCount > 0
-      ? { state: 'idle', word: `${plural(sourceCount, 'source')} read` }
-      : { state: 'failed', word: 'Nothing found' };
-  if (!running) return { state: 'idle', word: 'Not finished' };
-  return state === 'started' ? { state: 'live', word: 'Researching' } : { state: 'waiting', word: 'Next' };
+      ? stateLamp('done', `${plural(sourceCount, 'source')} read`)
+      : stateLamp('failed', 'Nothing found');
+  if (!running) return stateLamp('stopped', 'Not finished');
+  return state === 'started' ? stateLamp('running', 'Researching') : stateLamp('queued', 'Next');
 }
 
 interface Entry {

@@ -159,5 +159,5 @@ function lampOf({ state, duplicateOf, number }: JobSource): { state: LampState; 
   if (state === 'failed') return { state: 'failed', word: 'Could not be read' };
   if (state === 'duplicate' || duplicateOf !== null) return { state: 'idle', word: 'Copy of another' };
   if (state === 'found') return { state: 'waiting', word: 'Not read yet' };
-  return number === null ? { state: 'idle', word: 'Read, not cited' } : { state: 'live', word: 'Cited' };
+  return number === null ? { state: 'idle', word: 'Read, not cited' } : { state: 'done', word: 'Cited' };
 }

@@ -1,13 +1,13 @@
-import { IconButton, Lamp, type LampState, RuleLink } from '@trunkline/ui';
+import { IconButton, Lamp, RuleLink, stateLamp } from '@trunkline/ui';
 import { SendHorizontal } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { Caption, Entry, Exchange, ToolStep } from '../call/exchange.ts';
 
-const STATES: Record<ToolStep['state'], { lamp: LampState; word: string }> = {
-  running: { lamp: 'waiting', word: 'Running' },
-  done: { lamp: 'live', word: 'Done' },
-  failed: { lamp: 'failed', word: 'Failed' },
-  held: { lamp: 'failed', word: 'Held' },
+const STATES: Record<ToolStep['state'], ReturnType<typeof stateLamp>> = {
+  running: stateLamp('running'),
+  done: stateLamp('done'),
+  failed: stateLamp('failed'),
+  held: stateLamp('held'),
 };
 
 /** Captions of both sides, and the tools used in between. */
@@ -86,14 +86,14 @@ function useFollowing(entries: readonly Entry[]) {
 
 /** One step of the tool timeline; input and result are collapsed. */
 function ToolLine({ step }: { step: ToolStep }) {
-  const { lamp, word } = STATES[step.state];
+  const lamp = STATES[step.state];
   const seconds = step.endedAt === undefined ? undefined : (step.endedAt - step.startedAt) / 1000;
   return (
     <li data-tool={step.name} className="border-line-strong border-l-2 pl-3">
       <details>
         <summary className="flex cursor-pointer list-none items-center gap-2 text-14">
           <span className="min-w-0 truncate font-mono text-12">{step.name}</span>
-          <Lamp state={lamp} word={word} size="small" />
+          <Lamp {...lamp} size="small" />
           {seconds !== undefined && (
             <span className="font-mono text-12 text-muted">{seconds.toFixed(1)} s</span>
           )}

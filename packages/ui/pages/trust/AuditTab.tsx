@@ -119,12 +119,7 @@ function Chain({ verification: { entries, head, brokenAt } }: { verification: Au
     <div className="flex flex-wrap items-center gap-x-3">
       <Lamp state="live" word="Chain whole" />
       <span className="text-12 text-muted">{plural(entries, 'entry', 'entries')}</span>
-      {entries > 0 && (
-        <span className="flex items-center font-mono text-12 text-muted">
-          {head.slice(0, 16)}…
-          <CopyButton value={head} label="Copy the newest hash, to keep it on another machine" />
-        </span>
-      )}
+      {entries > 0 && <CopyButton value={head} label="Copy the newest hash, to keep it on another machine" />}
     </div>
   );
 }

@@ -6,8 +6,8 @@ import { Tabs } from '../../src/components/Table.tsx';
 import { useOperator } from '../../src/operator/OperatorProvider.tsx';
 import { AppShell } from '../../src/shell/AppShell.tsx';
 import { ErrorBoundary } from '../../src/shell/ErrorBoundary.tsx';
-import { useHealth } from '../../src/status/health.ts';
 import { PAGE } from '../../src/shell/PageFrame.tsx';
+import { useHealth } from '../../src/status/health.ts';
 import { trustTabs } from './tabs.tsx';
 
 /** The page at "/trust", the same on every service: who may do what, what was done, and what is weak. */

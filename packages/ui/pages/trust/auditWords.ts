@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@trunkline/std';
-import type { LampState } from '../../src/components/Lamp.tsx';
 import { ruleName } from '../../src/components/RuleLink.tsx';
+import { stateLamp } from '../../src/lib/states.ts';
 
 /** The name of an account, by the id of its principal; undefined for others. */
 export type NameOf = (principal: string) => string | undefined;
@@ -58,13 +58,13 @@ function personOf(principal: string, nameOf: NameOf): string {
   return kind === 'person' ? id : `${kind[0]?.toUpperCase()}${kind.slice(1)} ${id}`;
 }
 
-export function lampOf({ action, decision, result }: AuditEntry): { state: LampState; word: string } {
-  if (result === 'waits for a person') return { state: 'waiting', word: 'Held' };
+export function lampOf({ action, decision, result }: AuditEntry): ReturnType<typeof stateLamp> {
+  if (result === 'waits for a person') return stateLamp('held');
   const refused =
     decision === 'deny' || /^refused|^nobody|^over budget/.test(result ?? '') || isRefused(result);
-  if (action === 'http.refused' || refused) return { state: 'failed', word: 'Refused' };
-  if (result === 'failed') return { state: 'failed', word: 'Failed' };
-  return { state: 'live', word: 'Done' };
+  if (action === 'http.refused' || refused) return stateLamp('refused');
+  if (result === 'failed') return stateLamp('failed');
+  return stateLamp('done');
 }
 
 function isRefused(result: string | null): boolean {

@@ -18,7 +18,7 @@ const look = cva(
   },
 );
 
-export type LampState = 'live' | 'waiting' | 'failed' | 'idle';
+export type LampState = 'live' | 'done' | 'waiting' | 'failed' | 'idle';
 
 interface LampProps {
   state: LampState;
@@ -30,10 +30,17 @@ interface LampProps {
   className?: string | undefined;
 }
 
-const WORDS: Record<LampState, string> = { live: 'Live', waiting: 'Waiting', failed: 'Failed', idle: 'Idle' };
+const WORDS: Record<LampState, string> = {
+  live: 'Live',
+  done: 'Done',
+  waiting: 'Waiting',
+  failed: 'Failed',
+  idle: 'Idle',
+};
 
 const COLOURS: Record<LampState, string> = {
   live: 'text-live',
+  done: 'text-live',
   waiting: 'text-waiting',
   failed: 'text-failed',
   idle: 'text-idle',
@@ -41,6 +48,7 @@ const COLOURS: Record<LampState, string> = {
 
 const TEXT_COLOURS: Record<LampState, string> = {
   live: 'text-live-text',
+  done: 'text-live-text',
   waiting: 'text-waiting-text',
   failed: 'text-failed-text',
   idle: 'text-idle-text',
@@ -69,6 +77,7 @@ export function Lamp({ state, word = WORDS[state], dotOnly = false, size = 'norm
 
 function Dot({ state }: { state: LampState }) {
   if (state === 'live') return <Glow />;
+  if (state === 'done') return <Tick />;
   if (state === 'waiting') return <HalfDisc />;
   if (state === 'failed') return <CrossedDisc />;
   return <circle cx="8" cy="8" r="3.75" fill="none" stroke="currentColor" strokeWidth="1.5" />;
@@ -80,6 +89,19 @@ function Glow() {
       <circle cx="8" cy="8" r="7" fill="currentColor" opacity="0.22" />
       <circle cx="8" cy="8" r="4" fill="currentColor" />
     </>
+  );
+}
+
+function Tick() {
+  return (
+    <path
+      d="m4 8.5 2.75 2.75L12 5.5"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.75"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    />
   );
 }
 

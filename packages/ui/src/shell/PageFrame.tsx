@@ -6,6 +6,7 @@ import { SERVICE_NAMES, type ServiceLink, type ServiceName } from './services.ts
 
 const STATE_WORDS: Record<LampState, string> = {
   live: 'Live',
+  done: 'Done',
   waiting: 'Not ready',
   failed: 'Failed',
   idle: 'Idle',

@@ -1,16 +1,17 @@
 import type { PostureView } from '@trunkline/std';
-import { Lamp, type LampState } from '../components/Lamp.tsx';
+import { Lamp } from '../components/Lamp.tsx';
 import { useResource } from '../hooks/useResource.ts';
+import { stateLamp } from '../lib/states.ts';
 import { useOperator } from '../operator/OperatorProvider.tsx';
 
 type Finding = PostureView['findings'][number];
 
 const ORDER: readonly Finding['state'][] = ['failed', 'warning', 'ok'];
 
-export const POSTURE_LAMPS: Record<Finding['state'], { state: LampState; word: string }> = {
-  failed: { state: 'failed', word: 'Weak' },
-  warning: { state: 'waiting', word: 'Look at it' },
-  ok: { state: 'live', word: 'Good' },
+export const POSTURE_LAMPS: Record<Finding['state'], ReturnType<typeof stateLamp>> = {
+  failed: stateLamp('weak'),
+  warning: stateLamp('warning'),
+  ok: stateLamp('ok'),
 };
 
 export function worstFirst(findings: readonly Finding[]): Finding[] {

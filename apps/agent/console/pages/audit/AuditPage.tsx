@@ -1,4 +1,15 @@
-import { CodeView, duration, Lamp, ListPanel, RelativeTime, SelectField, TextField } from '@trunkline/ui';
+import {
+  CodeView,
+  CopyButton,
+  duration,
+  hashRoute,
+  Lamp,
+  ListPanel,
+  RelativeTime,
+  SelectField,
+  stateLamp,
+  TextField,
+} from '@trunkline/ui';
 import { ChevronRight, ScrollText } from 'lucide-react';
 import { useState } from 'react';
 import type { AuditLine } from '../../../stores/audit-log.ts';
@@ -87,11 +98,7 @@ function Row({ line }: { line: AuditLine }) {
             aria-hidden
             className="size-4 shrink-0 text-muted transition-transform group-open/call:rotate-90"
           />
-          <Lamp
-            state={line.success ? 'live' : 'failed'}
-            word={line.success ? 'Done' : 'Failed'}
-            className="w-16"
-          />
+          <Lamp {...stateLamp(line.success ? 'done' : 'failed')} className="w-16" />
           <span className="min-w-0 flex-1 truncate">
             <code className="text-12">{line.tool}</code>
             <span className="ml-3 text-muted">{line.result_summary}</span>
@@ -102,7 +109,15 @@ function Row({ line }: { line: AuditLine }) {
           </span>
         </summary>
         <div className="flex flex-col gap-3 px-4 pb-4">
-          <p className="font-mono text-12 break-all text-muted">Conversation {line.session_id}</p>
+          <p className="flex items-center gap-1 text-12 text-muted">
+            <a
+              className="text-accent-text underline underline-offset-2"
+              href={`/${hashRoute('chat', line.session_id)}`}
+            >
+              Open the conversation
+            </a>
+            <CopyButton value={line.session_id} label="Copy the conversation's id" />
+          </p>
           <CodeView title="Given" code={JSON.stringify(line.args, null, 2) ?? ''} wrap />
           <CodeView title="Result" code={line.result_summary} wrap />
         </div>

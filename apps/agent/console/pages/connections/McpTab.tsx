@@ -1,4 +1,4 @@
-import { type JsonSchema, Lamp, useApi, useAttempt, useResource, useToast } from '@trunkline/ui';
+import { type JsonSchema, Lamp, stateLamp, useApi, useAttempt, useResource, useToast } from '@trunkline/ui';
 import { Plug } from 'lucide-react';
 import type { McpServerState } from '../../../routes/mcp.ts';
 import { type McpServer, useConfig, useLive } from '../../app/live.ts';
@@ -115,11 +115,11 @@ function Facts({ server, state }: ServerProps) {
 }
 
 function State({ enabled, state }: { enabled: boolean; state: McpServerState | undefined }) {
-  if (!enabled) return <Lamp state="idle" word="Off" />;
-  if (state === undefined) return <Lamp state="waiting" word="Connecting" />;
+  if (!enabled) return <Lamp {...stateLamp('off')} />;
+  if (state === undefined) return <Lamp {...stateLamp('connecting')} />;
   return state.state === 'connected' ? (
-    <Lamp state="live" word="Connected" />
+    <Lamp {...stateLamp('connected')} />
   ) : (
-    <Lamp state="failed" word="Failed" />
+    <Lamp {...stateLamp('failed')} />
   );
 }

@@ -1,14 +1,14 @@
-import { Button, hashRoute, Lamp, type LampState, ListPanel, useSend } from '@trunkline/ui';
+import { Button, FoldedText, hashRoute, Lamp, ListPanel, stateLamp, useSend } from '@trunkline/ui';
 import { Flag, Trash2 } from 'lucide-react';
 import type { Goal } from '../../../stores/goals/goal-store.ts';
 import { useLiveList } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
-const STATES: Record<Goal['status'], { lamp: LampState; word: string }> = {
-  active: { lamp: 'live', word: 'Being worked on' },
-  achieved: { lamp: 'idle', word: 'Reached' },
-  exhausted: { lamp: 'failed', word: 'Given up' },
-  unachievable: { lamp: 'failed', word: 'Cannot be reached' },
+const STATES: Record<Goal['status'], ReturnType<typeof stateLamp>> = {
+  active: stateLamp('working', 'Being worked on'),
+  achieved: stateLamp('achieved'),
+  exhausted: stateLamp('failed', 'Given up'),
+  unachievable: stateLamp('failed', 'Cannot be reached'),
 };
 
 /** What conversations are to reach, and how far they are. */
@@ -39,7 +39,6 @@ export default function GoalsPage() {
 
 function Row({ goal }: { goal: Goal }) {
   const send = useSend();
-  const { lamp, word } = STATES[goal.status];
   const path = `/api/goals/${encodeURIComponent(goal.session_id)}`;
   const drop = () => void send(path, { method: 'DELETE' }, { title: 'Goal dropped.' });
   return (
@@ -47,22 +46,23 @@ function Row({ goal }: { goal: Goal }) {
       <div className="min-w-0 flex-1">
         <p className="line-clamp-6 font-medium break-words">{goal.condition}</p>
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
-          <Lamp state={lamp} word={word} />
+          <Lamp {...STATES[goal.status]} />
           <span>checked {goal.iteration === 1 ? 'once' : `${goal.iteration} times`}</span>
           <span>
             by {goal.verifier.type} <code>{targetOf(goal.verifier)}</code>
           </span>
           <a
-            className="font-mono underline underline-offset-2"
+            className="text-accent-text underline underline-offset-2"
             href={`/${hashRoute('chat', goal.session_id)}`}
           >
-            {goal.session_id}
+            Open the conversation
           </a>
         </p>
         {(goal.reason || goal.evidence) && (
-          <p className="mt-1 break-words text-muted">
-            {[goal.reason, goal.evidence].filter(Boolean).join(' ')}
-          </p>
+          <FoldedText
+            className="mt-1 text-muted"
+            text={[goal.reason, goal.evidence].filter(Boolean).join(' ')}
+          />
         )}
       </div>
       <Button size="small" icon={<Trash2 aria-hidden />} onClick={drop}>

@@ -1,12 +1,13 @@
 import {
-  Badge,
   Button,
+  CopyButton,
   IconButton,
   Lamp,
   ListPanel,
   Panel,
   RelativeTime,
   SchemaForm,
+  stateLamp,
   useSend,
 } from '@trunkline/ui';
 import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
@@ -84,8 +85,8 @@ function JobRow({ job }: { job: Job }) {
           <p className="font-medium break-words">{job.prompt}</p>
           <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
             <State job={job} />
-            <code>{job.schedule}</code>
-            <span className="max-w-full truncate font-mono">{job.id}</span>
+            <When schedule={job.schedule} />
+            <CopyButton value={job.id} label="Copy the schedule's id" />
           </p>
         </div>
         <div className="flex">
@@ -100,7 +101,7 @@ function JobRow({ job }: { job: Job }) {
       </div>
       {!job.paused && job.upcoming.length > 0 && (
         <ol
-          aria-label="Next fires"
+          aria-label="Next runs"
           className="flex flex-wrap gap-x-4 gap-y-1 text-12 text-muted before:content-['Next']"
         >
           {job.upcoming.map((time) => (
@@ -115,8 +116,19 @@ function JobRow({ job }: { job: Job }) {
 }
 
 function State({ job }: { job: Job }) {
-  if (job.running) return <Lamp state="live" word="Running" />;
-  return job.paused ? <Badge tone="waiting">Paused</Badge> : <Lamp state="idle" word="Waits" />;
+  if (job.running) return <Lamp {...stateLamp('running')} />;
+  return <Lamp {...stateLamp(job.paused ? 'paused' : 'scheduled')} />;
+}
+
+/** Cron fields as they are written; a single time in words. */
+function When({ schedule }: { schedule: string }) {
+  return Number.isNaN(Date.parse(schedule)) || schedule.includes('*') ? (
+    <code>{schedule}</code>
+  ) : (
+    <span>
+      once, <RelativeTime at={schedule} />
+    </span>
+  );
 }
 
 function useJobActions({ id, prompt, schedule }: Job) {

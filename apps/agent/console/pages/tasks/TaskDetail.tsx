@@ -1,5 +1,4 @@
 import {
-  Badge,
   Button,
   CopyButton,
   countOf,
@@ -11,6 +10,7 @@ import {
   MarkdownView,
   PagedItems,
   RelativeTime,
+  stateLamp,
   Tabs,
   useApi,
   useResource,
@@ -47,7 +47,7 @@ function Details({ task, path, reload }: { task: TaskSummary; path: string; relo
   return (
     <div className="flex flex-col gap-4">
       <div className="flex items-center justify-between gap-2">
-        <Lamp state={STATES[task.state].lamp} word={STATES[task.state].word} />
+        <Lamp {...STATES[task.state]} />
         {isOpen(task) && (
           <Button size="small" icon={<Square aria-hidden />} onClick={stop}>
             Stop the task
@@ -189,7 +189,9 @@ function Deliveries({ path }: { path: string }) {
               className="border-line border-b py-2 last:border-b-0"
             >
               <p className="flex flex-wrap items-center gap-2">
-                <Badge tone={delivery.outcome === 'delivered' ? 'live' : 'failed'}>{delivery.outcome}</Badge>
+                <Lamp
+                  {...stateLamp(delivery.outcome === 'delivered' ? 'delivered' : 'failed', delivery.outcome)}
+                />
                 <span>{STATES[delivery.state].word}</span>
                 <span className="text-muted">attempt {delivery.attempt}</span>
                 {delivery.status !== undefined && <span className="font-mono">{delivery.status}</span>}

@@ -76,14 +76,14 @@ export default function TasksPage() {
 const TaskDetail = lazy(async () => ({ default: (await import('./TaskDetail.tsx')).TaskDetail }));
 
 function TaskLine({ task, selected }: { task: TaskSummary; selected: boolean }) {
-  const { lamp, word } = STATES[task.state];
+  const lamp = STATES[task.state];
   return (
     <Line
       title={task.asked || '(no text)'}
       href={hashRoute('tasks', task.id)}
       lit={task.state === 'working'}
       selected={selected}
-      lead={<Lamp state={lamp} word={word} className="w-20 sm:w-24" />}
+      lead={<Lamp {...lamp} className="w-20 sm:w-24" />}
       detail={<span className="block truncate">{task.text}</span>}
       trail={
         <>

@@ -1,4 +1,4 @@
-import type { LampState } from '@trunkline/ui';
+import { stateLamp } from '@trunkline/ui';
 import type { TurnState } from '../../chat/wire.ts';
 
 export type {
@@ -8,12 +8,12 @@ export type {
   TaskSummary,
 } from '../../../routes/console/tasks.ts';
 
-export const STATES: Record<TurnState, { lamp: LampState; word: string }> = {
-  working: { lamp: 'live', word: 'Working' },
-  'input-required': { lamp: 'waiting', word: 'Asks you' },
-  'auth-required': { lamp: 'waiting', word: 'Asks for access' },
-  completed: { lamp: 'idle', word: 'Done' },
-  failed: { lamp: 'failed', word: 'Failed' },
-  canceled: { lamp: 'idle', word: 'Stopped' },
-  rejected: { lamp: 'failed', word: 'Refused' },
+export const STATES: Record<TurnState, ReturnType<typeof stateLamp>> = {
+  working: stateLamp('working'),
+  'input-required': stateLamp('asks'),
+  'auth-required': stateLamp('asks', 'Asks for access'),
+  completed: stateLamp('done'),
+  failed: stateLamp('failed'),
+  canceled: stateLamp('stopped'),
+  rejected: stateLamp('refused'),
 };

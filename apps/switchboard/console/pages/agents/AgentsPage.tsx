@@ -8,6 +8,7 @@ import {
   Line,
   Panel,
   RelativeTime,
+  stateLamp,
   useHashRoute,
 } from '@trunkline/ui';
 import { Bot, Link, Plus } from 'lucide-react';
@@ -106,9 +107,9 @@ function AgentLine({ agent }: { agent: AgentView }) {
 
 /** Whether the agent accepts work. */
 function AgentLamp({ agent: { load, sighting } }: { agent: AgentView }) {
-  if (load.circuit === 'open') return <Lamp state="failed" word="Rests" className="w-20" />;
-  if (sighting && !sighting.reachable) return <Lamp state="failed" word="Not reached" className="w-20" />;
-  return <Lamp state="live" word="Ready" className="w-20" />;
+  if (load.circuit === 'open') return <Lamp {...stateLamp('failed', 'Rests')} className="w-20" />;
+  if (sighting && !sighting.reachable) return <Lamp {...stateLamp('unreachable')} className="w-20" />;
+  return <Lamp {...stateLamp('ready')} className="w-20" />;
 }
 
 function RemoteAgentPage({ agent }: { agent: AgentView }) {
@@ -143,7 +144,7 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
         actions={
           sighting?.reachable && (
             <>
-              <Lamp state="live" word="Reached" />
+              <Lamp {...stateLamp('connected', 'Reached')} />
               <span className="text-12 text-muted">
                 <RelativeTime at={sighting.at} />
               </span>

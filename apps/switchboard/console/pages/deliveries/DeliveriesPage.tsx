@@ -1,4 +1,14 @@
-import { Badge, Button, hashRoute, RelativeTime, SelectField, Tabs, useHashRoute } from '@trunkline/ui';
+import {
+  Badge,
+  Button,
+  hashRoute,
+  Lamp,
+  RelativeTime,
+  SelectField,
+  stateLamp,
+  Tabs,
+  useHashRoute,
+} from '@trunkline/ui';
 import { MailCheck, MailWarning, RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import type { DeadLetter, Delivery } from '../../../api-types.ts';
@@ -31,7 +41,11 @@ const STATES = [
   { value: 'queued', label: 'Waiting' },
   { value: 'sent', label: 'Sent' },
 ];
-const TONES = { failed: 'failed', queued: 'waiting', sent: 'live' } as const;
+const LAMPS = {
+  failed: stateLamp('failed'),
+  queued: stateLamp('queued', 'Queued'),
+  sent: stateLamp('delivered', 'Sent'),
+};
 
 function Outside() {
   const send = useSend();
@@ -71,7 +85,7 @@ function Outside() {
           <li className="flex flex-wrap items-start gap-3 border-line border-b px-4 py-3 last:border-b-0">
             <div className="min-w-0 flex-1 basis-64">
               <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
-                <Badge tone={TONES[delivery.state]}>{delivery.state}</Badge>
+                <Lamp {...LAMPS[delivery.state]} />
                 <span>{delivery.surface}</span>
                 <span>
                   {delivery.attempts} {delivery.attempts === 1 ? 'attempt' : 'attempts'}

@@ -7,9 +7,9 @@ import {
   ErrorState,
   hashRoute,
   Lamp,
-  type LampState,
   Panel,
   RelativeTime,
+  stateLamp,
   useApi,
   useAttempt,
   useResource,
@@ -60,11 +60,11 @@ function Replay({ path }: { path: string }) {
 }
 
 function Whole({ flow }: { flow: FlowDetails }) {
-  const { lamp, word } = lampOf(flow);
+  const lamp = lampOf(flow);
   return (
     <>
       <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
-        <Lamp state={lamp} word={word} />
+        <Lamp {...lamp} />
         {flow.requestPreview !== null && (
           <span className="min-w-0 break-words text-muted">{workOf(flow)}</span>
         )}
@@ -186,11 +186,11 @@ function detailsOf({ trace }: FlowDetails, event: string): Record<string, unknow
   return trace.findLast((entry) => entry.event === event)?.details ?? {};
 }
 
-export function lampOf({ status, stage }: Flow): { lamp: LampState; word: string } {
-  if (status === 'blocked') return { lamp: 'waiting', word: 'Asks' };
-  if (stage === 'error') return { lamp: 'failed', word: 'Failed' };
-  if (stage === 'done') return { lamp: 'idle', word: 'Done' };
-  return stage === 'running' ? { lamp: 'live', word: 'Works' } : { lamp: 'waiting', word: 'Waits' };
+export function lampOf({ status, stage }: Flow): ReturnType<typeof stateLamp> {
+  if (status === 'blocked') return stateLamp('asks', 'Asks');
+  if (stage === 'error') return stateLamp('failed');
+  if (stage === 'done') return stateLamp('done');
+  return stage === 'running' ? stateLamp('working', 'Works') : stateLamp('queued');
 }
 
 export function workOf({ skill, targetAgent }: Flow): string {

@@ -69,13 +69,13 @@ function FlowList() {
 }
 
 function FlowLine({ flow }: { flow: Flow }) {
-  const { lamp, word } = lampOf(flow);
+  const lamp = lampOf(flow);
   return (
     <Line
       title={titleOf(flow)}
       href={hashRoute('flows', flow.id)}
       lit={flow.stage === 'running' && flow.status === 'active'}
-      lead={<Lamp state={lamp} word={word} className="w-16" />}
+      lead={<Lamp {...lamp} className="w-16" />}
       detail={<span className="block truncate">{detailOf(flow)}</span>}
       trail={
         <>

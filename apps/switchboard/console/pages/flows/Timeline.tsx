@@ -73,7 +73,7 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
     case 'dead-letter':
       return step('Dead letter', text(fields.why), 'failed');
     case 'start':
-      return step('Begun', `by ${text(fields.agent)}, ${text(fields.executor)}`, 'live');
+      return step('Started', `by ${text(fields.agent)}, ${text(fields.executor)}`, 'live');
     case 'dropped':
       return step('Dropped', text(fields.why) || text(fields.reason), 'failed');
     case 'remote-task':

@@ -1,4 +1,4 @@
-import { Badge, Button, FormDialog, RelativeTime } from '@trunkline/ui';
+import { Badge, Button, FormDialog, Lamp, RelativeTime, stateLamp } from '@trunkline/ui';
 import { Check, Plus, Siren } from 'lucide-react';
 import { useState } from 'react';
 import type { Incident } from '../../../api-types.ts';
@@ -92,7 +92,7 @@ function IncidentRow({ incident, onResolve }: { incident: Incident; onResolve():
         <p className="flex flex-wrap items-center gap-2">
           <span className="font-mono text-12 text-muted">{incident.id}</span>
           <Badge tone={resolved ? 'plain' : TONES[incident.severity]}>{incident.severity}</Badge>
-          <Badge tone={resolved ? 'live' : 'waiting'}>{incident.status}</Badge>
+          <Lamp {...stateLamp(resolved ? 'resolved' : 'open')} />
           <span className="text-12 text-muted">
             <RelativeTime at={incident.reportedAt} />
           </span>

@@ -1,4 +1,4 @@
-import { ErrorState, Lamp, type LampState, useResource } from '@trunkline/ui';
+import { ErrorState, Lamp, stateLamp, useResource } from '@trunkline/ui';
 import { Puzzle } from 'lucide-react';
 import type { Answer, PluginStatus } from '../../../api-types.ts';
 import { List } from '../../shared/blocks.tsx';
@@ -6,11 +6,11 @@ import { useReloadOn } from '../../shared/live.ts';
 import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
 
-const LAMPS: Record<PluginStatus['state'], { lamp: LampState; word: string }> = {
-  running: { lamp: 'live', word: 'Runs' },
-  waiting: { lamp: 'waiting', word: 'Starts' },
-  off: { lamp: 'idle', word: 'Off' },
-  failed: { lamp: 'failed', word: 'Failed' },
+const LAMPS: Record<PluginStatus['state'], ReturnType<typeof stateLamp>> = {
+  running: stateLamp('running', 'Runs'),
+  waiting: stateLamp('starting'),
+  off: stateLamp('off'),
+  failed: stateLamp('failed'),
 };
 
 export default function PluginsPage() {
@@ -31,7 +31,7 @@ export default function PluginsPage() {
         {({ name, state, words }) => (
           <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
             <span className="w-36 font-medium">{name}</span>
-            <Lamp state={LAMPS[state].lamp} word={LAMPS[state].word} className="w-20" />
+            <Lamp {...LAMPS[state]} className="w-20" />
             <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>
           </li>
         )}

@@ -1,5 +1,4 @@
 import {
-  Badge,
   Button,
   buttonClass,
   duration,
@@ -8,6 +7,7 @@ import {
   Lamp,
   Panel,
   RelativeTime,
+  stateLamp,
   useResource,
 } from '@trunkline/ui';
 import { CirclePlay, Pencil, Plus, Users } from 'lucide-react';
@@ -17,7 +17,12 @@ import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { useList, useSend } from '../../shared/useList.ts';
 
-const TONES = { running: 'waiting', success: 'live', failure: 'failed', timeout: 'failed' } as const;
+const STATES = {
+  running: stateLamp('running'),
+  success: stateLamp('done'),
+  failure: stateLamp('failed'),
+  timeout: stateLamp('failed', 'Out of time'),
+};
 
 interface Performed {
   /** Null while its file is unread or invalid. */
@@ -101,7 +106,7 @@ function RunList({ runs }: Pick<Performed, 'runs'>) {
 function RunWords({ run }: { run: CeremonyRun }) {
   return (
     <p className="flex flex-wrap items-center gap-2 text-12">
-      <Badge tone={TONES[run.status]}>{run.status}</Badge>
+      <Lamp {...STATES[run.status]} />
       <RelativeTime at={run.startedAt} />
       {run.endedAt !== null && (
         <span className="font-mono text-muted">{duration(Math.max(0, run.endedAt - run.startedAt))}</span>
@@ -135,7 +140,7 @@ export function CeremonyList() {
           <div className="min-w-0 flex-1 basis-60">
             <p className="flex flex-wrap items-center gap-x-3 font-medium">
               {ceremony.name}
-              {ceremony.enabled ? <Lamp state="live" word="On" /> : <Lamp state="idle" word="Off" />}
+              <Lamp {...stateLamp(ceremony.enabled ? 'on' : 'off')} />
             </p>
             <p className="flex flex-wrap gap-x-3 text-12 text-muted">
               <span className="font-mono">{ceremony.schedule} UTC</span>

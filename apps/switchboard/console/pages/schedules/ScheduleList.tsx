@@ -1,5 +1,4 @@
 import {
-  Badge,
   Button,
   FormDialog,
   hashRoute,
@@ -7,6 +6,7 @@ import {
   type JsonSchema,
   Lamp,
   RelativeTime,
+  stateLamp,
   usePages,
 } from '@trunkline/ui';
 import { AlarmClock, CirclePlay, Pause, Pencil, Play, Plus, Trash2 } from 'lucide-react';
@@ -184,7 +184,7 @@ function ScheduleRow({ schedule, selected, onEdit }: ScheduleRowProps) {
             >
               {id}
             </a>
-            {paused ? <Badge tone="waiting">Paused</Badge> : <Lamp state="live" word="On" />}
+            <Lamp {...stateLamp(paused ? 'paused' : 'on')} />
           </p>
           <p className="break-words">{payload.content}</p>
           <p className="flex flex-wrap gap-x-3 font-mono text-12 text-muted">

@@ -1,10 +1,11 @@
 import {
-  Badge,
   duration,
   EmptyState,
   hashRoute,
   Inspector,
+  Lamp,
   RelativeTime,
+  stateLamp,
   Tabs,
   useHashRoute,
   useResource,
@@ -16,14 +17,14 @@ import { Frame } from '../../shared/sections.tsx';
 import { CeremonyList, CeremonyPage } from './CeremonyPage.tsx';
 import { ScheduleList } from './ScheduleList.tsx';
 
-const TONES = {
-  done: 'live',
-  fired: 'waiting',
-  failed: 'failed',
-  missed: 'failed',
-  skipped: 'plain',
-  unknown: 'plain',
-} as const;
+const STATES = {
+  done: stateLamp('done'),
+  fired: stateLamp('running'),
+  failed: stateLamp('failed'),
+  missed: stateLamp('missed'),
+  skipped: stateLamp('skipped'),
+  unknown: stateLamp('unknown'),
+};
 
 export default function SchedulesPage() {
   const [, tab = '', opened] = useHashRoute();
@@ -83,7 +84,7 @@ function FireList({ history }: { history: readonly FireRow[] }) {
           className="border-line border-b py-2 [contain-intrinsic-size:auto_3rem] [content-visibility:auto] last:border-b-0"
         >
           <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
-            <Badge tone={TONES[fire.status]}>{fire.status}</Badge>
+            <Lamp {...STATES[fire.status]} />
             <RelativeTime at={fire.firedAt} />
             {fire.manual && <span>by hand</span>}
             {fire.endedAt !== null && (

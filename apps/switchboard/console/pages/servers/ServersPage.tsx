@@ -1,4 +1,4 @@
-import { Badge, Button, IconButton, Lamp, SwitchField } from '@trunkline/ui';
+import { Badge, Button, IconButton, Lamp, SwitchField, stateLamp } from '@trunkline/ui';
 import { Plug, Plus, RadioTower, Trash2 } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { AgentView, McpServerView } from '../../../api-types.ts';
@@ -134,6 +134,6 @@ function ServerRow({ server, tools, onChanged }: ServerRowProps) {
 }
 
 function State({ enabled, connected }: { enabled: boolean; connected: boolean }) {
-  if (!enabled) return <Lamp state="idle" word="Off" />;
-  return connected ? <Lamp state="live" word="Connected" /> : <Lamp state="waiting" word="Not connected" />;
+  if (!enabled) return <Lamp {...stateLamp('off')} />;
+  return <Lamp {...(connected ? stateLamp('connected') : stateLamp('connecting', 'Not connected'))} />;
 }
