@@ -1,3 +1,4 @@
+import { ModelError } from '@trunkline/llm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
 import { scriptedVoices } from '../cases/harness/voices.suite.ts';
@@ -40,6 +41,32 @@ describe('a conversation', () => {
     expect(heardAt - silentAt).toBeGreaterThan(700);
     // Speech is looked at in windows of 32 ms.
     expect(Math.abs(told - (heardAt - silentAt))).toBeLessThanOrEqual(40);
+  });
+
+  it('notes on the page that older messages made room, and answers', async () => {
+    const stage = await openCall({ answers: [{ text: 'Fine.' }] });
+    for (const text of ['One?', 'Two?', 'Three?', 'Four?']) {
+      const before = texts(stage, 'bot-tts-text').length;
+      await stage.say(text);
+      await stage.until(() => texts(stage, 'bot-tts-text').length > before);
+      await stage.pass(1500);
+    }
+    const { model } = stage.model;
+    const { doStream } = model;
+    model.doStream = async () => {
+      model.doStream = doStream;
+      throw new ModelError('context-too-long', 'This model has a window of 4,096 tokens.');
+    };
+    const before = texts(stage, 'bot-tts-text').length;
+    await stage.say('Five?');
+    await stage.until(() => texts(stage, 'bot-tts-text').length > before);
+    const notes = stage.caller.received.flatMap(({ message }) =>
+      message.type === 'server-message' ? [message.data] : [],
+    );
+    expect(notes[0]).toEqual({
+      type: 'note',
+      text: expect.stringMatching(/^Earlier messages were summarised/),
+    });
   });
 
   it('tells the page of every step of a turn, in order', async () => {

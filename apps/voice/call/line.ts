@@ -72,7 +72,7 @@ export type Outgoing =
         held?: AskReason;
       };
     }
-  | { type: 'server-message'; data: { type: LoadingStatus } }
+  | { type: 'server-message'; data: { type: LoadingStatus } | { type: 'note'; text: string } }
   | { type: 'metrics'; data: object }
   | { type: 'error'; data: { message: string; fatal: boolean } };
 

@@ -1,5 +1,5 @@
 import type { Logger } from '@trunkline/config';
-import type { TurnEvent } from '@trunkline/loop';
+import { compactionNote, type TurnEvent } from '@trunkline/loop';
 import type { Clock } from '@trunkline/schedule';
 import type { ToolOutcome } from '../../delivery/delivery.ts';
 import type { TurnMarks } from '../../metrics/metrics.ts';
@@ -212,6 +212,10 @@ export class Reply {
           }),
         });
         return;
+      case 'compaction':
+        return send(note(compactionNote(event)));
+      case 'wait':
+        return send(note(event.message));
       case 'end':
         this.#sayRest();
         if (this.#transcript.text.trim() === '') this.#apologise('empty');
@@ -306,6 +310,10 @@ export class Reply {
     this.#phase = 'finished';
     this.#deps.over(this);
   }
+}
+
+function note(text: string): Outgoing {
+  return { type: 'server-message', data: { type: 'note', text } };
 }
 
 function callData<More extends object>(event: { toolCallId: string; name: string }, more: More) {

@@ -122,6 +122,19 @@ describe('an exchange', () => {
     expect(settle(exchange, 'whole').entries[2]).toMatchObject({ state: 'failed' });
   });
 
+  it('shows notes of the service between what was said', () => {
+    const exchange = after(
+      ['bot-tts-text', { text: 'One.' }],
+      ['server-message', { type: 'note', text: 'Older messages were summarised.' }],
+      ['server-message', { type: 'note', text: 'Older messages were summarised.' }],
+      ['bot-tts-text', { text: 'Two.' }],
+    );
+    expect(exchange.entries).toMatchObject([
+      { kind: 'caption', text: 'One. Two.' },
+      { kind: 'note', text: 'Older messages were summarised.' },
+    ]);
+  });
+
   it('shows a typed text once, though the service repeats it', () => {
     const exchange = typed(NO_EXCHANGE, 'Hello', 0);
     expect(exchange).toMatchObject({ activity: 'thinking', entries: [{ typed: true, text: 'Hello' }] });

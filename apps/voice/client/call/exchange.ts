@@ -33,7 +33,14 @@ export interface ToolStep {
   endedAt: number | undefined;
 }
 
-export type Entry = Caption | ToolStep;
+/** What the service has to tell beside the conversation: it waits for the model, or summarised older messages. */
+export interface Note {
+  kind: 'note';
+  id: number;
+  text: string;
+}
+
+export type Entry = Caption | ToolStep | Note;
 
 export interface Exchange {
   entries: readonly Entry[];
@@ -98,7 +105,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'llm-function-call-started': toolStarted,
   'llm-function-call-stopped': toolStopped,
   metrics: measured,
-  'server-message': loaded,
+  'server-message': notified,
   error: (exchange, data) => ({ ...exchange, warning: String(data.message ?? data.error ?? 'unknown') }),
 };
 
@@ -188,7 +195,11 @@ function measured(exchange: Exchange, { turn }: Fields): Exchange {
   return typeof ms === 'number' ? { ...exchange, latencyMs: ms } : exchange;
 }
 
-function loaded(exchange: Exchange, { type }: Fields): Exchange {
+function notified(exchange: Exchange, { type, text }: Fields): Exchange {
+  const last = exchange.entries.at(-1);
+  if (last?.kind === 'note' && last.text === text) return exchange;
+  if (type === 'note' && typeof text === 'string')
+    return { ...exchange, entries: added(exchange, { kind: 'note', id: nextId(exchange), text }) };
   if (type !== 'speech-loading' && type !== 'speech-ready') return exchange;
   return { ...exchange, loading: type === 'speech-loading' };
 }

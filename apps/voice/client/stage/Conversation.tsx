@@ -26,6 +26,10 @@ export function Conversation({ exchange }: { exchange: Exchange }) {
       {entries.map((entry) =>
         entry.kind === 'tool' ? (
           <ToolLine key={entry.id} step={entry} />
+        ) : entry.kind === 'note' ? (
+          <li key={entry.id} className="text-12 break-words text-muted">
+            {entry.text}
+          </li>
         ) : (
           <CaptionLine key={entry.id} caption={entry} />
         ),
