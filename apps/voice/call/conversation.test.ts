@@ -55,7 +55,7 @@ describe('a conversation', () => {
     const { doStream } = model;
     model.doStream = async () => {
       model.doStream = doStream;
-      throw new ModelError('context-too-long', 'This model has a window of 4,096 tokens.');
+      throw new ModelError('context-too-long');
     };
     const before = texts(stage, 'bot-tts-text').length;
     await stage.say('Five?');
