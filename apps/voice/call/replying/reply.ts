@@ -213,9 +213,11 @@ export class Reply {
         });
         return;
       case 'compaction':
-        return send(note(compactionNote(event)));
+        send(note(compactionNote(event)));
+        return;
       case 'wait':
-        return send(note(event.message));
+        send(note(event.message));
+        return;
       case 'end':
         this.#sayRest();
         if (this.#transcript.text.trim() === '') this.#apologise('empty');
