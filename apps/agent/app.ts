@@ -12,11 +12,13 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  modelStatus,
   mountSetup,
   mountTrust,
   type Service,
   type ServiceContext,
   secretsOf,
+  servicesOf,
   settingsOf,
   signInOf,
   startComponents,
@@ -66,13 +68,20 @@ export async function start(
     routes: () => listRoutes(values.routes.app),
     stop,
     requiresKey: () => keys.token !== undefined || keys.apiKey !== undefined,
+    problem: async () => (await values.model.gateway.problem())?.message,
   };
 }
 
 function createAgentApp(agent: Agent, service: ServiceContext): { app: App; close(): Promise<void> } {
-  const { services = () => [], logger } = service;
+  const { logger } = service;
   const { options, operator, accounts, audit, serviceToken, ui } = agent.context;
-  const health = () => ({ ...facts(agent), missing: missingParts(agent), services: services() });
+  const services = servicesOf(options, service);
+  const health = async () => ({
+    ...facts(agent),
+    model: await modelStatus(agent.model.gateway),
+    missing: missingParts(agent),
+    services: await services(),
+  });
   const app = createApp({
     service: 'agent',
     access: { operator, accounts, serviceToken, audit, provider: signInOf(options, service) },
@@ -88,7 +97,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     limits: options,
     health: async () => {
       const { kind } = await agent.context.sandbox.status();
-      return healthReport(agent.active.isReady, { ...health(), sandbox: kind });
+      return healthReport(agent.active.isReady, { ...(await health()), sandbox: kind });
     },
   });
   mountTrust(app, {

@@ -16,12 +16,14 @@ import {
   auditOf,
   component,
   missingModel,
+  modelStatus,
   mountSetup,
   mountTrust,
   operatorOf,
   type Service,
   type ServiceContext,
   secretsOf,
+  servicesOf,
   settingsOf,
   signInOf,
   startComponents,
@@ -94,6 +96,7 @@ export async function start(
     routes: () => listRoutes(values.routes.app),
     stop,
     requiresKey: () => options.authToken !== undefined,
+    problem: async () => (await values.gateway.problem())?.message,
   };
 }
 
@@ -104,7 +107,8 @@ function createResearchApp(
   missing: () => object[],
 ): { app: App; close(): Promise<void> } {
   const { gateway, aggregator } = research;
-  const { logger, peers, env, services = () => [] } = service;
+  const { logger, peers, env } = service;
+  const services = servicesOf(options, service);
   const guard = tokenGuard(options.authToken);
   const [operator, audit] = [operatorOf(options, service), auditOf(options, service)];
   const accounts = accountsOf(options, service);
@@ -134,10 +138,10 @@ function createResearchApp(
       status: 200,
       body: {
         ok: true,
-        model: gateway.describe(),
+        model: await modelStatus(gateway),
         sources: aggregator.health(),
         missing: missing(),
-        services: services(),
+        services: await services(),
         sandbox: (await sandbox.status()).kind,
       },
     }),

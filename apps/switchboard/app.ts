@@ -12,11 +12,13 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  modelStatus,
   mountSetup,
   mountTrust,
   type Service,
   type ServiceContext,
   secretsOf,
+  servicesOf,
   settingsOf,
   signInOf,
   startComponents,
@@ -72,13 +74,14 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
     routes: () => listRoutes(values.app),
     stop,
     requiresKey: () => values.keys.keyring().size > 0,
+    problem: async () => (await values.models.problem())?.message,
   };
 }
 
 function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext): App<Caller> {
   const { context, bus, models, workspace } = switchboard;
   const { options, operator, accounts, audit, peers, logger } = context;
-  const { services = () => [] } = service;
+  const services = servicesOf(options, service);
   const app = createApp<Caller>({
     service: 'switchboard',
     access: {
@@ -102,9 +105,9 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
       body: {
         ok: bus.status().connected,
         bus: bus.status(),
-        model: models.describe(),
+        model: await modelStatus(models),
         missing: missingModel(models.describe()),
-        services: services(),
+        services: await services(),
         sandbox: (await switchboard.context.sandbox.status()).kind,
       },
     }),

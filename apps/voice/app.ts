@@ -4,11 +4,13 @@ import {
   component,
   type Missing,
   missingModel,
+  modelStatus,
   mountSetup,
   mountTrust,
   type Service,
   type ServiceContext,
   secretsOf,
+  servicesOf,
   settingsOf,
   signInOf,
   startComponents,
@@ -57,6 +59,7 @@ export async function launch(options: VoiceOptions, context: ServiceContext, sub
     url: values.server.url,
     missing: () => missing(values),
     routes: () => listRoutes(values.app),
+    problem: async () => (await values.gateway.problem())?.message,
     requiresKey: () => values.users.source !== 'empty' || options.a2aAuthToken !== undefined,
     stop,
   };
@@ -87,7 +90,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: async () => {
       const { kind } = await voice.sandbox.status();
-      return { status: 200, body: { ...healthBody(voice), sandbox: kind } };
+      return { status: 200, body: { ...(await healthBody(voice)), sandbox: kind } };
     },
   });
   mountTrust(app, {
@@ -119,7 +122,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
 }
 
 /** What the service says about itself to everyone. */
-function healthBody(voice: VoiceComponents) {
+async function healthBody(voice: VoiceComponents) {
   const { context, users, sessions, delegates, library, speech, gateway } = voice;
   const { options, service } = context;
   return {
@@ -138,9 +141,9 @@ function healthBody(voice: VoiceComponents) {
       smart_turn: options.smartTurn,
     },
     speech: speech.describe(),
-    model: gateway.describe(),
+    model: await modelStatus(gateway),
     missing: missing(voice),
-    services: service.services?.() ?? [],
+    services: await servicesOf(options, service)(),
   };
 }
 

@@ -10,7 +10,7 @@ export type { ModelCall } from './meter.ts';
 export type { ModelErrorCode } from './model-error.ts';
 export { ModelError } from './model-error.ts';
 export type { EndpointKind } from './profiles/endpoint-kind.ts';
-export { endpointKind } from './profiles/endpoint-kind.ts';
+export { endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';
 export type { ModelRole, ProfileSection, RoleModel } from './profiles/models-file.ts';
 export { ModelsFile, modelRoles, profileSection } from './profiles/models-file.ts';
 export type { ModelPrice, PriceTable, TokenCounts } from './profiles/prices.ts';

@@ -20,6 +20,7 @@ export {
   auditOf,
   type Missing,
   missingModel,
+  modelStatus,
   operatorOf,
   type Peers,
   peerOrigins,
@@ -28,6 +29,7 @@ export {
   type ServiceContext,
   type ServiceLink,
   secretsOf,
+  servicesOf,
   settingsOf,
   signInOf,
 } from './service.ts';

@@ -19,7 +19,7 @@ import {
 import { type ModelFileOptions, openModelFile, withModelFile } from '@trunkline/gguf';
 import { StartError } from '@trunkline/http';
 import { operatorAccess, operatorLink } from '@trunkline/identity';
-import { recordRunning, runningProcesses } from './running.ts';
+import { type RunningMember, recordRunning, runningProcesses } from './running.ts';
 
 /** The line in the log, for those who look for it. */
 export const strayFailure = 'something failed that nobody waited for; it is a defect, please report it';
@@ -31,6 +31,7 @@ const IMPATIENT = 130;
 interface RunningService {
   url: string;
   stop(): Promise<void>;
+  problem?(): Promise<string | undefined>;
 }
 
 export interface RunOptions<Table extends OptionTable, Running extends RunningService> {
@@ -43,10 +44,10 @@ export interface RunOptions<Table extends OptionTable, Running extends RunningSe
   start(options: OptionsOf<Table>, logger: Logger, hide: (secret: string) => void): Promise<Running>;
   /** Where the operator signs in; the address of the service when not given. */
   signInUrl?(running: Running, options: OptionsOf<Table>): string | undefined;
-  /** All addresses that it serves; its own when not given. */
-  urls?(running: Running): readonly string[];
-  /** What to print once it runs, with the link that signs the operator in; the address and the link when not given. */
-  announce?(running: Running, link: string | undefined): string;
+  /** The services that it runs; itself when not given. */
+  members?(running: Running): readonly RunningMember[];
+  /** What to print once it runs, with the link that signs the operator in and what keeps the model from being used. */
+  announce?(running: Running, link: string | undefined, problem: string | undefined): string;
 }
 
 const BAD_SETTINGS = 2;
@@ -83,9 +84,13 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
     startWithModelFile(options, { logger, hide, env: run.env }, (given) => run.start(given, logger, hide)),
   );
   const { trunklineHome: home } = options as HomeOptions;
-  const record = home === undefined ? undefined : recordRunning(home, run.urls?.(running) ?? [running.url]);
+  const record =
+    home === undefined
+      ? undefined
+      : recordRunning(home, run.members?.(running) ?? [{ name: run.table.service, url: running.url }]);
   const link = signInLink(run, running, options);
-  print(run.announce?.(running, link) ?? introduction(run.table.title, running.url, link));
+  const problem = await running.problem?.();
+  print(run.announce?.(running, link, problem) ?? introduction(run.table.title, running.url, link, problem));
   showSignIn(link, options, run.env, logger);
   const name = await signal;
   logger.info({ signal: name }, 'stopping');
@@ -152,8 +157,14 @@ function showSignIn(
   openInBrowser(link, home, desk, logger);
 }
 
-function introduction(title: string, url: string, link: string | undefined): string {
-  return [title, url, ...(link === undefined ? [] : [`Open as operator: ${link}`])].join('\n');
+function introduction(
+  title: string,
+  url: string,
+  link: string | undefined,
+  problem: string | undefined,
+): string {
+  const operator = link === undefined ? [] : [`Open as operator: ${link}`];
+  return [title, url, ...operator, ...(problem === undefined ? [] : [problem])].join('\n');
 }
 
 /**

@@ -1,18 +1,53 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { whyUnreachable } from '@trunkline/http';
 import { systemCode } from '@trunkline/std';
 import { z } from 'zod';
 
-const recordSchema = z.object({ pid: z.int().positive(), urls: z.array(z.string()) });
+const recordSchema = z.object({
+  pid: z.int().positive(),
+  urls: z.array(z.string()),
+  /** Older versions recorded only addresses. */
+  names: z.array(z.string()).optional(),
+});
 
 type RunningProcess = z.output<typeof recordSchema>;
 
-/** Records in the home which addresses this process serves, until `remove` is called or the process is gone. */
-export function recordRunning(home: string, urls: readonly string[]): { remove(): void } {
+export interface RunningMember {
+  name: string;
+  url: string;
+}
+
+/** A connection on this machine is taken at once, or not at all. */
+const CONNECT_MS = 500;
+
+/** The services that other processes run from this home, and whether each takes connections now. */
+export async function neighbours(home: string) {
+  const services = runningProcesses(home).flatMap(({ urls, names = [] }) =>
+    names.map((name, at) => ({ name, url: urls[at] ?? '' })),
+  );
+  return Promise.all(
+    services.map(async (service) => {
+      const isLive = (await whyUnreachable(service.url, CONNECT_MS)) === undefined;
+      return { ...service, state: isLive ? ('live' as const) : ('stopped' as const) };
+    }),
+  );
+}
+
+/** Records in the home which services this process runs, until `remove` is called or the process is gone. */
+export function recordRunning(home: string, members: readonly RunningMember[]): { remove(): void } {
   const folder = folderOf(home);
   const file = join(folder, `${process.pid}.json`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(file, JSON.stringify({ pid: process.pid, urls }), { mode: 0o600 });
+  writeFileSync(
+    file,
+    JSON.stringify({
+      pid: process.pid,
+      urls: members.map(({ url }) => url),
+      names: members.map(({ name }) => name),
+    }),
+    { mode: 0o600 },
+  );
   return { remove: () => rmSync(file, { force: true }) };
 }
 
@@ -22,7 +57,8 @@ export function runningProcesses(home: string): RunningProcess[] {
   return namesIn(folder).flatMap((name) => {
     const file = join(folder, name);
     const record = recordIn(file);
-    if (record !== undefined && record.pid !== process.pid && isAlive(record.pid)) return [record];
+    if (record?.pid === process.pid) return [];
+    if (record !== undefined && isAlive(record.pid)) return [record];
     rmSync(file, { force: true });
     return [];
   });

@@ -10,6 +10,7 @@ import {
 } from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess, type UseOnce } from '@trunkline/identity';
 import { createSignIn, type OidcOptions } from '@trunkline/oidc';
+import { neighbours } from './running.ts';
 import type { SettingsContext } from './settings-routes.ts';
 
 /** Descriptions of the services for the peers that may delegate work to them. */
@@ -28,6 +29,8 @@ export interface Service {
   stop(): Promise<void>;
   /** Whether callers need a key of this service. */
   requiresKey?(): boolean;
+  /** What keeps its model from being used, in words; undefined when nothing does. */
+  problem?(): Promise<string | undefined>;
 }
 
 /** What the starter of a service passes besides its options. */
@@ -44,7 +47,7 @@ export interface ServiceContext {
   /** The people of the installation; services of one process share them. Those of the home of the options when not given. */
   accounts?: Accounts;
   /** The services that run together with this one, itself included. */
-  services?: () => readonly ServiceLink[];
+  services?: () => Promise<readonly ServiceLink[]>;
   /** Where variables whose names come from data are read; the process's own when not given. */
   env?: Environment;
   /** How the options came to be; flags and other services count only where it is given. */
@@ -107,7 +110,29 @@ export function settingsOf(table: OptionTable, { env, settings }: ServiceContext
 export interface ServiceLink {
   name: string;
   url: string;
-  state: 'live' | 'failed';
+  /** `degraded`: it runs, but its model cannot be used. `stopped`: it was there, and nothing answers now. */
+  state: 'live' | 'degraded' | 'stopped';
+}
+
+/** The services that a service was told of, or those that run from the same home by themselves. */
+export function servicesOf(
+  { trunklineHome }: { trunklineHome: string },
+  { services }: Pick<ServiceContext, 'services'>,
+): () => Promise<readonly ServiceLink[]> {
+  return services ?? (() => neighbours(trunklineHome));
+}
+
+interface Models<Description> {
+  describe(): Description;
+  problem(): Promise<{ message: string } | undefined>;
+}
+
+/** The model as `/healthz` tells it: with what keeps it from being used, where something does. */
+export async function modelStatus<Description extends object>(
+  models: Models<Description>,
+): Promise<Description & { problem?: string }> {
+  const problem = await models.problem();
+  return { ...models.describe(), ...(problem && { problem: problem.message }) };
 }
 
 /** The services of one installation, as they call each other. */

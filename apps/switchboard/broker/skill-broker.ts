@@ -1,6 +1,8 @@
 import { createA2aClient, type ExternalAgent, type RemoteCard } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
+import { whyUnreachable } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
+import { isLocalAddress } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import type { Sighting } from '../api-types.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
@@ -23,6 +25,9 @@ export interface BrokerSettings {
 
 const cardTimeoutMs = 10_000;
 const heartbeatMs = 60_000;
+/** While somebody looks at the agents, those of this machine and network are tried this often. */
+const lookMs = 1000;
+const connectMs = 500;
 /** Retry delay for an agent that has not answered since the start; doubles each time. */
 const firstRetryMs = 1000;
 const longestRetryMs = 5000;
@@ -35,6 +40,9 @@ export function createSkillBroker(settings: BrokerSettings) {
   const closing = new AbortController();
   const retries = new Map<string, { timer: NodeJS.Timeout; count: number }>();
   let timer: NodeJS.Timeout | undefined;
+  let lookedAt = 0;
+  /** Agents that take connections again and whose cards are being fetched. */
+  const returning = new Set<string>();
   const client = createA2aClient();
 
   function start(): void {
@@ -57,6 +65,28 @@ export function createSkillBroker(settings: BrokerSettings) {
 
   function sighting(name: string): Sighting | undefined {
     return sightings.get(name);
+  }
+
+  /**
+   * Notices at once that an agent of this machine or network stopped or came back: whether it takes a connection. Others are
+   * seen by their cards.
+   */
+  async function look(): Promise<void> {
+    const now = Date.now();
+    if (now - lookedAt < lookMs) return;
+    lookedAt = now;
+    const local = agents().filter(({ agent, name }) => isLocalAddress(agent.url) && sightings.has(name));
+    await Promise.all(local.map(lookAt));
+  }
+
+  async function lookAt(entry: ExternalAgent): Promise<void> {
+    const { name, agent } = entry;
+    const error = await whyUnreachable(agent.url, connectMs);
+    const wasReachable = sightings.get(name)?.reachable;
+    if (error !== undefined && wasReachable) sightings.set(name, { reachable: false, at: Date.now(), error });
+    if (error !== undefined || wasReachable || returning.has(name)) return;
+    returning.add(name);
+    void sight(entry).finally(() => returning.delete(name));
   }
 
   async function sight({ name, agent }: ExternalAgent): Promise<void> {
@@ -145,7 +175,7 @@ export function createSkillBroker(settings: BrokerSettings) {
     });
   }
 
-  return { start, close, refresh, sighting };
+  return { start, close, refresh, look, sighting };
 }
 
 export type SkillBroker = ReturnType<typeof createSkillBroker>;

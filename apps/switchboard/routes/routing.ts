@@ -27,11 +27,14 @@ const testBody = z.object({
 
 export interface Insights {
   sighting(agent: string): Sighting | undefined;
+  /** Brings the sightings up to date, where that is cheap. */
+  look(): Promise<void>;
   load(agent: string): Load;
 }
 
 export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insights: Insights): void {
-  app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), (context) => {
+  app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), async (context) => {
+    await insights.look();
     const agents = deps.registry
       .list()
       .map((executor) => ({ ...executor, skills: confirmed(executor.skills) }))

@@ -38,6 +38,7 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
   (app, { exchange: { routing, broker, limiter } }) =>
     mountRouting(app, routing, {
       sighting: (agent) => broker?.sighting(agent),
+      look: async () => broker?.look(),
       load: (agent) => limiter.load(agent),
     }),
   (app, { exchange }) => mountExperiments(app, exchange.abTests),

@@ -2,7 +2,14 @@ import { once } from 'node:events';
 import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { type Child, freePort, startChild, type TemporaryHome, temporaryHome } from '@trunkline/testing';
+import {
+  type Child,
+  freePort,
+  startChild,
+  type TemporaryHome,
+  temporaryHome,
+  waitFor,
+} from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
@@ -163,6 +170,30 @@ describe('one service alone', () => {
       );
       expect(assets.length).toBeGreaterThan(0);
       for (const asset of assets) expect((await fetch(`${url}/${asset}`)).status).toBe(200);
+    });
+
+    it('sees another service of its home live and die, and that one tells that its model is away', async () => {
+      const gone = `http://127.0.0.1:${await freePort()}/v1`;
+      const model = { LLM_GATEWAY_URL: gone, LLM_MODEL: 'any' };
+      const other = launch(['research', '--port', '0'], home, { TRUNKLINE_HOME: path, ...model });
+      cleanups.push(() => other.kill());
+      const cause = `Cannot reach the model at ${gone}: connection refused. Check LLM_GATEWAY_URL.`;
+      await other.waitForLine(cause, 60_000);
+      const stateOf = async () => {
+        const { services } = (await (await fetch(`${url}/healthz`)).json()) as {
+          services: { name: string; url: string; state: string }[];
+        };
+        return services.find(({ name }) => name === 'research');
+      };
+      const research = await waitFor(stateOf);
+      expect(research.state).toBe('live');
+      const health = await fetch(`${research.url}/healthz`);
+      expect([health.status, await health.json()]).toMatchObject([
+        200,
+        { ok: true, model: { name: 'any', url: gone, demo: false, problem: cause } },
+      ]);
+      await other.kill('SIGKILL');
+      expect(await stateOf()).toBeUndefined();
     });
 
     it('[V002] listens on the port given by PORT, and stops when it is told to', async () => {

@@ -18,7 +18,7 @@ export function main(argv: readonly string[], env: Environment): Promise<number>
       return startFleet({ options, env, logger, hide });
     },
     signInUrl: ({ members, url }) => members.find(({ name }) => name === 'agent')?.url ?? url,
-    urls: ({ members }) => members.map(({ url }) => url),
+    members: ({ members }) => members,
     announce: introduce,
   });
 }

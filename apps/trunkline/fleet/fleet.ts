@@ -80,7 +80,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
       const context = {
         logger: logger.child({ service: name }),
         hide,
-        services: () => linksTo(members, publicAddresses(read)),
+        services: () => linksWithStates(members, publicAddresses(read)),
         peers,
         operator,
         accounts,
@@ -103,6 +103,10 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
       ? `NATS at ${read.switchboard.natsUrl.map(withoutCredentials).join(', ')}`
       : 'embedded',
     missing: () => members.flatMap((member) => member.missing()),
+    problem: async () => {
+      const problems = await Promise.all(members.map((member) => member.problem?.()));
+      return unique(problems.flatMap((problem) => problem ?? [])).join('\n  ') || undefined;
+    },
     stop,
   };
 }
@@ -113,6 +117,17 @@ function linksTo(
   addresses: Readonly<Record<string, string | undefined>> = {},
 ): ServiceLink[] {
   return members.map(({ name, url }) => ({ name, url: addresses[name] ?? url, state: 'live' }));
+}
+
+/** The same, with those that run without a usable model. */
+async function linksWithStates(
+  members: readonly Member[],
+  addresses: Readonly<Record<string, string | undefined>>,
+): Promise<ServiceLink[]> {
+  const problems = await Promise.all(members.map((member) => member.problem?.()));
+  return linksTo(members, addresses).map((link, at) =>
+    problems[at] === undefined ? link : { ...link, state: 'degraded' },
+  );
 }
 
 /** As people reach the services, behind a proxy for instance. */
@@ -148,7 +163,11 @@ function withoutCredentials(server: string): string {
 }
 
 /** What the terminal shows once everything runs: addresses, the model, and what is missing for full function. */
-export function introduce({ members, options, bus, missing }: Fleet, link: string | undefined): string {
+export function introduce(
+  { members, options, bus, missing }: Fleet,
+  link: string | undefined,
+  problem?: string,
+): string {
   const rows = members.map(({ name, url }): [string, string] => [
     name,
     `${url.padEnd(24)} ${purposes[name] ?? ''}`,
@@ -167,6 +186,7 @@ export function introduce({ members, options, bus, missing }: Fleet, link: strin
     ...columns(facts),
     '',
     ...signIn(link),
+    ...(problem === undefined ? [] : ['', `  ${problem}`]),
     ...(wants.length > 0 ? ['', '  For full function:', ...wants.map((want) => `  - ${want}`)] : []),
     '',
     '  Ctrl-C stops everything. "trunkline doctor" checks the set-up.',

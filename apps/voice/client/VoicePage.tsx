@@ -56,7 +56,7 @@ export function VoicePage() {
         />
       }
     >
-      <div className="flex h-[calc(100dvh-var(--bottom-bar)-var(--section-bar))] flex-col">
+      <div className="flex h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))] flex-col">
         <TopBar state={state} skillName={skill?.name} open={drawerOpen} onSettings={toggleDrawer} />
         <ServiceNotice resource={health} />
         <div className="grid min-h-0 flex-1 grid-rows-[minmax(0,1fr)] max-lg:flex max-lg:flex-col lg:grid-cols-[minmax(0,1fr)_24rem]">

@@ -71,7 +71,7 @@ export function ChatPage() {
         </Inspector>
       }
     >
-      <div className="flex h-[calc(100dvh-var(--bottom-bar)-var(--section-bar))]">
+      <div className="flex h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))]">
         <ChatColumn open={showChats} onClose={() => setShowChats(false)}>
           {list}
         </ChatColumn>

@@ -15,7 +15,7 @@ export function ChatPage({ id }: { id: string }) {
   const { messages, isLoading, isAnswering, error } = chat;
   useHotkeys([{ keys: 'mod+.', label: 'Stop the answer', run: chat.stop, whileTyping: true }]);
   return (
-    <div className="mx-auto flex min-h-[calc(100dvh-var(--bottom-bar)-var(--section-bar))] max-w-3xl flex-col px-4 pt-8 sm:px-8">
+    <div className="mx-auto flex min-h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))] max-w-3xl flex-col px-4 pt-8 sm:px-8">
       {isLoading && <Skeleton rows={5} />}
       {error && messages.length === 0 && (
         <ErrorState what="This conversation could not be opened." why={error.message} todo={error.advice} />

@@ -90,7 +90,8 @@ function noticeOf({ health, error }: HealthResource): Notice | undefined {
   const parts = (health.missing ?? []).map(({ what, hint }) =>
     hint === undefined ? `${what}.` : `${what}: ${hint}`,
   );
-  if (health.state !== 'live') {
+  // The banner of the page tells of the model.
+  if (health.state !== 'live' && health.model?.problem === undefined) {
     const todo = parts.length > 0 ? parts.join(' ') : 'Answers may be slow or fail until it has recovered.';
     return { failed: false, what: `The service is ${health.word.toLowerCase()}.`, todo };
   }

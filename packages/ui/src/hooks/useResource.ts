@@ -44,7 +44,8 @@ export function useResource<Body>(path: string, options: ResourceOptions = {}): 
       .then((body) => ({ body, error: undefined, loading: false, loadedAt: Date.now() }))
       .catch((error: unknown) => ({ error: asApiError(error), loading: false }))
       .then((change) => {
-        if (!leaving.signal.aborted) setSnapshot((before) => ({ ...before, ...change }));
+        if (!leaving.signal.aborted)
+          setSnapshot((before) => ({ ...before, ...change, ...same(before, change) }));
       });
     return () => leaving.abort();
   }, [api, path, round]);
@@ -52,6 +53,15 @@ export function useResource<Body>(path: string, options: ResourceOptions = {}): 
   const reload = useCallback(() => setRound((count) => count + 1), []);
   useRefresh(reload, refreshMs, snapshot.loading);
   return { ...snapshot, reload };
+}
+
+/** An answer that says nothing new stays the same object, so that nothing is drawn again for it. */
+function same<Body>(
+  before: { body: Body | undefined },
+  change: { loading: boolean; body?: Body },
+): { body?: Body } {
+  const isSame = change.body !== undefined && JSON.stringify(before.body) === JSON.stringify(change.body);
+  return isSame && before.body !== undefined ? { body: before.body } : {};
 }
 
 const NOT_LOADED = { body: undefined, error: undefined, loading: true, loadedAt: undefined };

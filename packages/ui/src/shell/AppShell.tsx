@@ -3,9 +3,9 @@ import type { Command } from '../components/CommandPalette.tsx';
 import { ShortcutHelp } from '../components/ShortcutHelp.tsx';
 import { cn } from '../lib/cn.ts';
 import { useHotkeys } from '../lib/hotkey.ts';
-import { OperatorBanner } from '../operator/OperatorProvider.tsx';
 import { BottomBar } from './BottomBar.tsx';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
+import { Notices } from './Notices.tsx';
 import type { Place, Section } from './PageFrame.tsx';
 import { Rail, SectionList, SectionStrip } from './Rail.tsx';
 import { useShellCommands } from './shellCommands.tsx';
@@ -48,7 +48,7 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
         </>
       )}
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
-        <OperatorBanner />
+        <Notices />
         <ErrorBoundary>{children}</ErrorBoundary>
       </main>
       {inspector}

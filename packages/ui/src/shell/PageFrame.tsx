@@ -127,8 +127,9 @@ export function shellServices({ service, state, services, home }: Place): ShellS
     if (name === service)
       return { name, url: home, state, current: home === undefined, word: STATE_WORDS[state] };
     const found = services?.find((link) => link.name === name);
-    if (found?.url !== undefined) return { ...found, current: false, word: STATE_WORDS[found.state] };
-    const word = services === undefined ? 'Not known' : 'Not running here';
+    if (found?.url !== undefined && found.state !== 'idle')
+      return { ...found, current: false, word: STATE_WORDS[found.state] };
+    const word = services === undefined ? 'Not known' : found ? 'Not running' : 'Not running here';
     return { name, url: undefined, state: 'idle', current: false, word };
   });
 }

@@ -126,7 +126,12 @@ function Row({ label, children }: { label: string; children: ReactNode }) {
 }
 
 /** Whether a real model answers. */
-export function ModelBadge({ model: { demo } }: { model: Pick<HealthModel, 'demo'> }) {
+export function ModelBadge({
+  model: { demo, problem },
+}: {
+  model: Pick<HealthModel, 'demo'> & Partial<HealthModel>;
+}) {
+  if (problem !== undefined) return <Badge tone="failed">Cannot be used</Badge>;
   return demo ? <Badge tone="accent">Offline demo</Badge> : <Badge tone="live">Real model</Badge>;
 }
 

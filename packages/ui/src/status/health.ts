@@ -1,11 +1,17 @@
 // What a service says about itself at /healthz, made ready to be shown. Every part may be missing.
 
-import { useMemo } from 'react';
+import { useSyncExternalStore } from 'react';
+import { useApi } from '../api/ApiProvider.tsx';
+import { type Api, asApiError } from '../api/api.ts';
 import type { LampState } from '../components/Lamp.tsx';
-import { type Resource, useResource } from '../hooks/useResource.ts';
+import type { Resource } from '../hooks/useResource.ts';
 import { SERVICE_NAMES, type ServiceLink } from '../shell/services.tsx';
 
-const REFRESH_MS = 10_000;
+/** A service that died is to be seen at once; the answer is small and comes from the same machine or network. */
+const REFRESH_MS = 2000;
+
+/** While nothing changes, the time of the last answer is told this often. */
+const TOLD_MS = 10_000;
 
 // A service that is not ready answers 503 with the same body.
 const ACCEPTED = [503];
@@ -14,6 +20,8 @@ export interface HealthModel {
   name: string;
   demo: boolean;
   url: string | undefined;
+  /** What keeps it from being used, and what to check. */
+  problem: string | undefined;
 }
 
 /** Something that is not set up yet. */
@@ -42,10 +50,11 @@ export interface Health {
 
 export function readHealth(body: unknown, pageUrl: string): Health {
   const fields = recordOf(body);
+  const model = modelOf(fields.model);
   const missing = Array.isArray(fields.missing) ? fields.missing.flatMap(missingPart) : undefined;
   return {
-    ...stateOf(fields),
-    model: modelOf(fields.model),
+    ...stateOf(model?.problem === undefined ? fields : { ...fields, ok: undefined, status: 'degraded' }),
+    model,
     missing,
     services: listOf(fields.services).flatMap((entry) => serviceLink(entry, pageUrl)),
     facts: factsOf(fields),
@@ -64,10 +73,11 @@ function stateOf({ ok, status }: Fields): Pick<Health, 'state' | 'word'> {
 }
 
 function modelOf(value: unknown): HealthModel | undefined {
-  if (typeof value === 'string' && value !== '') return { name: value, demo: false, url: undefined };
-  const { name, demo, url } = recordOf(value);
+  if (typeof value === 'string' && value !== '')
+    return { name: value, demo: false, url: undefined, problem: undefined };
+  const { name, demo, url, problem } = recordOf(value);
   if (typeof name !== 'string') return undefined;
-  return { name, demo: demo === true, url: textOf(url) };
+  return { name, demo: demo === true, url: textOf(url), problem: textOf(problem) };
 }
 
 function missingPart(value: unknown): MissingPart[] {
@@ -156,12 +166,81 @@ export interface HealthResource extends Omit<Resource<unknown>, 'body'> {
   health: Health | undefined;
 }
 
-/** The state of the page's own service, asked again every few seconds. */
+/** The state of the page's own service, asked again every few seconds, once for all parts of the page. */
 export function useHealth(): HealthResource {
-  const { body, ...rest } = useResource<unknown>('/healthz', { refreshMs: REFRESH_MS, accept: ACCEPTED });
-  const health = useMemo(
-    () => (body === undefined ? undefined : readHealth(body, window.location.href)),
-    [body],
-  );
-  return { ...rest, health: rest.error === undefined ? health : undefined };
+  const store = storeOf(useApi());
+  return useSyncExternalStore(store.subscribe, store.snapshot);
+}
+
+interface HealthStore {
+  subscribe(listener: () => void): () => void;
+  snapshot(): HealthResource;
+}
+
+const stores = new WeakMap<Api, HealthStore>();
+
+function storeOf(api: Api): HealthStore {
+  const known = stores.get(api) ?? createStore(api);
+  stores.set(api, known);
+  return known;
+}
+
+function createStore(api: Api): HealthStore {
+  const listeners = new Set<() => void>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let leaving = new AbortController();
+  let text: string | undefined;
+  let resource: HealthResource = {
+    health: undefined,
+    error: undefined,
+    loading: true,
+    loadedAt: undefined,
+    reload: () => void load(),
+  };
+
+  function change(changes: Partial<HealthResource>): void {
+    resource = { ...resource, loading: false, ...changes };
+    for (const listener of listeners) listener();
+  }
+
+  async function load(): Promise<void> {
+    clearTimeout(timer);
+    const { signal } = leaving;
+    try {
+      const body = await api.request<unknown>('/healthz', { signal, accept: ACCEPTED });
+      const now = Date.now();
+      const isSame = JSON.stringify(body) === text && resource.error === undefined;
+      text = JSON.stringify(body);
+      if (signal.aborted) return;
+      if (!isSame)
+        change({ health: readHealth(body, window.location.href), error: undefined, loadedAt: now });
+      else if (now - (resource.loadedAt ?? 0) > TOLD_MS) change({ loadedAt: now });
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = asApiError(error);
+      if (resource.error?.message !== failure.message) change({ health: undefined, error: failure });
+    }
+    clearTimeout(timer);
+    timer = setTimeout(() => document.visibilityState === 'visible' && void load(), REFRESH_MS);
+  }
+
+  // A page out of view does not ask; back in view it asks at once.
+  const onVisible = () => document.visibilityState === 'visible' && void load();
+  return {
+    snapshot: () => resource,
+    subscribe(listener) {
+      listeners.add(listener);
+      if (listeners.size === 1) {
+        leaving = new AbortController();
+        document.addEventListener('visibilitychange', onVisible, { signal: leaving.signal });
+        void load();
+      }
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        clearTimeout(timer);
+        leaving.abort();
+      };
+    },
+  };
 }

@@ -9,6 +9,8 @@ import { buildMap, type ExchangeMap, type WorkspaceView } from './model.ts';
 import { useLights } from './useLights.ts';
 
 const SHOWN = 8;
+/** An agent that died is to be seen at once. */
+const REFRESH_MS = 2000;
 
 export default function MapPage() {
   const { map, error } = useMap();
@@ -35,7 +37,7 @@ export default function MapPage() {
 
 function useMap() {
   const plugins = useResource<Answer<PluginStatus[]>>('/api/plugins');
-  const agents = useResource<Answer<AgentView[]>>('/api/agents');
+  const agents = useResource<Answer<AgentView[]>>('/api/agents', { refreshMs: REFRESH_MS });
   const servers = useResource<Answer<McpServerView[]>>('/api/mcp-servers');
   const workspace = useResource<Answer<WorkspaceView>>('/api/workspace');
   const all = [plugins, agents, servers, workspace];

@@ -97,12 +97,12 @@ function topicOf(surface: string): string {
 }
 
 function agentNode({ name, load, sighting }: AgentView): MapNode {
-  const lost = load.circuit === 'open' || (sighting && !sighting.reachable);
+  const isAway = sighting && !sighting.reachable;
   return {
     id: nodeId('agents', name),
     column: 'agents',
     name,
-    state: lost ? 'failed' : 'live',
+    state: isAway ? 'idle' : load.circuit === 'open' ? 'failed' : 'live',
     href: ['agents', name],
   };
 }
