@@ -84,6 +84,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
   });
   const app = createApp({
     service: 'agent',
+    examples: join(import.meta.dirname, 'routes/examples.json'),
     access: { operator, accounts, serviceToken, audit, provider: signInOf(options, service) },
     a2aOrigins: options.allowedOrigins,
     homePath: ui === 'console' ? '/app' : '/',

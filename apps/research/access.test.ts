@@ -143,10 +143,13 @@ const work = [
   'GET /v1/models/:id',
   'POST /v1/chat/completions',
   'ALL /mcp',
+  'POST /mcp',
+  'GET /mcp',
+  'DELETE /mcp',
   'GET /metrics',
   'GET /openapi.json',
   'GET /docs',
-  'GET /docs/style.css',
+  'GET /docs/:file',
   // Asks for a code that is used up by the first who shows it.
   'GET /operator/enter',
 ];

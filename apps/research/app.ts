@@ -116,6 +116,7 @@ function createResearchApp(
   const sandbox = createSandbox({ mode: options.sandbox });
   const app = createApp({
     service: 'research',
+    examples: join(import.meta.dirname, 'routes/examples.json'),
     access: {
       operator,
       accounts,

@@ -84,6 +84,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
   const services = servicesOf(options, service);
   const app = createApp<Caller>({
     service: 'switchboard',
+    examples: join(import.meta.dirname, 'routes/examples.json'),
     access: {
       operator,
       accounts,

@@ -70,6 +70,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
   const { options, service, operator, accounts, audit } = voice.context;
   const app = createApp<User>({
     service: 'voice',
+    examples: join(import.meta.dirname, 'routes/examples.json'),
     access: {
       operator,
       accounts,

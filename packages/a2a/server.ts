@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { type App, type AppEnv, createOriginCheck } from '@trunkline/http';
+import { type App, type AppEnv, createOriginCheck, describeRoute } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { holdDirectory } from '@trunkline/storage';
 import { Hono } from 'hono';
+import { z } from 'zod';
 import {
   type AgentDescription,
   buildCard,
@@ -25,6 +26,13 @@ import { createPushGuard, type PushGuardOptions } from './push/delivery.ts';
 import { PushService } from './push/push-service.ts';
 import { mountRest } from './rest/rest-routes.ts';
 import { rpcRoute } from './rpc/rpc-route.ts';
+
+const rpcBody = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.number()]).optional(),
+  method: z.string(),
+  params: z.looseObject({}).optional(),
+});
 
 export interface A2aServerOptions {
   /** Where `a2a-tasks.db` and `a2a-push.db` stand: one directory for each instance. */
@@ -143,7 +151,12 @@ function createRoutes(
     card,
     guard: options.guardCard ? guard.handler : undefined,
   });
-  app.post('/a2a', rpcRoute({ operations, checkOrigin, logger }));
+  const rpc = describeRoute({
+    summary: 'Call any operation of A2A by JSON-RPC: message/send, message/stream, tasks/get and the others',
+    headers: { 'A2A-Version': 'The version of A2A, 1.0 or 0.3; without it, 0.3 counts.' },
+    body: rpcBody,
+  });
+  app.post('/a2a', rpc, rpcRoute({ operations, checkOrigin, logger }));
   mountRest(app, { operations, checkOrigin, logger });
   return app;
 }

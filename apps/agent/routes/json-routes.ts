@@ -12,7 +12,7 @@ interface Inputs {
   param?: z.ZodType;
 }
 
-interface RouteSpec extends Inputs, RouteDescription {
+interface RouteSpec extends Inputs, Omit<RouteDescription, 'query' | 'body'> {
   /** Runs before anything is checked. */
   guard?: MiddlewareHandler;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AppEnv } from '@trunkline/http';
+import { type AppEnv, describeRoute } from '@trunkline/http';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { SchemeName } from '../http/credentials-guard.ts';
@@ -206,7 +206,11 @@ interface CardRouteOptions {
 export function mountCard(app: Hono<AppEnv>, { card, guard }: CardRouteOptions): void {
   for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json', '/a2a']) {
     if (guard !== undefined) app.get(path, guard);
-    app.get(path, (context) => cardAnswer(context, card(wantedForm(context))));
+    const described = describeRoute({
+      summary: 'Get the card: what the agent does, and how to talk to it',
+      headers: { 'A2A-Version': 'The version of A2A whose card you want.' },
+    });
+    app.get(path, described, (context) => cardAnswer(context, card(wantedForm(context))));
   }
 }
 

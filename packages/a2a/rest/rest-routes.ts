@@ -1,5 +1,6 @@
-import { type AppEnv, answerText, HttpError, type OriginCheck } from '@trunkline/http';
-import type { Context, Hono } from 'hono';
+import { type AppEnv, answerText, describeRoute, HttpError, type OriginCheck } from '@trunkline/http';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { z } from 'zod';
 import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect, v03, v03Rest, v10 } from '../dialects/dialects.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
@@ -43,11 +44,69 @@ const routes: readonly [method: 'GET' | 'POST' | 'DELETE', path: string, operati
 export function mountRest(app: Hono<AppEnv>, options: RestOptions): void {
   for (const base of ['', '/a2a']) {
     for (const [method, path, operation] of routes) {
-      app.on(method, `${base}${path}`, answering(operation, v03, options));
-      app.on(method, `${base}/v1${path}`, answering(operation, v03Rest, options));
+      const newest = describe(operation, method, 'The version of A2A, 1.0 or 0.3; without it, 0.3 counts.');
+      app.on(method, `${base}${path}`, newest, answering(operation, v03, options));
+      const older = describe(
+        operation,
+        method,
+        'The version of A2A; without it, the REST form of 0.3 counts.',
+      );
+      app.on(method, `${base}/v1${path}`, older, answering(operation, v03Rest, options));
     }
-    app.get(`${base}/v1/card`, answering('card', v03Rest, options));
+    const card = describe('card', 'GET', 'The version of A2A; without it, the REST form of 0.3 counts.');
+    app.get(`${base}/v1/card`, card, answering('card', v03Rest, options));
   }
+}
+
+const summaries: Partial<Record<OperationName, string>> = {
+  send: 'Send a message, and wait for the task or its first question',
+  stream: 'Send a message, and follow the task as server-sent events',
+  list: 'List tasks, the newest first',
+  subscribe: 'Follow a task that is under way as server-sent events',
+  cancel: 'Cancel a task',
+  get: 'Get a task with its history and artifacts',
+  setPush: 'Have a webhook told when the task changes',
+  listPush: 'List the webhooks of a task',
+  getPush: 'Get a webhook of a task',
+  deletePush: 'Remove a webhook of a task',
+  deliveries: 'List what was sent to the webhooks of a task',
+  card: 'Get the extended card: what the agent offers to callers it knows',
+};
+
+const message = z.object({ message: z.looseObject({}), configuration: z.looseObject({}).optional() });
+const bodies: Partial<Record<OperationName, z.ZodType>> = {
+  send: message,
+  stream: message,
+  setPush: z.looseObject({}).describe('The webhook: its address, a token and credentials.'),
+};
+
+const queries: Partial<Record<OperationName, z.ZodObject>> = {
+  list: z.object({
+    contextId: z.string().optional(),
+    status: z.string().optional(),
+    pageSize: z.int().optional(),
+    pageToken: z.string().optional(),
+    historyLength: z.int().optional(),
+  }),
+  get: z.object({ historyLength: z.int().optional() }),
+};
+
+function describe(operation: OperationName, method: string, version: string): MiddlewareHandler {
+  const body = bodies[operation];
+  const query = queries[operation];
+  return describeRoute({
+    summary: summaries[operation] ?? operation,
+    headers: {
+      'A2A-Version': version,
+      ...(operation === 'subscribe' && {
+        'Last-Event-ID': 'The last event that you have; the next ones come.',
+      }),
+    },
+    ...(body !== undefined && method === 'POST' && { body }),
+    ...(query !== undefined && { query }),
+    ...(isStreaming(operation) && { mediaType: 'text/event-stream' }),
+    ...(method === 'DELETE' && { status: 204 }),
+  });
 }
 
 /** `legacy` is the dialect of callers who name no version. */

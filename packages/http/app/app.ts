@@ -20,6 +20,8 @@ export interface AppOptions {
   version: string;
   /** One sentence for the page at `/docs`. */
   description?: string;
+  /** A JSON file with an example of each route, for `/openapi.json` and `/docs`. */
+  examples?: string;
   logger: Logger;
   /** The shape of error answers that the service's contract asks for. */
   renderError: RenderError;
@@ -122,7 +124,7 @@ export interface HealthReport {
 
 /** `/healthz`, for people, load balancers and `trunkline doctor`; never cached. */
 function mountHealth<E extends Env>(app: Hono<E>, health: () => HealthReport | Promise<HealthReport>): void {
-  app.get('/healthz', describeRoute({ summary: 'Whether the service can do its work' }), async () => {
+  app.get('/healthz', describeRoute({ summary: 'Tell whether the service can do its work' }), async () => {
     const { status, body } = await health();
     return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
   });

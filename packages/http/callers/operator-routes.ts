@@ -56,7 +56,7 @@ export function mountOperator(
   );
   app.get(
     '/operator/enter',
-    describeRoute({ summary: 'Use a one-time link up: signs the browser in and shows the page' }),
+    describeRoute({ summary: 'Open a one-time link: signs the browser in and shows the page', status: 303 }),
     validate('query', z.object({ code: z.string().max(200).default('') })),
     (context) => {
       // A preview of the link, as chat programs make them, must not use it up.

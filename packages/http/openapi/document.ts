@@ -1,8 +1,12 @@
 import type { Hono, MiddlewareHandler } from 'hono';
+import { inspectRoutes } from 'hono/dev';
 import { generateSpecs, uniqueSymbol } from 'hono-openapi';
 import type { AppEnv } from '../app/context.ts';
-import type { RenderError } from '../errors/http-error.ts';
+import { HttpError, type RenderError } from '../errors/http-error.ts';
 import { ValidationError } from '../validation/validate.ts';
+import { EXAMPLE_FIELD } from './describe-route.ts';
+import { applyExample, findExample, type RouteExample, readExamples } from './examples.ts';
+import { compareGroups, groupOf, pathParameterText } from './groups.ts';
 
 /** The field that carries guards through the generator to the document. */
 const GUARDS_FIELD = 'x-guards';
@@ -17,10 +21,12 @@ export interface DocumentOptions {
   version: string;
   description?: string;
   renderError: RenderError;
+  /** A JSON file with an example of each route of this service. */
+  examples?: string;
 }
 
 /** The description does not describe itself. */
-const DOCS_PATHS = ['/openapi.json', '/docs', '/docs/style.css'];
+const DOCS_PATHS = ['/openapi.json', /^\/docs/, /^\/help/];
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
 
 /** The description of every route, made from the routes themselves. */
@@ -40,14 +46,81 @@ export async function generateDocument<Caller>(
     exclude: DOCS_PATHS,
     defaultValidationErrorResponse: invalid.response,
   });
+  const answered = answeredRoutes(app);
   document.paths = Object.fromEntries(
     Object.entries(document.paths ?? {}).map(([path, item]) => [plainPath(path), item]),
   );
-  for (const { operation, path } of operationsOf(document)) {
+  const examples = readExamples(options.examples);
+  for (const { operation, path, method } of operationsOf(document)) {
+    if (!answered.has(`${method} ${path}`)) {
+      delete document.paths[path]?.[method];
+      continue;
+    }
+    const fields = operation as { [EXAMPLE_FIELD]?: RouteExample };
+    const example = fields[EXAMPLE_FIELD] ?? findExample(examples, method, path);
+    delete fields[EXAMPLE_FIELD];
     applyGuards(operation, path);
+    operation.operationId = operationId(method, path);
+    operation.tags ??= [groupOf(path)];
+    operation.parameters = completeParameters(operation, path, document);
     operation.responses = completeResponses(operation.responses, invalid);
+    applyErrors(operation, path, options.renderError);
+    applyExample(operation, example, document);
   }
+  if (document.components !== undefined) delete document.components.parameters;
+  const groups = operationsOf(document).flatMap(({ operation }) => operation.tags ?? []);
+  document.tags = [...new Set(groups)].sort(compareGroups).map((name) => ({ name }));
   return document;
+}
+
+/** Routes with a handler: a guard alone, as for every method of a path, answers nothing. */
+function answeredRoutes<Caller>(app: Hono<AppEnv<Caller>>): Set<string> {
+  const handlers = inspectRoutes(app).filter(({ isMiddleware, method }) => !isMiddleware && method !== 'ALL');
+  const named = handlers.map(({ method, path }) => `${method.toLowerCase()} ${plainPath(braced(path))}`);
+  return new Set(named);
+}
+
+/** As the generator writes it, patterns of parameters included. */
+function braced(path: string): string {
+  return path.replace(/\/:(\w+)(\{[^}]*\})?/g, (_, name: string, pattern = '}') => `/{${name}${pattern}`);
+}
+
+function operationId(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return [method, ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('');
+}
+
+type Parameters = NonNullable<Operation['parameters']>;
+
+/** Every parameter in place, one of each name: the generator moves those it meets twice, and knows some by their pattern. */
+function completeParameters(operation: Operation, path: string, document: ApiDocument): Parameters {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const given = (operation.parameters ?? []).map((parameter) => ({ ...resolve(parameter, document) }));
+  const others = given.filter(({ in: place }) => place !== 'path');
+  const named = inPath.map((name): Parameter => {
+    const known = given.find((parameter) => parameter.in === 'path' && parameter.name === name);
+    const description = known?.description ?? pathParameterText(path, name);
+    return { schema: { type: 'string' }, ...known, name, in: 'path', required: true, description };
+  });
+  return [...named, ...others];
+}
+
+function resolve(parameter: Parameters[number], document: ApiDocument): Parameter {
+  if (!('$ref' in parameter)) return parameter;
+  const name = parameter.$ref.split('/').pop() ?? '';
+  const found = document.components?.parameters?.[name];
+  return found === undefined || '$ref' in found ? { name, in: 'query' } : found;
+}
+
+/** Refusals have the shape that this service gives them, found by asking its own renderer. */
+function applyErrors(operation: Operation, path: string, renderError: RenderError): void {
+  for (const [status, response] of Object.entries(operation.responses ?? {})) {
+    if (Number(status) < 400 || '$ref' in response || response.content !== undefined) continue;
+    const code = status === '401' ? 'unauthenticated' : (response.description.split(', ')[0] ?? '');
+    const error = new HttpError(code, Number(status), `What went wrong, and what to do about it.`);
+    const { body } = renderError(error, { method: 'GET', path, requestId: '' });
+    response.content = { 'application/json': { example: body } };
+  }
 }
 
 /** The generator leaves the pattern of `:id{[^/]+:cancel}` in the path: what matters to a reader is `{id}:cancel`. */
@@ -56,7 +129,7 @@ function plainPath(path: string): string {
 }
 
 export interface ListedOperation {
-  method: string;
+  method: (typeof METHODS)[number];
   path: string;
   operation: Operation;
 }

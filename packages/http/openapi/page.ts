@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import type { AppEnv } from '../app/context.ts';
+import { escapeHtml, mountReadingAssets, readingPage } from '../reading/shell.ts';
 import {
   type ApiDocument,
   type DocumentOptions,
@@ -13,68 +14,84 @@ import {
   type SchemaOrReference,
 } from './document.ts';
 
-/** The page needs nothing but its own style sheet. */
-const DOCS_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
-
 const MAX_DEPTH = 6;
 
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+/** The machine-readable description at `/openapi.json` and the page for people at `/docs`. */
+export function mountDocs<Caller>(app: Hono<AppEnv<Caller>>, options: DocumentOptions): void {
+  let generated: Promise<ApiDocument> | undefined;
+  const document = () => {
+    generated ??= generateDocument(app, options);
+    return generated;
+  };
+  app.get('/openapi.json', async () => Response.json(await document()));
+  app.get('/docs', async (context) => renderPage(await document(), new URL(context.req.url).origin));
+  mountReadingAssets(app);
+}
 
-/** The whole page as plain HTML: no script, one style sheet of the service itself. */
-function renderPage(document: ApiDocument): string {
+/** Everything stands in the page and folds without a script; the script adds search, copying and trying a route. */
+function renderPage(document: ApiDocument, origin: string): Response {
   const { title, version, description = '' } = document.info;
   const operations = operationsOf(document);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escapeHtml(title)} API</title>
-<link rel="stylesheet" href="/docs/style.css">
-</head>
-<body>
-<header>
-<h1>${escapeHtml(title)} <small>${escapeHtml(version)}</small></h1>
+  const groups = (document.tags ?? []).map(({ name }) => ({
+    name,
+    listed: operations.filter(({ operation }) => operation.tags?.[0] === name),
+  }));
+  const side = groups.map(
+    ({ name, listed }) =>
+      `<details class="group"><summary>${escapeHtml(name)}</summary><ul>${listed.map(navigationItem).join('')}</ul></details>`,
+  );
+  const main = groups.map(
+    ({ name, listed }) =>
+      `<div class="group"><h2>${escapeHtml(name)}</h2>${listed.map((each) => section(each, document, origin)).join('')}</div>`,
+  );
+  return readingPage({
+    title: `${title} API`,
+    current: 'docs',
+    side: `<form role="search" id="filter" hidden><input type="search" aria-label="Search routes" placeholder="Search routes  /"></form><nav aria-label="Routes">${side.join('')}</nav>`,
+    main: `<h1>${escapeHtml(title)} API <small>${escapeHtml(version)}</small></h1>
 <p>${escapeHtml(description)}</p>
-<p><a href="/openapi.json">openapi.json</a></p>
-</header>
-<nav aria-label="Routes"><ul>${operations.map(navigationItem).join('')}</ul></nav>
-<main>${operations.map((listed) => section(listed, document)).join('')}</main>
-</body>
-</html>
-`;
+<p class="note">${operations.length} routes. A browser that is signed in may try them here. Programs send a key as <code>Authorization: Bearer</code> or <code>X-API-Key</code>. For tools and client generators: <a href="/openapi.json">openapi.json</a>.</p>
+<p class="note" id="none" hidden role="status">No route has these words.</p>
+${main.join('')}`,
+  });
 }
 
 function anchor({ method, path }: ListedOperation): string {
   return escapeHtml(`${method}-${path}`.replace(/[^A-Za-z0-9]+/g, '-'));
 }
 
-function routeTitle({ method, path }: ListedOperation): string {
-  return `<b class="method">${method.toUpperCase()}</b> <code>${escapeHtml(path)}</code>`;
+function methodLabel({ method }: ListedOperation): string {
+  return `<b class="method ${method}">${method.toUpperCase()}</b>`;
 }
 
 function navigationItem(listed: ListedOperation): string {
-  return `<li><a href="#${anchor(listed)}">${routeTitle(listed)}</a></li>`;
+  const words = listed.operation.summary ?? listed.path;
+  return `<li><a href="#${anchor(listed)}" title="${escapeHtml(listed.path)}">${methodLabel(listed)} ${escapeHtml(words)}</a></li>`;
 }
 
-function section(listed: ListedOperation, document: ApiDocument): string {
-  const { summary = '', description = '', security } = listed.operation;
-  return `<section id="${anchor(listed)}">
-<h2>${routeTitle(listed)}</h2>
-${paragraph(summary)}${paragraph(description)}${paragraph(securityText(security))}
-${parametersTable(listed.operation, document)}${bodies(listed.operation, document)}${responses(listed.operation, document)}
+function section(listed: ListedOperation, document: ApiDocument, origin: string): string {
+  const { operation, method, path } = listed;
+  const { summary = '', description = '', security } = operation;
+  return `<section id="${anchor(listed)}" class="op" data-method="${method}" data-path="${escapeHtml(path)}">
+<details><summary>${methodLabel(listed)} <h3><code>${escapeHtml(path)}</code></h3><span class="what">${escapeHtml(summary)}</span></summary>
+<div class="inner">${paragraph(description)}${paragraph(securityText(security))}
+${parametersTable(operation, document)}
+<div class="columns"><div>${bodies(operation, document)}${heading('Example')}${pre(curl(listed, origin))}</div>
+<div>${successes(operation, document)}</div></div>
+${refusals(operation)}</div></details>
 </section>`;
 }
 
+function heading(words: string): string {
+  return `<h4>${words}</h4>`;
+}
+
+function pre(text: string): string {
+  return `<div class="pre"><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>`;
+}
+
 function paragraph(text: string): string {
-  return text === '' ? '' : `<p>${escapeHtml(text)}</p>`;
+  return text === '' ? '' : `<p class="note">${escapeHtml(text)}</p>`;
 }
 
 function securityText(security: Operation['security']): string {
@@ -84,56 +101,100 @@ function securityText(security: Operation['security']): string {
 }
 
 function parametersTable(operation: Operation, document: ApiDocument): string {
-  const rows = (operation.parameters ?? []).map((parameter) =>
-    parameterRow(resolve(parameter, document), document),
-  );
+  const rows = (operation.parameters as Parameter[]).map((parameter) => parameterRow(parameter, document));
   if (rows.length === 0) return '';
-  return `<h3>Parameters</h3><table><tr><th>Name</th><th>In</th><th>Type</th><th>Notes</th></tr>${rows.join('')}</table>`;
-}
-
-/** The generator moves a parameter that is used twice into the components. */
-function resolve(parameter: NonNullable<Operation['parameters']>[number], document: ApiDocument): Parameter {
-  if (!('$ref' in parameter)) return parameter;
-  const name = parameter.$ref.split('/').pop() ?? '';
-  const found = document.components?.parameters?.[name];
-  return found === undefined || '$ref' in found ? { name, in: 'query' } : found;
+  return `${heading('Parameters')}<table><tr><th>Name</th><th>In</th><th>Type</th><th>What it is</th></tr>${rows.join('')}</table>`;
 }
 
 function parameterRow(parameter: Parameter, document: ApiDocument): string {
-  const { name, in: place, required, description = '' } = parameter;
-  const cells = [`<code>${escapeHtml(name)}</code>${required ? '' : ' (optional)'}`, escapeHtml(place)];
+  const { name, in: place, required, description = '', example } = parameter;
   const type = schemaText(parameter.schema as Schema, document.components?.schemas ?? {});
-  return `<tr><td>${[...cells, `<code>${escapeHtml(type)}</code>`, escapeHtml(description)].join('</td><td>')}</td></tr>`;
+  const notes = [description, example === undefined ? '' : `Example: ${plain(example)}`];
+  const cells = [
+    `<code>${escapeHtml(name)}</code>${required ? '' : ' (optional)'}`,
+    escapeHtml(place),
+    `<code>${escapeHtml(type)}</code>`,
+    escapeHtml(notes.filter((note) => note !== '').join('. ')),
+  ];
+  return `<tr><td>${cells.join('</td><td>')}</td></tr>`;
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function bodies(operation: Operation, document: ApiDocument): string {
   const body = operation.requestBody;
   if (body === undefined || '$ref' in body) return '';
-  return `<h3>Body</h3>${contentText(body.content, document)}`;
-}
-
-function responses(operation: Operation, document: ApiDocument): string {
-  const entries = Object.entries(operation.responses ?? {});
-  const items = entries.map(([status, response]) => {
-    const { description = '', content } = response as ResponseDescription;
-    return `<dt>${escapeHtml(status)}</dt><dd>${escapeHtml(description)}${contentText(content, document)}</dd>`;
-  });
-  return items.length === 0 ? '' : `<h3>Answers</h3><dl>${items.join('')}</dl>`;
-}
-
-function contentText(content: ResponseDescription['content'], document: ApiDocument): string {
-  const schemas = document.components?.schemas ?? {};
-  return Object.entries(content ?? {})
-    .map(([media, { schema, example }]) => {
-      const text = example === undefined ? schemaText(schema, schemas) : JSON.stringify(example, null, 2);
-      return `<p class="media">${escapeHtml(media)}</p><pre><code>${escapeHtml(text)}</code></pre>`;
+  return Object.entries(body.content ?? {})
+    .map(([media, { schema }]) => {
+      const text = schemaText(schema, document.components?.schemas ?? {});
+      return `${heading(`Body <span class="note">${escapeHtml(media)}</span>`)}${pre(text)}`;
     })
     .join('');
 }
 
-/** Text that is safe between tags and inside quoted attributes. */
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+/** The request as a command: the example of each parameter and of the body. */
+function curl({ method, path, operation }: ListedOperation, origin: string): string {
+  const parameters = operation.parameters as Parameter[];
+  const url = parameters
+    .filter(({ in: place }) => place === 'path')
+    .reduce(
+      (made, { name, example }) => made.replace(`{${name}}`, encodeURIComponent(plain(example ?? name))),
+      path,
+    );
+  const query = parameters
+    .filter(({ in: place, example }) => place === 'query' && example !== undefined)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(plain(example))}`);
+  const lines = [
+    `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${quoted(origin + url + (query.length > 0 ? `?${query.join('&')}` : ''))}`,
+  ];
+  if ((operation.security ?? []).length > 0) lines.push(`-H "Authorization: Bearer $KEY"`);
+  for (const { in: place, name, example } of parameters)
+    if (place === 'header' && example !== undefined) lines.push(`-H ${quoted(`${name}: ${plain(example)}`)}`);
+  const body = operation.requestBody;
+  const [type, media] =
+    body === undefined || '$ref' in body ? [] : (Object.entries(body.content ?? {})[0] ?? []);
+  if (type === 'multipart/form-data')
+    for (const [name, value] of Object.entries((media?.example ?? {}) as object))
+      lines.push(`-F ${quoted(`${name}=${String(value).startsWith('(a') ? '@file' : plain(value)}`)}`);
+  else if (type !== undefined)
+    lines.push(
+      `-H ${quoted(`Content-Type: ${type}`)}`,
+      `-d ${quoted(JSON.stringify(media?.example, null, 2))}`,
+    );
+  return lines.join(' \\\n  ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function successes(operation: Operation, document: ApiDocument): string {
+  const found = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) < 400);
+  return found
+    .map(([status, response]) => {
+      const { content = {} } = response as ResponseDescription;
+      const parts = Object.entries(content).map(([media, { schema, example }]) => {
+        const shape = schema === undefined ? '' : pre(schemaText(schema, document.components?.schemas ?? {}));
+        const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
+        return `<p class="note">${escapeHtml(media)}</p>${shape}${example === undefined ? '' : pre(text)}`;
+      });
+      return `${heading(`Answer <code>${escapeHtml(status)}</code>`)}${parts.join('') || '<p class="note">Nothing in the body.</p>'}`;
+    })
+    .join('');
+}
+
+function refusals(operation: Operation): string {
+  const found = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
+  if (found.length === 0) return '';
+  const rows = found.map(([status, response]) => {
+    const { description } = response as ResponseDescription;
+    return `<tr><td><code>${escapeHtml(status)}</code></td><td>${escapeHtml(description)}</td></tr>`;
+  });
+  const [, first] = found[0] as [string, ResponseDescription];
+  const example = Object.values(first.content ?? {})[0]?.example;
+  return `${heading('Refusals')}<table>${rows.join('')}</table>${example === undefined ? '' : pre(JSON.stringify(example, null, 2))}`;
 }
 
 type Schemas = Readonly<Record<string, SchemaOrReference>>;
@@ -185,60 +246,4 @@ function limitsText(schema: Schema): string {
 
 function wrapped(text: string): string {
   return text.includes(' | ') && !text.startsWith('{') ? `(${text})` : text;
-}
-
-/** The look of `/docs`: the colours of the product, in light and dark. */
-const STYLE = `
-:root {
-  color-scheme: light dark;
-  --paper: #faf8f4; --raised: #ffffff; --ink: #1c1b19; --soft: #5f5b54; --line: #e4dfd5; --accent: #9a5410;
-}
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #14151a; --raised: #1c1e25; --ink: #ece8e0; --soft: #a9a59c; --line: #2b2e38; --accent: #f0a04b; }
-}
-* { box-sizing: border-box; }
-body {
-  margin: 0 auto; padding: 24px; max-width: 1100px; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums;
-}
-h1 { font-size: 28px; line-height: 1.25; margin: 0; }
-h1 small { font-size: 14px; font-weight: 400; color: var(--soft); }
-h2 { font-size: 20px; line-height: 1.25; margin: 0 0 8px; overflow-wrap: anywhere; }
-h3 { font-size: 14px; margin: 16px 0 4px; color: var(--soft); }
-a { color: var(--accent); }
-a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-code, pre, .method { font-family: ui-monospace, monospace; font-size: 14px; }
-.method { color: var(--accent); }
-nav ul { list-style: none; margin: 16px 0; padding: 0; columns: 400px; column-gap: 24px; }
-nav li { break-inside: avoid; overflow-wrap: anywhere; padding-left: 16px; text-indent: -16px; }
-nav a { text-decoration: none; color: inherit; }
-nav a:hover { text-decoration: underline; }
-section { margin: 16px 0; padding: 16px; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; }
-section:target { border-color: var(--accent); }
-section p { margin: 4px 0; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th, td { text-align: left; vertical-align: top; padding: 4px 8px 4px 0; border-bottom: 1px solid var(--line); }
-pre { margin: 4px 0; padding: 8px 12px; overflow-x: auto; background: var(--paper); border-radius: 8px; }
-dl { display: grid; grid-template-columns: 48px 1fr; gap: 4px 8px; margin: 0; }
-dt { font-weight: 600; }
-dd { margin: 0; min-width: 0; }
-.media { color: var(--soft); font-size: 12px; }
-`;
-
-/** The machine-readable description at `/openapi.json` and the page for people at `/docs`. */
-export function mountDocs<Caller>(app: Hono<AppEnv<Caller>>, options: DocumentOptions): void {
-  let generated: Promise<ApiDocument> | undefined;
-  const document = () => {
-    generated ??= generateDocument(app, options);
-    return generated;
-  };
-  app.get('/openapi.json', async () => Response.json(await document()));
-  app.get('/docs', async () => {
-    const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': DOCS_POLICY };
-    return new Response(renderPage(await document()), { headers });
-  });
-  app.get('/docs/style.css', () => {
-    const headers = { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'no-cache' };
-    return new Response(STYLE, { headers });
-  });
 }

@@ -1,6 +1,14 @@
 import { type AppEnv, describeRoute } from '@trunkline/http';
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
 import type { McpEndpoint, McpEndpointOptions, ServedTool } from './endpoint.ts';
+
+const rpcBody = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.number()]).optional(),
+  method: z.string().describe('initialize, tools/list, tools/call and the others'),
+  params: z.looseObject({}).optional(),
+});
 
 export interface McpRouteOptions extends McpEndpointOptions {
   summary: string;
@@ -16,10 +24,18 @@ export function mountMcpEndpoint(app: Hono<AppEnv>, options: McpRouteOptions): (
     loading ??= import('./endpoint.ts').then((module) => new module.McpEndpoint(options));
     return loading;
   };
-  app.all('/mcp', describeRoute({ summary: options.summary }), async (context) => {
+  const handle = async (context: Context<AppEnv>) => {
     options.assertEnabled?.();
     return (await endpoint()).handle(context.req.raw, context.get('principal'));
-  });
+  };
+  const { summary } = options;
+  const headers = { 'Mcp-Session-Id': 'The session, as the answer to initialize named it.' };
+  app.post('/mcp', describeRoute({ summary, headers, body: rpcBody }), handle);
+  const stream = { summary: `${summary}: what the server sends by itself`, mediaType: 'text/event-stream' };
+  app.get('/mcp', describeRoute({ ...stream, headers }), handle);
+  app.delete('/mcp', describeRoute({ summary: `${summary}: end the session`, headers, status: 204 }), handle);
+  // Other methods: the protocol names its own refusal.
+  app.all('/mcp', handle);
   return async () => (await loading)?.close();
 }
 
