@@ -79,7 +79,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
       provider: signInOf(options, service),
     },
     a2aOrigins: options.a2aAllowedOrigins,
-    uploadPaths: ['/api/voice/clone'],
+    uploadPaths: ['/api/voice/clone', '/operator/setup/speech/hear'],
     version: manifest.version,
     description: manifest.description,
     logger: service.logger,
@@ -88,7 +88,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     limits: options,
-    bodyLimits: { '/api/voice/clone': 32 * megabyte },
+    bodyLimits: { '/api/voice/clone': 32 * megabyte, '/operator/setup/speech/hear': 4 * megabyte },
     health: async () => {
       const { kind } = await voice.sandbox.status();
       return { status: 200, body: { ...(await healthBody(voice)), sandbox: kind } };

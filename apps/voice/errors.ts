@@ -9,6 +9,7 @@ export const voiceErrors = defineErrors({
   ],
   operator_only: [401, (access: { reason: string }) => `unknown or missing api key. ${access.reason}`],
   quota_exceeded: [507, ({ refusal }: { refusal: string }) => `${refusal}.`],
+  speech_failed: [502, ({ reason }: { reason: string }) => `The speech test failed: ${reason}`],
   admin_required: [403, 'admin role required'],
   skill_not_allowed: [
     403,

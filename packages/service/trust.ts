@@ -29,7 +29,7 @@ export interface TrustDeps extends PolicyRoutes {
   hasPage?: boolean;
 }
 
-/** The page at `/trust`, the same on every service, and the routes below `/operator` that it shows. Add it before guards and pages. */
+/** The pages at `/trust` and `/setup`, the same on every service, and the routes below `/operator` that they show. Add it before guards and pages. */
 export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountAuditLog(app, deps.audit, deps.operator);
   mountAccounts(app, deps.accounts, deps.operator);
@@ -39,6 +39,7 @@ export function mountTrust<Caller>(app: App<Caller>, deps: TrustDeps): void {
   mountPosture(app, deps);
   if (deps.hasPage === false) return;
   mountSharedPage(app, '/trust', 'people');
+  mountSharedPage(app, '/setup', 'model');
 }
 
 /** One of the pages that all services share; `first` is the part of it that is shown where none is named. */

@@ -38,6 +38,14 @@ export type {
   StepState,
 } from './setup-api.ts';
 export type {
+  ConnectorCheck,
+  ConnectorsView,
+  ConnectorView,
+  HeardSpeech,
+  SearchTrial,
+  SpeechSetup,
+} from './setup-steps-api.ts';
+export type {
   AccountRole,
   AccountsView,
   AuditEntry,

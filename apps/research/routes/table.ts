@@ -13,6 +13,7 @@ import { mountMcp } from './mcp.ts';
 import { mountOffline } from './offline.ts';
 import { mountExports, mountShares } from './reports.ts';
 import { mountQuestions, mountResearch } from './research.ts';
+import { mountSetup } from './setup.ts';
 
 /** Every route group of the service, in the order in which a request meets them. */
 const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
@@ -24,6 +25,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountExports,
   mountFiles,
   mountOffline,
+  mountSetup,
   (app, deps) => mountOpenAiApi(app, researchModels(deps)),
   mountMcp,
   (app, { a2a }) => a2a.mount(app),

@@ -209,3 +209,34 @@ describe('the catalogue of sources', () => {
     },
   );
 });
+
+it('tries a SearXNG before it is saved, and the configured sources, for the setup', async () => {
+  const home = temporaryDirectory();
+  const service = await startResearch(home.path, { ENCYCLOPEDIA_URL: plain.encyclopediaUrl });
+  const search = async (body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const request = { method: 'POST', headers, body: JSON.stringify({ query: 'tidal power', ...body }) };
+    return await (await fetch(`${service.url}/operator/setup/search`, request)).json();
+  };
+  try {
+    const found = await search({ url: plain.searxngUrl });
+    expect(found).toMatchObject({ answered: ['SearXNG'], troubles: [] });
+    expect(found.results[0]).toMatchObject({
+      source: 'searxng',
+      url: expect.any(String),
+      title: expect.any(String),
+    });
+    const refused = await search({ url: guarded.searxngUrl });
+    expect(refused).toMatchObject({
+      results: [],
+      answered: [],
+      troubles: [expect.stringContaining('SEARXNG_BASIC_AUTH')],
+    });
+    expect((await search({ url: guarded.searxngUrl, basicAuth: 'reader:secret' })).results).toHaveLength(5);
+    expect(await search({})).toMatchObject({ answered: ['Wikipedia'] });
+    expect(await search({ url: 'file:///etc/passwd' })).toMatchObject({ error: expect.any(String) });
+  } finally {
+    await service.stop();
+    home.remove();
+  }
+});

@@ -17,6 +17,7 @@ import { mountFlows } from './flows.ts';
 import { mountGuards } from './guards.ts';
 import { mountMcpServers } from './mcp-servers.ts';
 import { mountRouting } from './routing.ts';
+import { mountSetup } from './setup.ts';
 import { mountPlugins, mountReady, mountWorkspace } from './workspace.ts';
 
 /** Every route group, in the order in which a request meets them; `routeAccess` in guards.ts says who may use which route. */
@@ -66,6 +67,7 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
   (app, { bus, exchange: { routing, limiter } }) =>
     mountOpenAiApi(app, agentsAsModels({ bus, routing, limiter })),
   (app, { plugins }) => mountPlugins(app, plugins),
+  (app, { plugins, context: { operator, options } }) => mountSetup(app, { operator, options, plugins }),
   (app, { plugins }) => plugins.mount(app),
   (app, { a2a }) => a2a.mount(app),
 ];

@@ -1,6 +1,7 @@
 import { readOptions } from '@trunkline/config';
 import { FakeGitHub, FakeGoogle, FakeGuild, FakeLinear, FakeSignal } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { switchboardOptions } from '../options.ts';
 import { diagnoseSurfaces } from './diagnose.ts';
 
@@ -59,5 +60,45 @@ describe('the doctor of surfaces', () => {
     const refused = await diagnose({ ...env, ...wrong });
     expect(refused.slice(0, 4).map(({ state }) => state)).toEqual(['failed', 'failed', 'failed', 'failed']);
     expect(refused.map(({ advice }) => advice ?? '').join()).toContain('Check TRACKER_API_KEY.');
+  });
+});
+
+describe('the step "Connector" of the setup', () => {
+  it('lists what can be connected without a secret, and checks values before they are saved', async () => {
+    const guild = await FakeGuild.start({ 'bot-token': { id: '1', name: 'trunk' } });
+    onTestFinished(() => guild.stop());
+    const place = { CHAT_API_URL: guild.url, CHAT_DIGEST_CHANNEL: '700000000000000002' };
+    const board = await startSwitchboard({ env: { ...place, CHAT_BOT_TOKEN: 'bot-token' } });
+    onTestFinished(() => board.stop());
+    const { body: view } = await board.call('/operator/setup/connectors');
+    const names = view.connectors.map(({ title }: { title: string }) => title);
+    expect(names).toEqual(['Discord', 'GitHub', 'Linear', 'Google Workspace', 'Signal']);
+    const [chat] = view.connectors;
+    expect(chat).toMatchObject({
+      name: 'chat',
+      state: 'running',
+      testTopic: 'message.outbound.chat.push.test',
+    });
+    expect(chat.fields[0]).toMatchObject({
+      variable: 'CHAT_BOT_TOKEN',
+      secret: true,
+      value: null,
+      isSet: true,
+    });
+    expect(JSON.stringify(view)).not.toContain('bot-token');
+    const check = async (name: string, values: object) =>
+      (await board.call(`/operator/setup/connectors/${name}/check`, { values })).body;
+    expect(await check('chat', {})).toEqual({ ok: true, words: 'signed in as trunk' });
+    const refused = await check('chat', { CHAT_BOT_TOKEN: 'wrong' });
+    expect(refused).toMatchObject({ ok: false, words: expect.stringContaining('Discord refuses') });
+    expect(await check('messenger', {})).toEqual({
+      ok: false,
+      words: 'Fill in MESSENGER_URL and MESSENGER_NUMBER.',
+    });
+    expect(await check('codehost', { CODEHOST_WEBHOOK_PORT: 'x' })).toMatchObject({
+      ok: false,
+      words: expect.stringContaining('CODEHOST_WEBHOOK_PORT cannot be this value'),
+    });
+    expect((await board.call('/operator/setup/connectors/pigeon/check', { values: {} })).status).toBe(404);
   });
 });

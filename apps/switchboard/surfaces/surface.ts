@@ -31,6 +31,10 @@ interface SurfacePlugin extends Omit<Plugin, 'name' | 'kind'> {
 export interface Surface<Table extends OptionSet = OptionSet> {
   /** The third segment of its topics: `message.inbound.<name>.#`, `message.outbound.<name>.#`. */
   readonly name: string;
+  /** The product, as people call it. */
+  readonly title: string;
+  /** What to do at the product first, for whoever sets it up. */
+  readonly guide: string;
   readonly options: Table;
   /** The variables that switch it on, as the doctor names them. */
   readonly variables: string;

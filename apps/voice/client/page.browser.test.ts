@@ -17,7 +17,7 @@ describeWithBrowser('the voice page', () => {
     async (_name, device) => {
       const voice = await startVoice();
       const { page, problems } = await open(voice.url, device);
-      await page.getByText('A small demo model answers. Set LLM_GATEWAY_URL for a real one.').waitFor();
+      await page.getByText('A small demo model answers. Set up a real model').waitFor();
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
         expect(

@@ -4,6 +4,7 @@ import { advertiseApiKey } from '../turn/text-turn.ts';
 import type { User } from '../users/user.ts';
 import { mountCallback } from './callback.ts';
 import { mountCalls } from './calls.ts';
+import { mountSetup } from './setup.ts';
 import { mountAdminSkill, mountOwnSkill, mountVoice } from './skills.ts';
 import { mountReloads, mountUsers } from './users.ts';
 
@@ -15,6 +16,7 @@ const routeGroups: readonly ((app: VoiceApp, deps: RouteDeps) => void)[] = [
   mountAdminSkill, // POST /api/admin/skills
   mountReloads, //    POST /api/users/reload, /api/skills/reload, /api/delegates/reload
   mountVoice, //      GET /api/voice/references   POST /api/voice/clone
+  mountSetup, //      GET /operator/setup/speech   POST /operator/setup/speech/say, .../hear
   mountCalls, //      POST, PATCH, DELETE /api/offer   GET /api/ice
   mountCallback, //   POST /a2a/callback, with a guard of its own
   mountA2a, //        POST /a2a and the other routes of A2A, the agent card

@@ -88,7 +88,7 @@ function Welcome({ onAsk }: { onAsk(text: string): void }) {
         <p className="text-16 text-balance text-muted">
           I use tools, remember what you tell me, and do things later when you ask for it.
         </p>
-        <DemoNote health={health} href="/app#/settings" />
+        <DemoNote health={health} />
       </div>
       <ul className="grid w-full gap-2 sm:grid-cols-2">
         {IDEAS.map(({ icon, text }) => (

@@ -72,7 +72,7 @@ export function AskPage({ health }: { health: Health | undefined }) {
             <ModeChoice mode={mode} onMode={setMode} />
           </AskForm>
           {mode === 'research' && <ResearchSettingsForm settings={settings} onSettings={setSettings} />}
-          <DemoNote health={health} href={hrefOf({ name: 'sources' })} />
+          <DemoNote health={health} />
           <SourcesLine sources={known.body?.sources} />
         </div>
       </div>

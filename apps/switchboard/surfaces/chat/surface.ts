@@ -11,6 +11,9 @@ import { ChatState, createProgressNotes } from './state.ts';
 /** Discord: messages and slash commands in, posts out. */
 export const chatSurface = defineSurface({
   name: 'chat',
+  title: 'Discord',
+  guide:
+    "Make an application with a bot in Discord's developer portal, switch on the intent Message Content, and invite the bot to your server with the scopes bot and applications.commands.",
   options: chatOptions,
   variables: 'CHAT_BOT_TOKEN',
   carriesQuestions: true,

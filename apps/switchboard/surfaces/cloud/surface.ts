@@ -41,6 +41,9 @@ type CloudOptions = SurfaceOptions<typeof options>;
 /** Google Workspace: calendar and mail in; mail, documents and files out. */
 export const cloudSurface = defineSurface({
   name: 'cloud',
+  title: 'Google Workspace',
+  guide:
+    "Make an OAuth client in Google's console and a refresh token for the account that is read and written.",
   options,
   variables,
   carriesQuestions: false,

@@ -13,6 +13,9 @@ const paths = ['/webhook/codehost', '/webhook/github'];
 /** The code host (GitHub): webhooks in; comments and reviews out. */
 export const codehostSurface = defineSurface({
   name: 'codehost',
+  title: 'GitHub',
+  guide:
+    'Make a fine-grained token with read and write access to issues and pull requests. For messages from GitHub, add a webhook with a secret.',
   options: codehostOptions,
   variables: 'CODEHOST_TOKEN, CODEHOST_APP_ID and CODEHOST_APP_PRIVATE_KEY',
   carriesQuestions: false,

@@ -39,6 +39,8 @@ const options = group('Messenger (Signal)', {
 /** Signal, through a signal-cli bridge: texts to and from people and groups. */
 export const messengerSurface = defineSurface({
   name: 'messenger',
+  title: 'Signal',
+  guide: "Run signal-cli's REST API and sign it in with a number of its own.",
   options,
   variables,
   carriesQuestions: true,

@@ -54,6 +54,9 @@ type TrackerOptions = SurfaceOptions<typeof options>;
 /** Linear: agent sessions and new issues in; comments, issues and activities out. */
 export const trackerSurface = defineSurface({
   name: 'tracker',
+  title: 'Linear',
+  guide:
+    "Make an API key in Linear's settings under Security and access. For messages from Linear, add a webhook and copy its secret.",
   options,
   variables: 'TRACKER_API_KEY',
   carriesQuestions: true,

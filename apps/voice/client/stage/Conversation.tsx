@@ -126,8 +126,13 @@ function Detail({ label, text }: { label: string; text: string }) {
   );
 }
 
+/** A page of ours may open this one with words to say: `/#say=Remind%20me`. */
+function preparedText(): string {
+  return new URLSearchParams(window.location.hash.slice(1)).get('say') ?? '';
+}
+
 export function Composer({ onSend }: { onSend(text: string): void }) {
-  const [text, setText] = useState('');
+  const [text, setText] = useState(preparedText);
   const words = text.trim();
   return (
     <form

@@ -7,6 +7,7 @@ import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
 import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
+import { SETUP } from '../setup/SetupOffer.tsx';
 import { type Frame, sectionGroups, shellServices } from './PageFrame.tsx';
 import { TRUST, WaitingPairings } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
@@ -91,6 +92,14 @@ function OperatorRow({ onClose }: { onClose(): void }) {
   };
   return (
     <Group title="Operator">
+      {status.service && (
+        <li>
+          <a href={SETUP.href} className={ROW}>
+            {SETUP.icon}
+            {SETUP.label}
+          </a>
+        </li>
+      )}
       {status.service && (
         <li>
           <a href={TRUST.href} className={ROW}>

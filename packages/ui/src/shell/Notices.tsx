@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'react';
 import { buttonClass } from '../components/Button.tsx';
 import { Lamp } from '../components/Lamp.tsx';
 import { OperatorBanner } from '../operator/OperatorProvider.tsx';
+import { SetupOffer } from '../setup/SetupOffer.tsx';
 import { useHealth } from '../status/health.ts';
 
 /** What concerns the whole page, above its content. Pages of a fixed height leave `--notices` free for it. */
@@ -23,6 +24,7 @@ export function Notices() {
     <div ref={box} className="grid">
       <ModelBanner />
       <OperatorBanner />
+      <SetupOffer />
     </div>
   );
 }

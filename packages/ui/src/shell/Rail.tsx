@@ -8,6 +8,7 @@ import { Tooltip } from '../components/Tooltip.tsx';
 import { useResource } from '../hooks/useResource.ts';
 import { cn } from '../lib/cn.ts';
 import { OperatorButton, useOperator } from '../operator/OperatorProvider.tsx';
+import { SETUP } from '../setup/SetupOffer.tsx';
 import { type Frame, type ShellService, sectionGroups, shellServices } from './PageFrame.tsx';
 import { Mark, SERVICES } from './services.tsx';
 
@@ -29,7 +30,10 @@ export function Rail(frame: Frame) {
         </ul>
       </nav>
       <div className="mt-auto flex flex-col items-center gap-1">
-        <TrustLink />
+        <SharedLink {...SETUP} hint="Models, speech, search, settings" />
+        <SharedLink {...TRUST} hint="People, policy, audit">
+          <WaitingPairings />
+        </SharedLink>
         <IconButton
           label="Command palette"
           icon={<Search aria-hidden />}
@@ -52,20 +56,30 @@ export function Rail(frame: Frame) {
 /** Who may do what, on a page that all services share. */
 export const TRUST = { label: 'Trust', href: '/trust', icon: <Scale aria-hidden /> };
 
-function TrustLink() {
+interface SharedLinkProps {
+  label: string;
+  href: string;
+  icon: ReactNode;
+  hint: string;
+  /** Behind the label. */
+  children?: ReactNode;
+}
+
+/** A page that all services share, for whoever has an operator. */
+function SharedLink({ label, href, icon, hint, children }: SharedLinkProps) {
   const { status } = useOperator();
   if (status.service === undefined) return null;
   return (
-    <Tooltip text="People, policy, audit" side="right">
+    <Tooltip text={hint} side="right">
       <a
-        href={TRUST.href}
-        aria-current={isTrustPage() ? 'page' : undefined}
+        href={href}
+        aria-current={window.location.pathname.startsWith(`${href}/`) ? 'page' : undefined}
         className="mb-1 flex h-14 w-20 flex-col items-center justify-center gap-1 rounded-corner border border-transparent text-12 text-muted transition-colors hover:bg-hover hover:text-ink aria-[current=page]:border-line aria-[current=page]:bg-raised aria-[current=page]:font-medium aria-[current=page]:text-ink [&_svg]:size-5"
       >
-        {TRUST.icon}
+        {icon}
         <span className="flex items-center gap-1">
-          {TRUST.label}
-          <WaitingPairings />
+          {label}
+          {children}
         </span>
       </a>
     </Tooltip>
@@ -93,10 +107,6 @@ function PairingCount() {
       <span className="sr-only">{`${count} ${count === 1 ? 'asks' : 'ask'} to be paired`}</span>
     </Badge>
   );
-}
-
-function isTrustPage(): boolean {
-  return window.location.pathname.startsWith(`${TRUST.href}/`);
 }
 
 /** The sections of a page that has several, beside the rail. */

@@ -3,6 +3,7 @@ import type { Command } from '../components/CommandPalette.tsx';
 import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
 import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
+import { SETUP } from '../setup/SetupOffer.tsx';
 import { type Frame, shellServices } from './PageFrame.tsx';
 import { TRUST } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
@@ -44,7 +45,14 @@ function useOperatorCommand(): Command[] {
     keywords: ['people', 'accounts', 'policy', 'audit', 'secrets', 'posture', 'security'],
     run: () => window.location.assign(TRUST.href),
   };
+  const setup = status.service && {
+    label: 'Open Setup',
+    icon: SETUP.icon,
+    keywords: ['settings', 'options', 'model', 'provider', 'key', 'voice', 'search', 'connector', 'wizard'],
+    run: () => window.location.assign(SETUP.href),
+  };
   return [
+    ...(setup ? [{ id: 'setup', group: 'Operator', ...setup }] : []),
     ...(trust ? [{ id: 'trust', group: 'Operator', ...trust }] : []),
     ...(signIn ? [{ id: 'operator', group: 'Operator', ...signIn }] : []),
   ];

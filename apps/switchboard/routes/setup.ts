@@ -1,0 +1,113 @@
+import { type App, defineErrors, describeRoute, requireOperator, validate } from '@trunkline/http';
+import type { OperatorAccess } from '@trunkline/identity';
+import { type ConnectorCheck, type ConnectorsView, type ConnectorView, errorMessage } from '@trunkline/std';
+import { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import type { PluginStatus } from '../api-types.ts';
+import type { SwitchboardOptions } from '../options.ts';
+import { surfaces } from '../surfaces/list.ts';
+import type { Surface } from '../surfaces/surface.ts';
+
+const CHECK_MS = 15_000;
+
+const errors = defineErrors({
+  connector_unknown: [
+    404,
+    ({ name }: { name: string }) =>
+      `There is no connector ${name}. There are: ${surfaces.map((surface) => surface.name).join(', ')}.`,
+  ],
+});
+
+const checkBody = z.object({ values: z.record(z.string().max(100), z.string().max(10_000)) });
+
+interface SetupDeps {
+  operator: OperatorAccess;
+  options: SwitchboardOptions;
+  plugins: { list(): PluginStatus[] };
+}
+
+/** What the step "Connector" of the page at /setup needs: the surfaces, their settings, and a check before saving. */
+export function mountSetup(app: App<Caller>, { operator, options, plugins }: SetupDeps): void {
+  const guard = requireOperator(operator);
+  app.get(
+    '/operator/setup/connectors',
+    describeRoute({ summary: 'The surfaces that can be connected, and what each needs' }),
+    guard,
+    (context) => {
+      const states = plugins.list();
+      return context.json<ConnectorsView>({
+        connectors: surfaces.map((surface: Surface) =>
+          viewOf(
+            surface,
+            options,
+            states.find(({ name }) => name === surface.name),
+          ),
+        ),
+      });
+    },
+  );
+  app.post(
+    '/operator/setup/connectors/:name/check',
+    describeRoute({
+      summary: 'Ask the product who we are there, with values that are not saved yet',
+      errors: [errors.connector_unknown],
+    }),
+    guard,
+    validate('json', checkBody),
+    async (context) => {
+      const name = context.req.param('name');
+      const surface = surfaces.find((one) => one.name === name) as Surface | undefined;
+      if (surface === undefined) throw errors.connector_unknown({ name });
+      const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(CHECK_MS)]);
+      return context.json(await check(surface, options, context.req.valid('json').values, signal));
+    },
+  );
+}
+
+function viewOf(
+  surface: Surface,
+  options: SwitchboardOptions,
+  status: PluginStatus | undefined,
+): ConnectorView {
+  const current: Readonly<Record<string, unknown>> = { ...options };
+  return {
+    name: surface.name,
+    title: surface.title,
+    guide: surface.guide,
+    state: status?.state ?? 'off',
+    words: status?.words ?? null,
+    testTopic: surface.schedules?.topic('test', undefined) ?? null,
+    fields: Object.entries(surface.options).map(([key, option]) => ({
+      variable: option.env[0] ?? key,
+      doc: option.doc,
+      secret: option.secret,
+      isOptional: option.defaultText !== undefined || option.defaultDoc !== undefined,
+      value: option.secret || current[key] === undefined ? null : String(current[key]),
+      isSet: current[key] !== undefined,
+    })),
+  };
+}
+
+async function check(
+  surface: Surface,
+  options: SwitchboardOptions,
+  values: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<ConnectorCheck> {
+  const tried: Record<string, unknown> = { ...options };
+  for (const [key, option] of Object.entries(surface.options)) {
+    const given = option.env.map((variable) => values[variable]?.trim()).find(Boolean);
+    if (given === undefined) continue;
+    const reading = option.read(given);
+    if (!('value' in reading))
+      return { ok: false, words: `${option.env[0]} cannot be this value; expected ${reading.expected}.` };
+    tried[key] = reading.value;
+  }
+  const ask = surface.diagnose(tried as SwitchboardOptions);
+  if (ask === undefined) return { ok: false, words: `Fill in ${surface.variables}.` };
+  try {
+    return { ok: true, words: await ask(signal) };
+  } catch (error) {
+    return { ok: false, words: `${surface.title} refuses: ${errorMessage(error)}` };
+  }
+}
