@@ -93,8 +93,22 @@ export async function testModelFile(
       { logger },
     );
     if (opened === undefined) return failed(`${file} cannot be used as a model.`);
-    const { llmGatewayUrl: url, llmApiKey: apiKey, llmModel: model } = opened.settings;
-    return await testModel({ url, apiKey, model }, signal, testLimitMs).finally(() => opened.stop());
+    try {
+      const { llmGatewayUrl: url, llmApiKey: apiKey, llmModel: model } = opened.settings;
+      const gateway = createModelGateway({
+        url,
+        apiKey,
+        model,
+        loadingTimeoutMs: testLimitMs,
+        maxRetries: 0,
+      });
+      // Loading is not what an answer takes.
+      const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
+      await gateway.languageModel().doGenerate({ prompt, maxOutputTokens: 1, abortSignal: signal });
+      return await testModel({ url, apiKey, model }, signal);
+    } finally {
+      await opened.stop();
+    }
   } catch (error) {
     if (error instanceof ConfigError || error instanceof ModelError) return failed(errorMessage(error));
     throw error;

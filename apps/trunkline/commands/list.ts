@@ -16,6 +16,10 @@ export const commands: Readonly<Record<string, Command>> = {
   agent: service('Run the agent service alone.', () => import('@trunkline/agent')),
   research: service('Run the research service alone.', () => import('@trunkline/research')),
   switchboard: service('Run the switchboard alone.', () => import('@trunkline/switchboard')),
+  init: {
+    summary: 'Set up by asking: the model first, then speech, search, a connector and a first result.',
+    load: () => import('./init.ts'),
+  },
   login: {
     summary: 'Print links that sign a browser in as the operator.',
     load: () => import('./login.ts'),

@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { AuditLog } from '@trunkline/audit';
 import {
@@ -12,6 +10,7 @@ import {
   SecretStoreError,
   secretStoreOf,
 } from '@trunkline/config';
+import { openTerminal } from '../init/terminal.ts';
 
 const table = defineOptions('secret', 'Secrets: keys and tokens by name, encrypted', homeOptions);
 
@@ -148,15 +147,11 @@ async function importPlain(deps: Deps): Promise<number> {
 /** From standard input, or typed without being shown. */
 async function readValue(question: string): Promise<string> {
   if (process.stdin.isTTY !== true) return (await textOf(process.stdin)).replace(/\r?\n$/, '');
-  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output, terminal: true });
-  terminal.once('SIGINT', () => process.exit(130));
-  process.stderr.write(question);
+  const terminal = openTerminal(process.stderr);
   try {
-    return await terminal.question('');
+    return (await terminal.ask(question, { hidden: true })) ?? '';
   } finally {
     terminal.close();
-    process.stderr.write('\n');
   }
 }
 

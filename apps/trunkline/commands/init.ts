@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { AuditLog } from '@trunkline/audit';
+import {
+  ConfigError,
+  choice,
+  createLogger,
+  defineOptions,
+  type Environment,
+  file,
+  helpText,
+  homeOptions,
+  modelOptions,
+  type OptionsOf,
+  readOptions,
+  secretStoreOf,
+  text,
+  toggle,
+  variableText,
+} from '@trunkline/config';
+import { modelRoles } from '@trunkline/llm';
+import { Setup } from '@trunkline/setup';
+import { errorMessage, type ModelUnderTest } from '@trunkline/std';
+import { modelStep, savedOf, testWords } from '../init/model-step.ts';
+import { serviceSteps } from '../init/service-steps.ts';
+import { RunningServices } from '../init/services.ts';
+import { confirm, openTerminal, type Terminal } from '../init/terminal.ts';
+import { portOptions } from '../ports.ts';
+import { CommandError, defineCommand } from './command.ts';
+
+const table = defineOptions('trunkline init', 'Setting up', {
+  trunklineHome: homeOptions.trunklineHome,
+  ...portOptions,
+  url: text({ flag: '--url', doc: 'Address of a model, for a script: sets it without questions.' }),
+  model: text({
+    flag: '--model',
+    doc: 'Name of the model at --url.',
+    defaultDoc: 'the only one that is listed there',
+  }),
+  apiKeyFile: file({
+    flag: '--api-key-file',
+    mustExist: true,
+    doc: 'File that holds the key; no key is ever taken from the command line.',
+  }),
+  gguf: file({ flag: '--gguf', mustExist: true, doc: 'A model as a GGUF file, instead of --url.' }),
+  role: choice({
+    flag: '--role',
+    values: modelRoles,
+    default: 'chat',
+    doc: 'What the model at --url is for.',
+  }),
+  yes: toggle({ flag: '--yes', default: false, doc: 'Asks nothing: saves the model when its test is good.' }),
+  skipTest: toggle({ flag: '--skip-test', default: false, doc: 'Saves the model without a test.' }),
+});
+
+type InitOptions = OptionsOf<typeof table>;
+
+const example = 'trunkline init --url http://127.0.0.1:11434/v1 --model qwen3:8b --yes';
+
+const run = defineCommand({
+  usage: 'trunkline init',
+  options: table,
+  async run(options, env) {
+    const isScript = options.url !== undefined || options.gguf !== undefined;
+    if (!(isScript && options.yes) && !(process.stdin.isTTY === true && process.stdout.isTTY === true))
+      throw new CommandError(
+        `This asks questions, so it needs a terminal. In a script, say what to set:\n  ${example}`,
+      );
+    const terminal = openTerminal();
+    try {
+      const setup = openSetup(options, env);
+      const { signal } = new AbortController();
+      if (isScript) await setUpBy(options, terminal, setup, signal);
+      else {
+        terminal.say('Setting up Trunkline. Enter skips a step; Ctrl-C stops, and what was saved stays.\n');
+        if (await modelStep(terminal, setup, signal)) record(options.trunklineHome, 'chat');
+        await serviceSteps({
+          terminal,
+          setup,
+          services: servicesOf(options, env),
+          home: options.trunklineHome,
+        });
+      }
+      return 0;
+    } catch (error) {
+      if (error instanceof ConfigError) throw new CommandError(error.message, { cause: error });
+      throw error;
+    } finally {
+      terminal.close();
+    }
+  },
+});
+
+const help = `Sets up Trunkline by asking: the model for all four services, then speech, search, a connector and a first result.
+Every step can be skipped with Enter; run it again to see what is set, and to change it.
+What it sets stands in TRUNKLINE_HOME (models.yaml, settings.yaml, the stored secrets). Services that run take it at once.
+
+In a script: ${example}
+(with --api-key-file FILE where a key is needed)
+`;
+
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
+  if (!argv.includes('--help') && !argv.includes('-h')) return await run(argv, env);
+  console.log(`${help}\n${helpText('trunkline init', table)}`);
+  return 0;
+}
+
+/** Sets the model that the flags name; tests it first. */
+async function setUpBy(
+  options: InitOptions,
+  terminal: Terminal,
+  setup: Setup,
+  signal: AbortSignal,
+): Promise<void> {
+  const given = await modelOf(options, setup, signal);
+  const tested = options.skipTest ? undefined : await setup.test(given, signal);
+  if (tested !== undefined) terminal.say(testWords(tested));
+  if (options.yes && tested?.ok === false)
+    throw new CommandError('Nothing was saved; --skip-test saves it without a test.');
+  if (!options.yes && !(await confirm(terminal, 'Save it?', tested?.ok !== false))) return;
+  await setup.save(savedOf(options.role, given));
+  record(options.trunklineHome, options.role);
+  terminal.say(`Saved as the ${options.role} model of all four services.`);
+  const { overrides } = await setup.view('trunkline');
+  for (const { words } of overrides) terminal.say(`Note: ${words}`);
+}
+
+async function modelOf(
+  { url, gguf, model, apiKeyFile }: InitOptions,
+  setup: Setup,
+  signal: AbortSignal,
+): Promise<ModelUnderTest> {
+  if (url === undefined) return { file: resolve(gguf ?? '') };
+  if (gguf !== undefined) throw new CommandError('--url and --gguf are two models: give one of them.');
+  const apiKey = apiKeyFile === undefined ? undefined : readKey(apiKeyFile);
+  if (model !== undefined) return { url, apiKey, model };
+  const listed = await setup.list({ url, apiKey }, signal);
+  const [only] = listed.models;
+  if (only !== undefined && listed.models.length === 1) return { url, apiKey, model: only };
+  throw new CommandError(listed.problem ?? `Choose one with --model: ${listed.models.join(', ')}`);
+}
+
+function servicesOf(options: InitOptions, env: Environment): RunningServices {
+  const at = (port: number) => `http://127.0.0.1:${port}`;
+  const urls = {
+    voice: at(options.voicePort),
+    agent: at(options.agentPort),
+    research: at(options.researchPort),
+    switchboard: at(options.switchboardPort),
+  };
+  return new RunningServices(urls, options.trunklineHome, env);
+}
+
+function readKey(path: string): string {
+  try {
+    const key = readFileSync(path, 'utf8').trim();
+    if (key !== '') return key;
+  } catch (error) {
+    throw new CommandError(`${path} cannot be read: ${errorMessage(error)}`, { cause: error });
+  }
+  throw new CommandError(`${path} is empty: write the key into it.`);
+}
+
+const modelTable = defineOptions('trunkline init', 'Models', { ...homeOptions, ...modelOptions });
+
+function openSetup({ trunklineHome }: InitOptions, env: Environment): Setup {
+  const own = { ...env, TRUNKLINE_HOME: trunklineHome };
+  const options = { ...readOptions(modelTable, { env: own }), llmUrl: variableText('LLM_URL', own) };
+  const destination = { write: (line: string) => process.stderr.write(line) };
+  const logger = createLogger({ name: 'init', level: 'ERROR', destination });
+  return new Setup({ options, secrets: secretStoreOf(own), env: own, logger });
+}
+
+function record(home: string, role: string): void {
+  const log = new AuditLog({ home, logger: console });
+  log.record({
+    service: 'trunkline',
+    action: 'setup.model',
+    subject: role,
+    principal: { kind: 'operator', id: 'command line', via: [] },
+    result: 'done',
+  });
+  log.close();
+}

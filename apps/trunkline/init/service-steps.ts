@@ -1,0 +1,246 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Setup } from '@trunkline/setup';
+import type { SetupStep } from '@trunkline/std';
+import { z } from 'zod';
+import { CommandError } from '../commands/command.ts';
+import type { RunningServices, ServiceName } from './services.ts';
+import { choose, confirm, type Terminal } from './terminal.ts';
+
+export interface StepDeps {
+  terminal: Terminal;
+  setup: Setup;
+  services: RunningServices;
+  /** TRUNKLINE_HOME. */
+  home: string;
+}
+
+interface Step {
+  name: Exclude<SetupStep, 'model'>;
+  title: string;
+  service: ServiceName;
+  /** Whether something was set. */
+  run(deps: StepDeps): Promise<boolean>;
+}
+
+const steps: readonly Step[] = [
+  { name: 'speech', title: 'Speech: language and voice', service: 'voice', run: speech },
+  { name: 'search', title: 'Web search', service: 'research', run: search },
+  {
+    name: 'connector',
+    title: 'A connector: Discord, GitHub, Linear and others',
+    service: 'switchboard',
+    run: connector,
+  },
+];
+
+const startAdvice = 'Start the services with "npm start", then run "trunkline init" again.';
+
+/** Everything after the model. It is tested by the services themselves, so they have to run. */
+export async function serviceSteps(deps: StepDeps): Promise<void> {
+  const { terminal, setup, services } = deps;
+  const names = ['voice', 'agent', 'research', 'switchboard'] as const;
+  const running = await Promise.all(names.map((name) => services.isRunning(name)));
+  if (!running.includes(true)) {
+    terminal.say(`\nSpeech, search and connectors are tested by the services, and none runs. ${startAdvice}`);
+    return;
+  }
+  const states = (await setup.view('trunkline')).steps;
+  for (const { name, title, service, run } of steps) {
+    terminal.say(`\n${title}${states[name] === 'done' ? ' (done before)' : ''}`);
+    if (!running[names.indexOf(service)]) {
+      terminal.say(`The ${service} service does not run. ${startAdvice}`);
+      continue;
+    }
+    const isSet = await explained(terminal, () => run(deps));
+    if (isSet) await setup.setSteps({ steps: { [name]: 'done' } });
+    else if (states[name] === 'open') await setup.setSteps({ steps: { [name]: 'skipped' } });
+  }
+  await explained(terminal, () => result(deps));
+}
+
+/** What a service refuses ends a step, not the rest. */
+async function explained(terminal: Terminal, work: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    terminal.say(error.message);
+    return false;
+  }
+}
+
+const speechSchema = z.object({
+  languages: z.array(z.object({ id: z.string(), title: z.string() })),
+  voices: z.array(z.object({ id: z.string(), title: z.string(), language: z.string() })),
+  voice: z.string(),
+  language: z.string(),
+});
+
+async function speech({ terminal, services, home }: StepDeps): Promise<boolean> {
+  const view = await services.call('voice', '/operator/setup/speech', speechSchema);
+  const titleOf = (id: string) => view.languages.find((language) => language.id === id)?.title ?? id;
+  const offered = view.languages.filter(({ id }) => view.voices.some(({ language }) => language === id));
+  const keep = `keep ${view.voice}, ${titleOf(view.language)}`;
+  const at = await choose(
+    terminal,
+    'Which language does it speak?',
+    offered.map(({ title }) => title),
+    keep,
+  );
+  const language = at === undefined ? undefined : offered[at];
+  if (language === undefined) return false;
+  const voices = view.voices.filter((voice) => voice.language === language.id);
+  const chosen = await choose(
+    terminal,
+    'Which voice?',
+    voices.map(({ title }) => title),
+    `${voices[0]?.title}`,
+  );
+  const voice = voices[chosen ?? 0]?.id ?? view.voice;
+  const body = { text: 'Hello, this is how I sound.', voice, lang: language.id };
+  const sound = await services.send('voice', '/operator/setup/speech/say', { method: 'POST', body });
+  const file = join(home, 'voice-test.wav');
+  await writeFile(file, new Uint8Array(await sound.arrayBuffer()));
+  terminal.say(`Listen to it: ${file}`);
+  if (!(await confirm(terminal, 'Save this voice?', true))) return false;
+  await change(services, 'voice', { INPROC_VOICE: voice, INPROC_LANG: language.id });
+  return true;
+}
+
+const searchSchema = z.object({
+  results: z.array(z.object({ title: z.string(), url: z.string() })),
+  troubles: z.array(z.string()),
+});
+
+async function search({ terminal, services }: StepDeps): Promise<boolean> {
+  const url = await terminal.ask(
+    'Address of your SearXNG (Enter: search without one, which is refused at times): ',
+  );
+  if (url === undefined || url === '') return false;
+  const basicAuth =
+    (await terminal.ask('user:password, if it asks for them (not shown): ', { hidden: true })) || undefined;
+  const body = { query: 'weather in Oslo', url, basicAuth };
+  const { results, troubles } = await services.call('research', '/operator/setup/search', searchSchema, {
+    method: 'POST',
+    body,
+  });
+  for (const trouble of troubles) terminal.say(trouble);
+  for (const { title, url: address } of results) terminal.say(`  ${title}  ${address}`);
+  if (results.length === 0) terminal.say('It found nothing.');
+  if (!(await confirm(terminal, 'Save it?', results.length > 0))) return false;
+  await change(services, 'research', {
+    SEARXNG_URL: url,
+    ...(basicAuth && { SEARXNG_BASIC_AUTH: basicAuth }),
+  });
+  return true;
+}
+
+const connectorsSchema = z.object({
+  connectors: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      guide: z.string(),
+      state: z.string(),
+      words: z.string().nullable(),
+      testTopic: z.string().nullable(),
+      fields: z.array(
+        z.object({
+          variable: z.string(),
+          doc: z.string(),
+          secret: z.boolean(),
+          isOptional: z.boolean(),
+          isSet: z.boolean(),
+        }),
+      ),
+    }),
+  ),
+});
+
+const checkSchema = z.object({ ok: z.boolean(), words: z.string() });
+
+async function connector(deps: StepDeps): Promise<boolean> {
+  const { terminal, services } = deps;
+  const { connectors } = await services.call('switchboard', '/operator/setup/connectors', connectorsSchema);
+  const titles = connectors.map(({ title, state }) => `${title}${state === 'running' ? ' (connected)' : ''}`);
+  const at = await choose(terminal, 'Which one?', titles, 'skip');
+  const chosen = at === undefined ? undefined : connectors[at];
+  if (chosen === undefined) return false;
+  terminal.say(chosen.guide);
+  const values: Record<string, string> = {};
+  for (const { variable, doc, secret, isSet } of chosen.fields.filter(({ isOptional }) => !isOptional)) {
+    const enter = isSet ? 'Enter keeps it' : 'Enter leaves it out';
+    const hint = secret ? `${enter}, not shown` : enter;
+    const value = await terminal.ask(`${variable}: ${doc} (${hint}) `, { hidden: secret });
+    if (value) values[variable] = value;
+  }
+  const path = `/operator/setup/connectors/${chosen.name}/check`;
+  const checked = await services.call('switchboard', path, checkSchema, { method: 'POST', body: { values } });
+  terminal.say(`${chosen.title}: ${checked.words}`);
+  if (!(await confirm(terminal, 'Save it?', checked.ok))) return false;
+  await change(services, 'switchboard', values);
+  if (await isConnected(deps, chosen.name)) await testMessage(deps, chosen);
+  return true;
+}
+
+const connectLimit = 30;
+
+/** The switchboard restarts itself with what was saved. */
+async function isConnected({ terminal, services }: StepDeps, name: string): Promise<boolean> {
+  terminal.say('Saved. Connecting ...');
+  for (let attempt = 0; attempt < connectLimit; attempt += 1) {
+    const view = await services
+      .call('switchboard', '/operator/setup/connectors', connectorsSchema)
+      .catch(() => undefined);
+    const found = view?.connectors.find((each) => each.name === name);
+    if (found?.state === 'running') return true;
+    if (found?.state === 'failed') {
+      terminal.say(found.words ?? 'It failed to connect.');
+      return false;
+    }
+    await pause(1000);
+  }
+  terminal.say('It is not connected yet; the page of the switchboard shows how it goes on.');
+  return false;
+}
+
+async function testMessage(
+  { terminal, services }: StepDeps,
+  { title, testTopic }: { title: string; testTopic: string | null },
+): Promise<void> {
+  if (testTopic === null || !(await confirm(terminal, `Send a test message through ${title}?`, true))) return;
+  const payload = { content: 'Hello from Trunkline: this connection works.' };
+  await services.send('switchboard', '/publish', { method: 'POST', body: { topic: testTopic, payload } });
+  terminal.say(`Sent. Look into ${title}; the page Deliveries of the switchboard shows what became of it.`);
+}
+
+async function change(services: RunningServices, service: ServiceName, values: object): Promise<void> {
+  await services.send(service, '/operator/settings', { method: 'PATCH', body: values });
+}
+
+const results = [
+  { id: 'digest', title: 'A morning digest', service: 'agent' },
+  { id: 'report', title: 'A report on a PDF that you drop', service: 'research' },
+  { id: 'reminder', title: 'A reminder by voice', service: 'voice' },
+] as const;
+
+async function result({ terminal, setup, services }: StepDeps): Promise<boolean> {
+  const at = await choose(
+    terminal,
+    'What do you want to get first?',
+    results.map(({ title }) => title),
+    'nothing now',
+  );
+  const chosen = at === undefined ? undefined : results[at];
+  await setup.setSteps(
+    chosen === undefined
+      ? { steps: { result: 'skipped' } }
+      : { steps: { result: 'done' }, result: chosen.id },
+  );
+  if (chosen === undefined) return false;
+  terminal.say(`Open ${services.url(chosen.service)}/setup/result#${chosen.id}`);
+  terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
+  return true;
+}
