@@ -12,6 +12,7 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  missingSettings,
   modelStatus,
   mountSetup,
   mountTrust,
@@ -64,7 +65,7 @@ export async function start(
   const { keys } = values.context;
   return {
     url: values.server.url,
-    missing: () => missingParts(values),
+    missing: () => missingParts(values, service),
     routes: () => listRoutes(values.routes.app),
     stop,
     requiresKey: () => keys.token !== undefined || keys.apiKey !== undefined,
@@ -79,7 +80,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
   const health = async () => ({
     ...facts(agent),
     model: await modelStatus(agent.model.gateway),
-    missing: missingParts(agent),
+    missing: missingParts(agent, service),
     services: await services(),
   });
   const app = createApp({
@@ -143,8 +144,8 @@ export function healthReport(isReady: boolean, facts: Readonly<Record<string, un
   return { status: isReady ? 200 : 503, body: { ok: isReady, graph_compiled: isReady, ...facts } };
 }
 
-function missingParts({ model }: Agent) {
-  return missingModel(model.gateway.describe());
+function missingParts({ model }: Agent, service: ServiceContext) {
+  return [...missingModel(model.gateway.describe()), ...missingSettings(service)];
 }
 
 /** What `/healthz` and the console both show. */

@@ -15,10 +15,10 @@ export async function main(argv: readonly string[], env?: Environment): Promise<
     env,
     // Without pages there is nothing that a browser could sign in to.
     signInUrl: ({ url }, { ui }) => (ui === 'none' ? undefined : url),
-    start: async (options, logger, hide) => {
+    start: async (options, context) => {
       if (options.ui !== 'none')
-        await ensurePages({ app: 'agent', onBuild: () => logger.info('building the web page') });
-      return start(options, { logger, hide, ...(env && { env }) });
+        await ensurePages({ app: 'agent', onBuild: () => context.logger.info('building the web page') });
+      return start(options, context);
     },
   });
 }

@@ -16,6 +16,7 @@ import {
   auditOf,
   component,
   missingModel,
+  missingSettings,
   modelStatus,
   mountSetup,
   mountTrust,
@@ -55,6 +56,7 @@ export async function start(
   const research = researchComponents(options, service, definitions);
   const missing = ({ gateway, sources }: Research) => [
     ...missingModel(gateway.describe()),
+    ...missingSettings(service),
     ...missingSources(definitions, sources),
   ];
   const routes = component(

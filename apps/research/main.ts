@@ -11,9 +11,9 @@ export function main(argv: readonly string[], env?: Environment): Promise<number
     table: researchOptions,
     argv,
     env,
-    start: async (options, logger, hide) => {
-      await ensurePages({ app: 'research', onBuild: () => logger.info('building the web page') });
-      return start(options, { logger, hide });
+    start: async (options, context) => {
+      await ensurePages({ app: 'research', onBuild: () => context.logger.info('building the web page') });
+      return start(options, context);
     },
   });
 }

@@ -12,6 +12,7 @@ import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
   missingModel,
+  missingSettings,
   modelStatus,
   mountSetup,
   mountTrust,
@@ -70,7 +71,7 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
   const { values, stop } = await startComponents({ ...switchboard, app, requests });
   return {
     url: values.requests.url,
-    missing: () => missingModel(values.models.describe()),
+    missing: () => [...missingModel(values.models.describe()), ...missingSettings(service)],
     routes: () => listRoutes(values.app),
     stop,
     requiresKey: () => values.keys.keyring().size > 0,
@@ -107,7 +108,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
         ok: bus.status().connected,
         bus: bus.status(),
         model: await modelStatus(models),
-        missing: missingModel(models.describe()),
+        missing: [...missingModel(models.describe()), ...missingSettings(service)],
         services: await services(),
         sandbox: (await switchboard.context.sandbox.status()).kind,
       },

@@ -11,9 +11,9 @@ export function main(argv: readonly string[], env?: Environment): Promise<number
     table: switchboardOptions,
     argv,
     env,
-    start: async (options, logger, hide) => {
-      await ensurePages({ app: 'switchboard', onBuild: () => logger.info('building the web page') });
-      return start(options, { logger, hide, ...(env && { env }) });
+    start: async (options, context) => {
+      await ensurePages({ app: 'switchboard', onBuild: () => context.logger.info('building the web page') });
+      return start(options, context);
     },
   });
 }

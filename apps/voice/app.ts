@@ -4,6 +4,7 @@ import {
   component,
   type Missing,
   missingModel,
+  missingSettings,
   modelStatus,
   mountSetup,
   mountTrust,
@@ -151,7 +152,7 @@ async function healthBody(voice: VoiceComponents) {
 /** What keeps the service from its full function, and what to do about it. */
 function missing(voice: VoiceComponents): Missing[] {
   const hint = rosterHint(voice);
-  const found = missingModel(voice.gateway.describe());
+  const found = [...missingModel(voice.gateway.describe()), ...missingSettings(voice.context.service)];
   return hint === undefined ? found : [...found, { what: 'Users', variable: 'CONFIG_DIR', hint }];
 }
 

@@ -13,6 +13,7 @@ export {
   type Exposure,
   type SecurityFinding,
 } from './posture.ts';
+export { RestartingService, watchSettings } from './restart.ts';
 export { type RunOptions, runService, strayFailure } from './run.ts';
 export type { Diagnosis } from './service.ts';
 export {
@@ -20,6 +21,7 @@ export {
   auditOf,
   type Missing,
   missingModel,
+  missingSettings,
   modelStatus,
   operatorOf,
   type Peers,

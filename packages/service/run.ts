@@ -16,10 +16,12 @@ import {
   readVariable,
   secretValues,
 } from '@trunkline/config';
-import { type ModelFileOptions, openModelFile, withModelFile } from '@trunkline/gguf';
+import { findModelFile, type ModelFileOptions, openModelFile, withModelFile } from '@trunkline/gguf';
 import { StartError } from '@trunkline/http';
 import { operatorAccess, operatorLink } from '@trunkline/identity';
+import { RestartingService, watchSettings } from './restart.ts';
 import { type RunningMember, recordRunning, runningProcesses } from './running.ts';
+import type { ServiceContext } from './service.ts';
 
 /** The line in the log, for those who look for it. */
 export const strayFailure = 'something failed that nobody waited for; it is a defect, please report it';
@@ -34,14 +36,21 @@ interface RunningService {
   problem?(): Promise<string | undefined>;
 }
 
+/** What a service that is run gets beside its options. */
+export type RunContext = Pick<ServiceContext, 'logger' | 'env' | 'settings'> & {
+  /** Keeps another secret out of the log from then on. */
+  hide: (secret: string) => void;
+};
+
 export interface RunOptions<Table extends OptionTable, Running extends RunningService> {
   /** How the user called it, for help. */
   command: string;
   table: Table;
   argv: readonly string[];
   env: Environment | undefined;
-  /** `hide` keeps another secret out of the log from then on. */
-  start(options: OptionsOf<Table>, logger: Logger, hide: (secret: string) => void): Promise<Running>;
+  start(options: OptionsOf<Table>, context: RunContext): Promise<Running>;
+  /** Follows settings.yaml itself, as what starts several services does. */
+  followsSettings?: boolean;
   /** Where the operator signs in; the address of the service when not given. */
   signInUrl?(running: Running, options: OptionsOf<Table>): string | undefined;
   /** The services that it runs; itself when not given. */
@@ -80,9 +89,7 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   // What is compiled by now is on disk then, and its copies in memory make room for what the service needs.
   flushCompileCache();
   const hide = (secret: string) => void secrets.add(secret);
-  const running = await startInHome(options, () =>
-    startWithModelFile(options, { logger, hide, env: run.env }, (given) => run.start(given, logger, hide)),
-  );
+  const running = await startInHome(options, () => startRestarting(run, options, { logger, hide }));
   const { trunklineHome: home } = options as HomeOptions;
   const record =
     home === undefined
@@ -99,13 +106,61 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   return 0;
 }
 
+/** Starts what is run; unless it sees to that itself, it restarts when settings.yaml or the model file of its home change. */
+async function startRestarting<Table extends OptionTable, Running extends RunningService>(
+  run: RunOptions<Table, Running>,
+  options: OptionsOf<Table>,
+  { logger, hide }: Pick<RunContext, 'logger' | 'hide'>,
+): Promise<Running> {
+  const { table, argv, env } = run;
+  const { trunklineHome: home } = options as HomeOptions;
+  if (home === undefined || run.followsSettings)
+    return run.start(options, { logger, hide, ...(env && { env }) });
+  let service: RestartingService<OptionsOf<Table>, Running> | undefined;
+  let broken: string | undefined;
+  const settings = { argv, problem: () => broken ?? service?.problem };
+  const context = { logger, hide, ...(env && { env }), settings };
+  const start = (given: OptionsOf<Table>) =>
+    startWithModelFile(given, context, (options) => run.start(options, context));
+  const started = await RestartingService.start(withModelPath(options, env), { start, logger });
+  service = started;
+  const watch = await watchSettings(home, {
+    async onChange() {
+      try {
+        const next = readOptions(table, { argv, ...(env && { env }) });
+        for (const secret of secretValues(table, next)) hide(secret);
+        broken = undefined;
+        await started.restart(withModelPath(next, env));
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        broken = error.message;
+        logger.warn({ problem: broken }, 'failed to read new settings; the last good ones stay');
+      }
+    },
+    onError: (error) => logger.error({ err: error }, 'failed to follow settings.yaml'),
+  });
+  const stop = async () => {
+    await watch.close();
+    await started.stop();
+  };
+  return { ...(started.running as Running), stop };
+}
+
+/** Which model file is used depends on the folder of the home and on models.yaml too. */
+function withModelPath<Options extends object>(options: Options, env: Environment | undefined): Options {
+  if (!('llmGgufPort' in options)) return options;
+  const given = options as unknown as ModelFileOptions;
+  const modelPath = given.llmUrl === undefined ? findModelFile(given, env) : undefined;
+  return modelPath === undefined ? options : { ...options, modelPath };
+}
+
 /**
  * Starts a service that runs alone, with the model of a GGUF file where its settings, or its home, have one. The services of
  * one process share a model, so the starter of all four sees to it itself.
  */
 async function startWithModelFile<Options extends object, Running extends RunningService>(
   options: Options,
-  context: { logger: Logger; hide: (secret: string) => void; env: Environment | undefined },
+  context: RunContext,
   start: (options: Options) => Promise<Running>,
 ): Promise<Running> {
   if (!('llmGgufPort' in options)) return start(options);

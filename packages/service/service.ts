@@ -169,6 +169,14 @@ export function missingModel({ demo }: { demo: boolean }): Missing[] {
   return [{ what: 'Model', variable: 'LLM_GATEWAY_URL', hint }];
 }
 
+/** What a service lacks whose newest settings do not count. The reason is for the operator, this for everybody. */
+export function missingSettings({ settings }: ServiceContext): Missing[] {
+  if (settings?.problem?.() === undefined) return [];
+  const hint =
+    'The newest settings in settings.yaml cannot be used, the last good ones stay; GET /operator/settings says why.';
+  return [{ what: 'Settings', variable: 'settings.yaml', hint }];
+}
+
 /** One finding of `trunkline doctor`: what was looked at, how it is, and what to do about it. */
 export interface Diagnosis {
   subject: string;

@@ -8,6 +8,7 @@ import {
   integer,
   type Logger,
   readOptions,
+  secretReference,
   secretStoreOf,
   text,
   url,
@@ -131,7 +132,7 @@ it('says what is wrong with the file, and does not write over it', async () => {
   expect(read).toThrow(problem);
   writeFileSync(file, 'LLM_MODEL: x\nSEARXNG_URL: nowhere\n');
   expect(read).toThrow(`${file}:2:1: SEARXNG_URL is "nowhere"; expected an address`);
-  writeFileSync(file, 'LLM_API_KEY: ${secret:none}\n');
+  writeFileSync(file, `LLM_API_KEY: ${secretReference('none')}\n`);
   expect(read).toThrow(`${file}:1:1: LLM_API_KEY: there is no secret none`);
 });
 

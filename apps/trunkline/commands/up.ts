@@ -11,7 +11,8 @@ export function main(argv: readonly string[], env: Environment): Promise<number>
     table: upOptions,
     argv,
     env,
-    start: async (options, logger, hide) => {
+    followsSettings: true,
+    start: async (options, { logger, hide }) => {
       for (const app of ['voice', 'agent', 'research', 'switchboard'] as const) {
         await ensurePages({ app, onBuild: () => logger.info({ service: app }, 'building the web page') });
       }

@@ -1,16 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
 import { openAccounts } from '@trunkline/accounts';
 import * as agent from '@trunkline/agent';
 import type { Environment, Logger } from '@trunkline/config';
-import { openModelFile } from '@trunkline/gguf';
+import { findModelFile, type ModelFileOptions, type OpenModelFile, openModelFile } from '@trunkline/gguf';
 import { type OperatorAccess, readOrCreateSecret } from '@trunkline/identity';
 import * as research from '@trunkline/research';
 import {
   operatorOf,
   type Peers,
+  RestartingService,
   type Service,
   type ServiceContext,
   type ServiceLink,
+  watchSettings,
 } from '@trunkline/service';
+import { errorMessage } from '@trunkline/std';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
 import { version } from '../version.ts';
@@ -18,6 +22,7 @@ import {
   readServiceOptions,
   type ServiceOptions,
   secretsOf,
+  serviceTables,
   type UpOptions,
   withModel,
 } from './service-options.ts';
@@ -29,7 +34,7 @@ const purposes: Record<string, string> = {
   switchboard: 'wire surfaces, agents and schedules together',
 };
 
-interface Member extends Service {
+interface Member extends Pick<Service, 'url' | 'routes'> {
   name: string;
 }
 
@@ -50,84 +55,179 @@ export interface FleetSettings {
   hide: (secret: string) => void;
 }
 
+/** One of the services, which restarts when its own options change. */
+interface RunningMember {
+  name: ServiceName;
+  service: RestartingService<object, Service>;
+  /** Of peers, registered since its last start. */
+  listeners: (() => void)[];
+}
+
 /** Starts the services one after the other; when one cannot start, those before it are stopped again. */
-export async function startFleet({ options, env, logger, hide }: FleetSettings): Promise<Fleet> {
-  const members: Member[] = [];
+export async function startFleet(settings: FleetSettings): Promise<Fleet> {
+  const { options, env, logger, hide } = settings;
+  const home = options.trunklineHome;
+  const members: RunningMember[] = [];
+  const modelFile = new FleetModelFile(settings);
+  let read = await modelFile.open(readServiceOptions(options, env));
+  let broken: string | undefined;
+  const serviceToken = readOrCreateSecret(home, 'family-secret');
+  const accounts = openAccounts({ home, logger });
+  let operator = operatorOf(options, { logger, accounts });
+  for (const each of [serviceToken, ...secretsOf(read)]) hide(each);
+  const startMember = async (name: ServiceName, given: object, own: RunningMember['listeners']) => {
+    const peers: Peers = {
+      serviceToken,
+      agentName: read.agent.agentName,
+      find: (name) => linksTo(members).find((service) => service.name === name),
+      namesWithKey: () =>
+        members.filter(({ service }) => service.running?.requiresKey?.() === true).map(({ name }) => name),
+      onChange: (listener) => void own.push(listener),
+    };
+    const problem = () => broken ?? members.find((member) => member.name === name)?.service.problem;
+    const running = await starters[name](given as never, {
+      logger: logger.child({ service: name }),
+      hide,
+      services: () => linksWithStates(members, publicAddresses(read)),
+      peers,
+      operator,
+      accounts,
+      env,
+      settings: { tables: Object.values(serviceTables), problem },
+      portVariable: `${name.toUpperCase()}_PORT`,
+    });
+    for (const { listeners } of members) for (const listener of listeners) listener();
+    return running;
+  };
+  const reload = async () => {
+    try {
+      const given = readServiceOptions(options, env);
+      for (const secret of secretsOf(given)) hide(secret);
+      read = await modelFile.open(given);
+      broken = undefined;
+    } catch (error) {
+      broken = errorMessage(error);
+      logger.warn({ problem: broken }, 'failed to use new settings; the last good ones stay');
+      return;
+    }
+    if (operator.isOpen !== read.agent.trunklineOpen) operator = operatorOf(read.agent, { logger, accounts });
+    for (const { name, service } of members) await service.restart(read[name]);
+  };
+  let watch: { close(): Promise<void> } | undefined;
   const stop = async () => {
+    await watch?.close();
     try {
       await stopAll(members);
     } finally {
-      await modelFile?.stop();
+      await modelFile.stop();
     }
-  };
-  const given = readServiceOptions(options, env);
-  const modelFile = await openModelFile(given.agent, { logger, hide, env });
-  const read = withModel(given, modelFile?.settings);
-  const serviceToken = readOrCreateSecret(options.trunklineHome, 'family-secret');
-  const accounts = openAccounts({ home: options.trunklineHome, logger });
-  const operator = operatorOf(options, { logger, accounts });
-  for (const each of [serviceToken, ...secretsOf(read)]) hide(each);
-  const listeners: (() => void)[] = [];
-  const peers: Peers = {
-    serviceToken,
-    agentName: read.agent.agentName,
-    find: (name) => linksTo(members).find((service) => service.name === name),
-    namesWithKey: () => members.filter((each) => each.requiresKey?.() === true).map(({ name }) => name),
-    onChange: (listener) => void listeners.push(listener),
   };
   try {
-    for (const { name, start } of starters(read)) {
-      const context = {
+    for (const name of Object.keys(starters) as ServiceName[]) {
+      const listeners: RunningMember['listeners'] = [];
+      const service = await RestartingService.start<object, Service>(read[name], {
+        start: (given) => startMember(name, given, listeners),
         logger: logger.child({ service: name }),
-        hide,
-        services: () => linksWithStates(members, publicAddresses(read)),
-        peers,
-        operator,
-        accounts,
-        env,
-        portVariable: `${name.toUpperCase()}_PORT`,
-      };
-      members.push({ name, ...(await start(context)) });
-      for (const listener of listeners) listener();
+        onStop: () => listeners.splice(0),
+      });
+      members.push({ name, service, listeners });
+      for (const listener of members.flatMap(({ listeners }) => listeners)) listener();
     }
+    const onError = (error: Error) => logger.error({ err: error }, 'failed to follow settings.yaml');
+    watch = await watchSettings(home, { onChange: reload, onError });
   } catch (error) {
     await stop();
     throw error;
   }
   return {
-    url: members[0]?.url ?? '',
-    members,
+    url: members[0]?.service.url ?? '',
+    members: members.map(({ name, service }) => ({
+      name,
+      url: service.url,
+      routes: () => service.running?.routes() ?? [],
+    })),
     options,
     operator,
     bus: read.switchboard.natsUrl
       ? `NATS at ${read.switchboard.natsUrl.map(withoutCredentials).join(', ')}`
       : 'embedded',
-    missing: () => members.flatMap((member) => member.missing()),
+    missing: () => members.flatMap(({ service }) => service.running?.missing() ?? []),
     problem: async () => {
-      const problems = await Promise.all(members.map((member) => member.problem?.()));
+      const problems = await Promise.all(members.map(({ service }) => service.running?.problem?.()));
       return unique(problems.flatMap((problem) => problem ?? [])).join('\n  ') || undefined;
     },
     stop,
   };
 }
 
-/** Where the members are: their public addresses where some are given, else where they listen. */
-function linksTo(
-  members: readonly Member[],
-  addresses: Readonly<Record<string, string | undefined>> = {},
-): ServiceLink[] {
-  return members.map(({ name, url }) => ({ name, url: addresses[name] ?? url, state: 'live' }));
+/** The model of a GGUF file that all four share. */
+class FleetModelFile {
+  readonly #settings: FleetSettings;
+  #file: OpenModelFile | undefined;
+  /** What it was opened with. */
+  #opened: ServiceOptions['agent'] | undefined;
+  #path: string | undefined;
+
+  constructor(settings: FleetSettings) {
+    this.#settings = settings;
+  }
+
+  /** The options with the model of the file, which is opened anew where another one, or another use of it, is set. */
+  async open(given: ServiceOptions): Promise<ServiceOptions> {
+    const { env } = this.#settings;
+    const path = findModelFile(given.agent, env);
+    const before = this.#opened;
+    const isSame = before !== undefined && path === this.#path && sameModelFile(before, given.agent);
+    if (!isSame) {
+      await this.stop();
+      try {
+        this.#file = await openModelFile(given.agent, this.#settings);
+      } catch (error) {
+        if (before !== undefined) this.#file = await openModelFile(before, this.#settings);
+        throw error;
+      }
+      [this.#opened, this.#path] = [given.agent, path];
+    }
+    return withModel(given, this.#file?.settings);
+  }
+
+  async stop(): Promise<void> {
+    await this.#file?.stop();
+    this.#file = undefined;
+  }
 }
 
-/** The same, with those that run without a usable model. */
+function sameModelFile(before: ModelFileOptions, after: ModelFileOptions): boolean {
+  const facts = ({
+    llmGgufContext,
+    llmGgufSequences,
+    llmGgufThreads,
+    llmGgufIdleMinutes,
+    llmGgufPort,
+  }: ModelFileOptions) => [llmGgufContext, llmGgufSequences, llmGgufThreads, llmGgufIdleMinutes, llmGgufPort];
+  return isDeepStrictEqual(facts(before), facts(after));
+}
+
+/** Where the members are: their public addresses where some are given, else where they listen. */
+function linksTo(
+  members: readonly RunningMember[],
+  addresses: Readonly<Record<string, string | undefined>> = {},
+): ServiceLink[] {
+  return members.map(({ name, service }) => ({ name, url: addresses[name] ?? service.url, state: 'live' }));
+}
+
+/** The same, with those that run without a usable model, and those that restart. */
 async function linksWithStates(
-  members: readonly Member[],
+  members: readonly RunningMember[],
   addresses: Readonly<Record<string, string | undefined>>,
 ): Promise<ServiceLink[]> {
-  const problems = await Promise.all(members.map((member) => member.problem?.()));
-  return linksTo(members, addresses).map((link, at) =>
-    problems[at] === undefined ? link : { ...link, state: 'degraded' },
+  const states = await Promise.all(
+    members.map(async ({ service: { running } }) => {
+      if (running === undefined) return 'stopped';
+      return (await running.problem?.()) === undefined ? 'live' : 'degraded';
+    }),
   );
+  return linksTo(members, addresses).map((link, at) => ({ ...link, state: states[at] ?? 'live' }));
 }
 
 /** As people reach the services, behind a proxy for instance. */
@@ -135,25 +235,21 @@ function publicAddresses(read: ServiceOptions): Record<string, string | undefine
   return Object.fromEntries(Object.entries(read).map(([name, { publicUrl }]) => [name, publicUrl]));
 }
 
-interface Starter {
-  name: string;
-  start(context: ServiceContext): Promise<Service>;
-}
+type ServiceName = keyof ServiceOptions;
 
-function starters(read: ServiceOptions): Starter[] {
-  return [
-    { name: 'switchboard', start: (context) => switchboard.start(read.switchboard, context) },
-    { name: 'agent', start: (context) => agent.start(read.agent, context) },
-    { name: 'research', start: (context) => research.start(read.research, context) },
-    { name: 'voice', start: (context) => voice.start(read.voice, context) },
-  ];
-}
+/** In the order in which they start. */
+const starters: Record<ServiceName, (options: never, context: ServiceContext) => Promise<Service>> = {
+  switchboard: switchboard.start,
+  agent: agent.start,
+  research: research.start,
+  voice: voice.start,
+};
 
 // In reverse order, so that no service loses one it depends on. One that fails to stop does not keep the others running.
-async function stopAll(members: Member[]): Promise<void> {
+async function stopAll(members: RunningMember[]): Promise<void> {
   const failures: unknown[] = [];
-  for (const member of members.splice(0).reverse()) {
-    await member.stop().catch((error: unknown) => failures.push(error));
+  for (const { service } of members.splice(0).reverse()) {
+    await service.stop().catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw new AggregateError(failures, 'Some services did not stop cleanly.');
 }

@@ -1,6 +1,7 @@
 import { agentOptions } from '@trunkline/agent';
 import {
   ConfigError,
+  describeSettings,
   type Environment,
   type OptionsOf,
   type OptionTable,
@@ -17,12 +18,21 @@ import { portOptions } from '../ports.ts';
 export type UpOptions = OptionsOf<typeof upOptions>;
 export type ServiceOptions = ReturnType<typeof readServiceOptions>;
 
+export const serviceTables = {
+  voice: voiceOptions,
+  agent: agentOptions,
+  research: researchOptions,
+  switchboard: switchboardOptions,
+};
+
 /** Reads the settings of all four services, each with the port it has when they run together; fails once for all. */
 export function readServiceOptions(options: UpOptions, env: Environment) {
   // PORT belongs to a service that runs alone: together, two would take it.
   const shared = { ...env, PORT: undefined };
-  const tables = [voiceOptions, agentOptions, researchOptions, switchboardOptions];
-  const problems = new Set([...tables.flatMap((table) => problemsOf(table, shared)), ...samePorts(options)]);
+  const problems = new Set([
+    ...Object.values(serviceTables).flatMap((table) => problemsOf(table, shared)),
+    ...samePorts(options),
+  ]);
   if (problems.size > 0) throw new ConfigError('The settings cannot be used:', [...problems]);
   return {
     voice: { ...readOptions(voiceOptions, { env: withLocalVoice(shared) }), port: options.voicePort },
@@ -61,7 +71,10 @@ export function withModel(
 
 /** Without a speech backend or a sidecar, voice speaks with the voices of this machine. */
 function withLocalVoice(env: Environment): Environment {
-  return env.TTS_BACKEND || env.SIDECAR_URL ? env : { ...env, TTS_BACKEND: 'inprocess' };
+  const isSet = describeSettings(voiceOptions, { env }).some(
+    ({ variable, source }) => ['TTS_BACKEND', 'SIDECAR_URL'].includes(variable) && source !== 'default',
+  );
+  return isSet ? env : { ...env, TTS_BACKEND: 'inprocess' };
 }
 
 /** Secrets of all services, which the log of the shared process must not show. */

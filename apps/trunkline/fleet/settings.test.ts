@@ -1,0 +1,107 @@
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLogger, readOptions } from '@trunkline/config';
+import type { SettingsView } from '@trunkline/std';
+import { temporaryHome, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { upOptions } from '../options.ts';
+import { type Fleet, startFleet } from './fleet.ts';
+
+const home = temporaryHome();
+const { TRUNKLINE_HOME: folder = '' } = home.environment;
+const ports = { VOICE_PORT: '0', AGENT_PORT: '0', RESEARCH_PORT: '0', SWITCHBOARD_PORT: '0' };
+const quiet = { LLM_GATEWAY_URL: '', SMART_TURN: 'off', TRUNKLINE_SANDBOX: 'off' };
+const env = { ...home.environment, ...ports, ...quiet };
+const file = join(folder, 'settings.yaml');
+const log: string[] = [];
+let fleet: Fleet;
+
+beforeAll(async () => {
+  const logger = createLogger({ name: 'trunkline', destination: { write: (line) => log.push(line) } });
+  const options = readOptions(upOptions, { env });
+  fleet = await startFleet({ options, env, logger, hide: () => undefined });
+}, 60_000);
+afterAll(async () => {
+  await fleet.stop();
+  home.remove();
+}, 30_000);
+
+const url = (name: string) => fleet.members.find((member) => member.name === name)?.url ?? '';
+const headers = () => ({
+  'x-operator-key': fleet.operator.secrets[0] ?? '',
+  'content-type': 'application/json',
+});
+const call = (name: string, path: string, init: RequestInit = {}) =>
+  fetch(`${url(name)}${path}`, { ...init, headers: headers() });
+const view = async (name: string) => (await (await call(name, '/operator/settings')).json()) as SettingsView;
+const settingOf = async (name: string, variable: string) =>
+  (await view(name)).settings.find((setting) => setting.variable === variable);
+const restarts = (name: string) =>
+  log.filter((line) => line.includes('"msg":"restarted"') && line.includes(`"service":"${name}"`)).length;
+const healthOf = async (name: string) => (await fetch(`${url(name)}/healthz`)).json();
+
+it('a change through one service restarts those that it concerns, and no other', async () => {
+  const body = JSON.stringify({ SEARXNG_URL: 'http://127.0.0.1:9' });
+  // The answer arrives, although the service restarts for it.
+  const answer = await call('research', '/operator/settings', { method: 'PATCH', body });
+  expect(answer.status).toBe(200);
+  expect(((await answer.json()) as SettingsView).problem).toBeNull();
+  await waitFor(() => restarts('research') === 1);
+  expect(await settingOf('research', 'SEARXNG_URL')).toMatchObject({
+    value: 'http://127.0.0.1:9',
+    source: 'settings.yaml',
+  });
+  const { sources } = await healthOf('research');
+  expect(JSON.stringify(sources)).toContain('searxng');
+  expect(restarts('switchboard')).toBe(0);
+});
+
+it('the switchboard comes back with its bus, its peers and the operator', async () => {
+  appendFileSync(file, 'SWITCHBOARD_API_KEY: sesame-of-the-board\n');
+  // The agent calls the switchboard with that key.
+  await waitFor(() => restarts('switchboard') === 1 && restarts('agent') === 2);
+  const strange = await fetch(`${url('switchboard')}/api/flows`, { headers: { 'x-api-key': 'wrong' } });
+  expect(strange.status).toBe(401);
+  const board = async (path: string, body?: object) => {
+    const keys = { 'x-api-key': 'sesame-of-the-board', 'content-type': 'application/json' };
+    const init = { headers: keys, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
+    return (await fetch(`${url('switchboard')}${path}`, init)).json();
+  };
+  const skills = await waitFor(async () => {
+    const { data } = await board('/api/agents');
+    const found = data.find(({ name }: { name: string }) => name === 'agent')?.skills ?? [];
+    return found.length > 0 && found;
+  });
+  const correlationId = 'after-restart';
+  const payload = { skillHint: skills[0].name ?? skills[0], agent: 'agent', content: 'what is 12*7+3' };
+  const reply = { topic: 'message.outbound.cli' };
+  await board('/publish', { topic: 'agent.skill.request', payload, correlationId, reply });
+  const answered = await waitFor(async () => {
+    const history = await board(`/api/bus/history?correlationId=${correlationId}`);
+    return history.data.messages.find(
+      ({ message }: { message: { topic: string } }) => message.topic === reply.topic,
+    );
+  });
+  expect(answered.message.payload.content).toContain('87');
+  expect((await healthOf('voice')).services).toHaveLength(4);
+});
+
+it('settings that cannot be read change nothing, and are told', async () => {
+  const before = restarts('research');
+  writeFileSync(file, 'SEARXNG_ULR: http://127.0.0.1:9\n');
+  const problem = await waitFor(async () => (await view('research')).problem);
+  expect(problem).toContain(`${file}:1:1: SEARXNG_ULR is not a setting; did you mean SEARXNG_URL?`);
+  await waitFor(async () => JSON.stringify((await healthOf('research')).missing).includes('settings.yaml'));
+  expect(restarts('research')).toBe(before);
+});
+
+it('a service that cannot start with new settings goes on with the old ones', async () => {
+  rmSync(file);
+  await waitFor(async () => (await view('voice')).problem === null);
+  writeFileSync(file, 'VOICE_HOST: 203.0.113.1\n');
+  await waitFor(() => log.some((line) => line.includes('failed to start with the new settings')));
+  expect(await waitFor(async () => (await view('voice')).problem)).toContain('203.0.113.1');
+  expect(JSON.stringify((await healthOf('voice')).missing)).toContain('settings.yaml');
+  rmSync(file);
+  await waitFor(async () => (await view('voice')).problem === null);
+});
