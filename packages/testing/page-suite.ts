@@ -1,5 +1,6 @@
 // What the tests of a service's pages share: the service, a browser, and what must hold for every page.
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { axeViolations } from './axe.ts';
 import { launchBrowser, type TestBrowser, type TestPage, type WindowOptions } from './browser.ts';
 import { namelessControls, sidewaysScroll } from './page-checks.ts';
 
@@ -41,20 +42,33 @@ export function pagesUnderTest<Service extends { url: string; stop(): Promise<vo
   };
 }
 
-/** On a desktop and a phone, in light and dark: nothing scrolls sideways, and every control has a name. */
-export async function checkLooks({ page, problems }: TestPage): Promise<void> {
+/**
+ * On a desktop and a phone, in light and dark: nothing scrolls sideways, and every control has a name; with `axe`, no
+ * rule of axe is broken, those of names among them.
+ */
+export async function checkLooks({ page, problems }: TestPage, { axe = false } = {}): Promise<void> {
   const before = page.viewportSize();
   for (const size of [desktopWindow, phoneWindow]) {
     await page.setViewportSize(size);
+    // To axe, what can be scrolled out from under the bar at the foot is covered.
+    if (axe) await page.setViewportSize({ ...size, height: await page.evaluate(wholeHeight) });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await sidewaysScroll(page), `${size.width} ${colorScheme}`).toBe(0);
-      expect(await namelessControls(page), `${size.width} ${colorScheme}`).toEqual([]);
+      const wrong = axe
+        ? await axeViolations(page, colorScheme === 'dark' ? 'colours' : 'all')
+        : await namelessControls(page);
+      expect(wrong, `${page.url()} ${size.width} ${colorScheme}`).toEqual([]);
       await picture(page, `${size.width}-${colorScheme}`);
     }
   }
   if (before) await page.setViewportSize(before);
   expect(problems).toEqual([]);
+}
+
+/** Runs in the page. */
+function wholeHeight(): number {
+  return Math.max(window.innerHeight, document.documentElement.scrollHeight);
 }
 
 /** A picture for whoever looks the pages over: SCREENSHOTS names the folder. */

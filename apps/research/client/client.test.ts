@@ -3,7 +3,7 @@ import type { Claim } from '../api-types.ts';
 import { partsOf, readChat } from './chat/chatStream.ts';
 import { citedBy, withoutSourceList, withPart } from './chat/useChat.ts';
 import { labelOf, linkMarks, targetOf } from './citations/marks.ts';
-import { costWords, countWords, durationWords, placeOf } from './lib/format.ts';
+import { costWords, countWords, durationWords, placeOf, titleOf } from './lib/format.ts';
 import { hrefOf, routeOf } from './lib/route.ts';
 import { applyEvent, EMPTY_VIEW, type JobEvent } from './research/useJob.ts';
 
@@ -149,4 +149,17 @@ it('words figures', () => {
   expect([999, 12_400, 1_500_000].map(countWords)).toEqual(['999', '12.4k', '1.50M']);
   expect([null, 0, 0.001, 1.234].map(costWords)).toEqual(['not known', '$0', '< $0.01', '$1.23']);
   expect(['https://a.example/x', '/api/files/1'].map(placeOf)).toEqual(['a.example', 'Your file']);
+  const untitled = [
+    'https://a.example/docs/heat-pumps.html?x=1',
+    'https://a.example/',
+    '/api/files/1',
+    'https://a.example/50%',
+  ];
+  expect(untitled.map((url) => titleOf({ title: url, url }))).toEqual([
+    'Heat pumps',
+    'a.example',
+    'Your file',
+    '50%',
+  ]);
+  expect(titleOf({ title: 'Heat pumps explained', url: 'https://a.example/x' })).toBe('Heat pumps explained');
 });

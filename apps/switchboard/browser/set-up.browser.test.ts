@@ -31,6 +31,8 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByText('Goes nowhere (no_skill)').waitFor();
     await checkLooks(opened);
     await page.getByRole('link', { name: 'New route' }).click();
+    await page.getByLabel('Messages on the topic').waitFor();
+    await page.getByRole('button', { name: 'Edit as YAML' }).click();
     const editor = page.getByRole('textbox', { name: 'The route as YAML' });
     await editor.fill('name: bell\nwhen: { topic: bell.rang }\nthen: { skil: chat }\n');
     const wrong = page.getByRole('alert', { name: 'What is wrong' });
@@ -41,6 +43,8 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByText('Not saved yet').waitFor();
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: 'bell', level: 1 }).waitFor();
+    expect(await page.getByLabel('Messages on the topic').inputValue()).toBe('bell.rang');
+    await page.getByRole('button', { name: 'Edit as YAML' }).click();
     await page.getByText('This is what is in force.').waitFor();
     await page.getByLabel('Topic').fill('bell.rang');
     await expect
@@ -61,10 +65,19 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByRole('link', { name: 'helm' }).waitFor();
     await checkLooks(opened);
     await page.getByRole('link', { name: 'New agent' }).click();
-    const editor = page.getByRole('textbox', { name: 'The agent as YAML' });
-    await expect.poll(() => editor.inputValue(), SOON).toContain('name: scribe');
+    await page.getByLabel('Name').fill('scribe');
+    await page.getByLabel('Instructions').fill('You write short summaries.');
+    await page.getByRole('checkbox', { name: 'Read incidents' }).check();
+    await page.getByRole('button', { name: 'Add a skill' }).click();
+    await page.getByLabel('Skill', { exact: true }).fill('summarise');
+    await page.getByLabel('Keywords, with commas').fill('summary, summarise');
+    await checkLooks(opened);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'scribe', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Edit as YAML' }).click();
+    const editor = page.getByRole('textbox', { name: 'The agent as YAML' });
+    await expect.poll(() => editor.inputValue(), SOON).toContain('- get_incidents');
+    expect(await editor.inputValue()).toContain('- summary');
     await page.getByLabel('Message').fill('Sum this up');
     await page.getByRole('button', { name: 'Send it' }).click();
     await page.getByText('At your service.').waitFor();

@@ -27,6 +27,20 @@ it('gives out the text of a file and takes a new one, with its comments', async 
   expect(undone.body.data.diff).toContain('+  You look after incidents.');
 });
 
+it('changes values as a form gives them, and leaves comments and the rest as they are', async () => {
+  const path = '/api/workspace/files/agent/warden';
+  const change = async (body: object) =>
+    (await board.fetch(path, { method: 'PUT', body: JSON.stringify(body) })).status;
+  const before = (await board.call(path)).body.data;
+  expect(await change({ values: { ...before.values, model: 'small' } })).toBe(200);
+  const after = (await board.call(path)).body.data;
+  expect(after.values).toEqual({ ...before.values, model: 'small' });
+  expect(after.text.replace('model: small\n', '')).toBe(before.text);
+  expect(await change({ values: { model: null } })).toBe(200);
+  expect((await board.call(path)).body.data.text).toBe(before.text);
+  expect([await change({ values: { role: 'chef' } }), await change({})]).toEqual([400, 400]);
+});
+
 it('names what is wrong by its line, and writes nothing that is wrong', async () => {
   const path = '/api/workspace/files/agent/cook';
   const check = async (text: string) => (await board.call(`${path}/check`, { text })).body.data.problems;

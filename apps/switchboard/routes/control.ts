@@ -4,7 +4,7 @@ import { ConfigError, lineProblem, type SecretStore, storePlainSecrets } from '@
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { LineProblem } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
-import { parse, stringify } from 'yaml';
+import { parse, parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import type { CommandKind, JournalDraft } from '../control/commands.ts';
 import { type ControlPlane, ControlPlaneError } from '../control/control-plane.ts';
@@ -21,7 +21,16 @@ const fileErrors = defineErrors({
 /** Kinds whose files hold no credentials. */
 const place = z.object({ kind: z.enum(['agent', 'route', 'ceremony']), name: z.string() });
 
-const textBody = z.object({ text: z.string().max(200_000), reason: z.string().max(1000).optional() });
+const text = z.string().max(200_000);
+const textBody = z.object({ text });
+
+/** The whole text, or values that a form gives: null takes a field out, what is not named stays. */
+const fileBody = z
+  .object({ text, values: z.record(z.string(), z.json()), reason: z.string().max(1000) })
+  .partial()
+  .refine((given) => (given.text === undefined) !== (given.values === undefined), {
+    message: 'Give either text or values.',
+  });
 
 export const commandErrors = defineErrors({
   command_refused: [400, ({ words }: { words: string }) => words],
@@ -171,9 +180,9 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPl
   const read = describeRoute({ summary: 'The text of a file', errors: [fileErrors.file_unknown] });
   app.get(path, read, validate('param', place), async (context) => {
     const { kind, name } = context.req.valid('param');
-    const text = await controlPlane.read(kind, name).catch(refuse);
-    if (text === null) throw fileErrors.file_unknown({ name });
-    return context.json({ success: true, data: { kind, name, text } });
+    const found = await controlPlane.read(kind, name).catch(refuse);
+    if (found === null) throw fileErrors.file_unknown({ name });
+    return context.json({ success: true, data: { kind, name, text: found, values: valuesOf(found) } });
   });
   const check = describeRoute({ summary: 'What is wrong with a text, line by line; nothing is written' });
   app.post(`${path}/check`, check, validate('param', place), validate('json', textBody), (context) => {
@@ -182,16 +191,35 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPl
     return context.json({ success: true, data: { problems } });
   });
   const replace = describeRoute({
-    summary: 'Adds or replaces a file by its text',
+    summary: 'Adds or replaces a file by its text, or changes values of it; comments stay',
     errors: [commandErrors.command_refused, commandErrors.entry_twice],
   });
-  app.put(path, replace, validate('param', place), validate('json', textBody), async (context) => {
+  app.put(path, replace, validate('param', place), validate('json', fileBody), async (context) => {
     const { kind, name } = context.req.valid('param');
-    const { text, reason } = context.req.valid('json');
-    const payload = { name, yaml: text, file: fileOf(kind, name), ...(reason && { reason }) };
+    const { text: given, values = {}, reason } = context.req.valid('json');
+    const yaml = given ?? withValues((await controlPlane.read(kind, name).catch(refuse)) ?? '', values);
+    const payload = { name, yaml, file: fileOf(kind, name), ...(reason && { reason }) };
     const changeId = await sendCommand(context, bus, `command.${kind}.upsert`, payload);
     return context.json({ success: true, data: { name, changeId: changeId ?? null } });
   });
+}
+
+/** What a form can show; null for a text that is broken. */
+function valuesOf(yaml: string): unknown {
+  const document = parseDocument(yaml);
+  return document.errors.length > 0 ? null : document.toJS();
+}
+
+/** A value that did not change keeps its comments and its spelling. */
+function withValues(yaml: string, values: Readonly<Record<string, unknown>>): string {
+  const document = parseDocument(yaml);
+  const before = (document.toJS() ?? {}) as Record<string, unknown>;
+  for (const [key, value] of Object.entries(values)) {
+    if (value === null) document.delete(key);
+    else if (JSON.stringify(before[key]) !== JSON.stringify(value))
+      document.set(key, document.createNode(value));
+  }
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
 function problemsOf(check: () => void): Omit<LineProblem, 'column'>[] {

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import type { CitedSource } from '../../api-types.ts';
 import { AskForm } from '../ask/AskForm.tsx';
 import { CitedText, SourceLink } from '../citations/CitedText.tsx';
-import { placeOf } from '../lib/format.ts';
+import { placeOf, titleOf } from '../lib/format.ts';
 import { type Chat, type ChatMessage, citedBy, useChat, withoutSourceList } from './useChat.ts';
 
 const NO_SOURCES: CitedSource[] = [];
@@ -128,14 +128,15 @@ function SourceList({ sources }: { sources: readonly CitedSource[] }) {
   );
 }
 
-function SourceCard({ source: { number, title, url, snippet } }: { source: CitedSource }) {
+function SourceCard({ source }: { source: CitedSource }) {
+  const { number, url, snippet } = source;
   return (
     <li className="relative flex items-baseline gap-3 rounded-corner border border-line bg-raised px-3 py-2 transition-colors has-[a,button]:hover:border-edge">
       <span className="font-mono text-12 text-muted">{number}</span>
       <span className="min-w-0 flex-1">
         <span className="line-clamp-1 font-medium text-14 break-words">
           <SourceLink url={url} passage={snippet} className="after:absolute after:inset-0">
-            {title}
+            {titleOf(source)}
           </SourceLink>
         </span>
         <span className="block truncate text-12 text-muted">{placeOf(url)}</span>

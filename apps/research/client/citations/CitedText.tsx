@@ -13,7 +13,7 @@ import {
 import type { CitedSource, Claim } from '../../api-types.ts';
 import { citationState, judgeText } from '../../citations/marks.ts';
 import { useFileAt } from '../files/FileViewer.tsx';
-import { placeOf } from '../lib/format.ts';
+import { placeOf, titleOf } from '../lib/format.ts';
 import { type CitationTarget, labelOf, linkMarks, targetOf } from './marks.ts';
 
 const LEAVE_MS = 180;
@@ -133,7 +133,7 @@ function Source({ target }: { target: CitationTarget }) {
     <p className="mt-2 font-medium break-words">
       <span className="mr-2 font-mono text-12 text-muted">{number}</span>
       <SourceLink url={source.url} passage={passageOf(target)} className="underline underline-offset-2">
-        {source.title}
+        {titleOf(source)}
       </SourceLink>
       <span className="block text-12 font-normal text-muted">{placeOf(source.url)}</span>
     </p>

@@ -157,9 +157,9 @@ function FileLine({ file, onRemove }: { file: StoredFile; onRemove(): void }) {
   return (
     <Line
       lead={<FileText aria-hidden />}
-      title={file.name}
+      title={file.title}
       onOpen={open && (() => open())}
-      detail={`${bytesWords(file.bytes)}${file.title === file.name ? '' : ` · ${file.title}`}`}
+      detail={`${bytesWords(file.bytes)}${file.title === file.name ? '' : ` · ${file.name}`}`}
       trail={
         <>
           <RelativeTime at={file.addedAt} />

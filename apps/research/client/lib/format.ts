@@ -33,6 +33,32 @@ export function placeOf(url: string): string {
   return /^https?:/.test(url) && URL.canParse(url) ? new URL(url).host : 'Your file';
 }
 
+/** The title of a source; where it has none but its address, the words of that. */
+export function titleOf({ title, url }: { title: string; url: string }): string {
+  const given = title.trim();
+  if (given !== '' && given !== url && !/^(https?:\/\/|\/)/.test(given)) return given;
+  const last =
+    url
+      .replace(/[?#].*/, '')
+      .split('/')
+      .findLast((part) => part !== '' && !part.includes(':')) ?? '';
+  const words = decoded(last)
+    .replace(/\.\w{2,5}$/, '')
+    .replaceAll(/[-_+]+/g, ' ')
+    .trim();
+  return words === '' || words === placeOf(url) || /^\d+$/.test(words)
+    ? placeOf(url)
+    : words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // A stray % is shown as it is.
+  }
+}
+
 /** An id that works in pages without TLS, too. */
 export function newId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>

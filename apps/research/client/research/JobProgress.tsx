@@ -3,7 +3,7 @@ import { ArrowDown, ArrowUp, Check, Play, Plus, X } from 'lucide-react';
 import { useState } from 'react';
 import type { JobPhase, JobSnapshot } from '../../api-types.ts';
 import { useAction } from '../lib/actions.ts';
-import { newId, placeOf, plural } from '../lib/format.ts';
+import { newId, placeOf, plural, titleOf } from '../lib/format.ts';
 import type { DimensionView, FoundSource, JobHandle, JobView } from './useJob.ts';
 
 const MOST = 6;
@@ -119,7 +119,9 @@ function Card({ dimension, running }: { dimension: DimensionView; running: boole
   );
 }
 
-function SourceRow({ source: { title, url } }: { source: FoundSource }) {
+function SourceRow({ source }: { source: FoundSource }) {
+  const { url } = source;
+  const title = titleOf(source);
   const outside = /^https?:/.test(url);
   return (
     <li className="flex min-w-0 animate-appear items-baseline gap-2 text-12">

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { CitedSource, Claim, JobSource } from '../../api-types.ts';
 import { citationState, judgeText } from '../../citations/marks.ts';
 import { SourceLink } from '../citations/CitedText.tsx';
-import { placeOf, plural } from '../lib/format.ts';
+import { placeOf, plural, titleOf } from '../lib/format.ts';
 import type { JobView } from './useJob.ts';
 
 interface EvidenceTabProps {
@@ -128,25 +128,35 @@ export function SourcesTab({ sources }: { sources: readonly JobSource[] }) {
 }
 
 function SourceRow({ source }: { source: JobSource }) {
-  const { number, title, url, snippet, published, problem } = source;
+  const { number, url, snippet, published, problem } = source;
   return (
     <li className="flex gap-4 border-line border-b p-4 last:border-b-0">
       <span className="w-6 shrink-0 text-right font-mono text-14 text-muted">{number ?? '–'}</span>
       <div className="flex min-w-0 flex-1 flex-col gap-1">
         <p className="font-medium break-words">
           <SourceLink url={url} passage={snippet} className="underline-offset-2 hover:underline">
-            {title}
+            {titleOf(source)}
           </SourceLink>
         </p>
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
           <span className="break-all">{placeOf(url)}</span>
-          {published && <span>{published.slice(0, 10)}</span>}
+          {published && <Published at={published} />}
           <Badge>{qualityWords(source.quality)}</Badge>
           <Lamp {...lampOf(source)} size="small" />
         </p>
         <p className="line-clamp-2 text-14 break-words text-muted">{problem ?? snippet}</p>
       </div>
     </li>
+  );
+}
+
+function Published({ at }: { at: string }) {
+  return Number.isNaN(Date.parse(at)) ? (
+    <span>{at}</span>
+  ) : (
+    <span>
+      Published <RelativeTime at={at} />
+    </span>
   );
 }
 

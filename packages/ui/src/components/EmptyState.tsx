@@ -23,7 +23,7 @@ export function EmptyState({ icon, title, next, action }: EmptyStateProps) {
           {icon}
         </span>
       )}
-      <h3 className="text-16">{title}</h3>
+      <p className="font-semibold text-16">{title}</p>
       <p className="max-w-sm text-14 text-balance text-muted">{next}</p>
       {action && <div className="mt-4">{action}</div>}
     </div>

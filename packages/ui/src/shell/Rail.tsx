@@ -1,6 +1,6 @@
 import type { AccountsView } from '@trunkline/std';
 import { Keyboard, Scale, Search } from 'lucide-react';
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { IconButton } from '../components/Button.tsx';
 import { Badge, Lamp } from '../components/Lamp.tsx';
 import { ThemeToggle } from '../components/ThemeToggle.tsx';
@@ -142,17 +142,10 @@ export function SectionList({ service, sections, currentSection }: Frame) {
 }
 
 function SectionGroup({ title, children }: { title: string | undefined; children: ReactNode }) {
-  const id = useId();
   return (
     <div className="pb-3">
-      {title && (
-        <p id={id} className="px-3 pt-1 pb-1 font-medium text-12 text-muted">
-          {title}
-        </p>
-      )}
-      <ul aria-labelledby={title ? id : undefined} className="flex flex-col gap-0.5">
-        {children}
-      </ul>
+      {title && <p className="px-3 pt-1 pb-1 font-medium text-12 text-muted">{title}</p>}
+      <ul className="flex flex-col gap-0.5">{children}</ul>
     </div>
   );
 }

@@ -40,7 +40,10 @@ function Worst() {
       {count > 0 && (
         <span className="min-w-0 flex-1 basis-48 break-words text-muted">{`${worst.subject}: ${worst.words}`}</span>
       )}
-      <a href="/trust/posture" className="text-accent-text underline underline-offset-2">
+      <a
+        href="/trust/posture"
+        className="inline-flex min-h-6 items-center text-accent-text underline underline-offset-2"
+      >
         {count === 0 ? 'What was looked at' : 'What to do'}
       </a>
     </p>

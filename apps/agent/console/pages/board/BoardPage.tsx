@@ -217,7 +217,6 @@ function Card({ issue, focus, onMove, onOpen }: CardProps) {
         ref={card}
         type="button"
         draggable
-        aria-label={`${issue.id}: ${issue.title}. Left and right arrow keys move it.`}
         onClick={onOpen}
         onKeyDown={step}
         onDragStart={(event) => {
@@ -232,6 +231,7 @@ function Card({ issue, focus, onMove, onOpen }: CardProps) {
           <Badge tone={issue.issue_type === 'bug' ? 'failed' : 'plain'}>{issue.issue_type}</Badge>
           {issue.priority < 2 && <Badge tone="accent">{PRIORITIES[issue.priority]}</Badge>}
         </span>
+        <span className="sr-only">Left and right arrow keys move it.</span>
       </button>
     </li>
   );

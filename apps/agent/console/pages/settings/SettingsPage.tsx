@@ -1,3 +1,4 @@
+import type { ProviderPreset, SetupView } from '@trunkline/std';
 import {
   Button,
   CheckedEditor,
@@ -9,6 +10,7 @@ import {
   Panel,
   PostureLine,
   SelectField,
+  stateLamp,
   Tabs,
   TextField,
   useApi,
@@ -25,6 +27,8 @@ import { PageFrame, useServiceHealth } from '../../shared/AgentShell.tsx';
 import { ModelProfile } from './ModelProfile.tsx';
 
 const TRIAL_MS = 20_000;
+/** Sent as the key where the server asks for none, so that a stored key of another endpoint is not. */
+const NO_KEY = 'none';
 
 /** The model, and the configuration as a whole. */
 export default function SettingsPage() {
@@ -107,8 +111,7 @@ function Present({ settings }: { settings: ModelView }) {
   return (
     <p className="flex flex-wrap items-center gap-3">
       <Lamp
-        state={settings.setup_complete ? 'live' : 'waiting'}
-        word={settings.setup_complete ? 'Set up' : 'Not set up yet'}
+        {...(settings.setup_complete ? stateLamp('done', 'Set up') : stateLamp('open', 'Not set up yet'))}
       />
       {health?.model && (
         <>
@@ -128,11 +131,15 @@ function Wizard({ settings, onSaved }: { settings: ModelView; onSaved(): void })
   const [model, setModel] = useState(settings.model);
   const [check, setCheck] = useState<ModelCheck>();
   const [busy, setBusy] = useState<'test' | 'save' | null>(null);
+  const providers = useProviders();
+  const provider = providers.find(({ url }) => placeOf(url) === placeOf(address));
   const valid = /^https?:\/\/./.test(address.trim()) && URL.canParse(address.trim());
   const keepsKey = settings.has_key && placeOf(address) === placeOf(settings.api_base);
+  const isKeyOptional = provider ? !provider.needsKey : isLocal(address);
+  const givenKey = key.trim() || (isKeyOptional && !keepsKey ? NO_KEY : '');
   const given = () => ({
     ...(valid && { api_base: address.trim() }),
-    ...(key.trim() !== '' && { api_key: key.trim() }),
+    ...(givenKey !== '' && { api_key: givenKey }),
     ...(model !== '' && { model }),
   });
   const during = async (what: 'test' | 'save', work: () => Promise<unknown>) => {
@@ -159,6 +166,18 @@ function Wizard({ settings, onSaved }: { settings: ModelView; onSaved(): void })
   return (
     <ol className="flex flex-col gap-4">
       <Step number={1} title="Where the model is">
+        {providers.length > 0 && (
+          <SelectField
+            label="Provider"
+            value={provider?.id ?? ''}
+            options={[
+              { value: '', label: 'Another address' },
+              ...providers.map(({ id, title }) => ({ value: id, label: title })),
+            ]}
+            hint={provider?.note}
+            onChange={(event) => setAddress(providers.find(({ id }) => id === event.target.value)?.url ?? '')}
+          />
+        )}
         <TextField
           label="Address"
           mono
@@ -178,7 +197,7 @@ function Wizard({ settings, onSaved }: { settings: ModelView; onSaved(): void })
           mono
           type="password"
           autoComplete="off"
-          hint={keyHint(settings, keepsKey)}
+          hint={keyHint(settings, { keepsKey, isKeyOptional, keyPage: provider?.keyPage })}
           value={key}
           onChange={(event) => setKey(event.target.value)}
         />
@@ -188,7 +207,7 @@ function Wizard({ settings, onSaved }: { settings: ModelView; onSaved(): void })
           <Button
             icon={<RadioTower aria-hidden />}
             busy={busy === 'test'}
-            disabled={!valid || (key.trim() === '' && settings.has_key && !keepsKey)}
+            disabled={!valid || (givenKey === '' && settings.has_key && !keepsKey)}
             onClick={() => void during('test', test)}
           >
             Test the connection
@@ -200,12 +219,17 @@ function Wizard({ settings, onSaved }: { settings: ModelView; onSaved(): void })
         {check && check.models.length === 0 && <p className="break-words text-muted">{check.message}</p>}
       </Step>
       <Step number={3} title="Which model">
-        <ModelChoice models={check?.models ?? []} value={model} onChange={setModel} />
+        <ModelChoice
+          models={check?.models ?? []}
+          example={provider?.exampleModel}
+          value={model}
+          onChange={setModel}
+        />
         <div className="flex justify-end">
           <Button
             variant="primary"
             busy={busy === 'save'}
-            disabled={!valid || model === '' || (key.trim() === '' && !keepsKey)}
+            disabled={!valid || model === '' || (givenKey === '' && !keepsKey)}
             onClick={() => void during('save', save)}
           >
             Use this model
@@ -222,10 +246,42 @@ function placeOf(address: string): string {
   return (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, '');
 }
 
-function keyHint({ has_key }: ModelView, keepsKey: boolean): string {
+/** The presets of the setup, for the operator; none for others. */
+function useProviders(): readonly ProviderPreset[] {
+  return useResource<Pick<SetupView, 'providers'>>('/operator/setup').body?.providers ?? [];
+}
+
+/** Servers on this machine and in this network seldom ask for a key. */
+function isLocal(address: string): boolean {
+  if (!URL.canParse(address.trim())) return false;
+  return /^(localhost|127\.|10\.|192\.168\.|\[::1\])|\.local$/.test(new URL(address.trim()).hostname);
+}
+
+interface KeyFacts {
+  keepsKey: boolean;
+  isKeyOptional: boolean;
+  keyPage: string | undefined;
+}
+
+function keyHint({ has_key }: ModelView, { keepsKey, isKeyOptional, keyPage }: KeyFacts): ReactNode {
   if (keepsKey) return 'A key is kept already; leave this empty to keep it.';
+  if (isKeyOptional) return 'Optional here: leave it empty where the server asks for none. Kept encrypted.';
   const kept = has_key ? 'The key that is kept stays with its endpoint: give the key of this one. ' : '';
-  return `${kept}Kept encrypted on the service alone. Where none is needed, enter any word.`;
+  return (
+    <>
+      {kept}Kept encrypted on the service alone.{' '}
+      {keyPage && (
+        <a
+          className="text-accent-text underline underline-offset-2"
+          href={keyPage}
+          target="_blank"
+          rel="noreferrer"
+        >
+          Make a key
+        </a>
+      )}
+    </>
+  );
 }
 
 function wordOf({ models }: ModelCheck): string {
@@ -234,17 +290,20 @@ function wordOf({ models }: ModelCheck): string {
 
 interface ModelChoiceProps {
   models: readonly string[];
+  /** A name to begin with. */
+  example: string | undefined;
   value: string;
   onChange(model: string): void;
 }
 
 // A list once the endpoint has told its models; a name to type before that.
-function ModelChoice({ models, value, onChange }: ModelChoiceProps) {
+function ModelChoice({ models, example, value, onChange }: ModelChoiceProps) {
   if (models.length === 0) {
     return (
       <TextField
         label="Model"
         mono
+        placeholder={example}
         hint="Test the connection to choose from a list."
         value={value}
         onChange={(event) => onChange(event.target.value)}

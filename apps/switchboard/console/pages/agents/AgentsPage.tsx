@@ -18,6 +18,7 @@ import { BackLink, List, RemoveButton } from '../../shared/blocks.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
+import { AgentForm } from './AgentForm.tsx';
 import { Trial } from './Trial.tsx';
 
 const TEMPLATE = `name: scribe
@@ -37,7 +38,15 @@ export default function AgentsPage() {
   const agent = list.items?.find((entry) => entry.name === name);
   if (agent && agent.type !== 'in-process') return <RemoteAgentPage key={name} agent={agent} />;
   return (
-    <FilePage key={name} kind="agent" all="agents" place={['agents']} name={name} template={TEMPLATE}>
+    <FilePage
+      key={name}
+      kind="agent"
+      all="agents"
+      place={['agents']}
+      name={name}
+      template={TEMPLATE}
+      Form={AgentForm}
+    >
       {agent && <Trial agent={agent} />}
     </FilePage>
   );

@@ -19,6 +19,7 @@ import { List } from '../../shared/blocks.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
+import { RouteForm } from './RouteForm.tsx';
 
 const TEMPLATE = `name: my-route
 # Messages on this topic become requests for the skill; * is one part, # all that follow.
@@ -35,7 +36,15 @@ export default function RoutesPage() {
   const [, name] = useHashRoute();
   if (name === undefined) return <RouteList />;
   return (
-    <FilePage key={name} kind="route" all="routes" place={['routes']} name={name} template={TEMPLATE}>
+    <FilePage
+      key={name}
+      kind="route"
+      all="routes"
+      place={['routes']}
+      name={name}
+      template={TEMPLATE}
+      Form={RouteForm}
+    >
       <DryRun />
     </FilePage>
   );

@@ -1,0 +1,208 @@
+import {
+  Button,
+  CheckboxField,
+  IconButton,
+  Panel,
+  SelectField,
+  SwitchField,
+  TextAreaField,
+  TextField,
+} from '@trunkline/ui';
+import { Plus, Save, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import type { AgentDefinition } from '../../../workspace/schema/agent.ts';
+import type { FileFormProps } from '../../shared/FilePage.tsx';
+
+const ROLES: Record<AgentDefinition['role'], string> = {
+  general: 'General',
+  orchestrator: 'Orchestrator: hands work to others',
+  research: 'Research',
+  content: 'Content',
+  qa: 'Quality assurance',
+  devops: 'DevOps',
+};
+
+const TOOLS: Record<AgentDefinition['tools'][number], string> = {
+  publish_event: 'Publish messages',
+  get_projects: 'Read the list of projects',
+  get_incidents: 'Read incidents',
+  report_incident: 'Report incidents',
+  get_ceremonies: 'Read ceremonies',
+  run_ceremony: 'Run ceremonies',
+};
+
+interface SkillDraft {
+  key: string;
+  /** As the file has it; fields that the form does not show stay. */
+  given: Readonly<Record<string, unknown>>;
+  name: string;
+  description: string;
+  keywords: string;
+}
+
+/** An agent in words: who it is, what it may use, and what it can be asked for. */
+export function AgentForm({ values, fresh, busy, onSave }: FileFormProps) {
+  const given = values as Partial<AgentDefinition>;
+  const [name, setName] = useState(given.name ?? '');
+  const [role, setRole] = useState<string>(given.role ?? 'general');
+  const [model, setModel] = useState(given.model ?? '');
+  const [prompt, setPrompt] = useState(given.systemPrompt ?? '');
+  const [tools, setTools] = useState<readonly string[]>(given.tools ?? []);
+  const [isPublic, setPublic] = useState(given.public ?? false);
+  const [skills, setSkills] = useState<readonly SkillDraft[]>(() => (given.skills ?? []).map(draftOf));
+  const save = () =>
+    onSave({
+      name: name.trim(),
+      role,
+      model: model.trim() || null,
+      systemPrompt: prompt,
+      tools,
+      public: isPublic || null,
+      skills: skills.filter((skill) => skill.name.trim() !== '').map(skillOf),
+    });
+  const use = (tool: string, on: boolean) =>
+    setTools(on ? [...tools, tool] : tools.filter((each) => each !== tool));
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <Panel title="Who it is">
+        <div className="flex flex-col gap-4">
+          {fresh && (
+            <TextField
+              label="Name"
+              required
+              mono
+              hint="Small letters, digits and hyphens."
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+          <SelectField
+            label="Role"
+            value={role}
+            options={Object.entries(ROLES).map(([value, label]) => ({ value, label }))}
+            onChange={(event) => setRole(event.target.value)}
+          />
+          <TextAreaField
+            label="Instructions"
+            required
+            rows={6}
+            hint="What it is told before every request."
+            value={prompt}
+            onChange={(event) => setPrompt(event.target.value)}
+          />
+          <TextField
+            label="Model (optional)"
+            mono
+            hint="The model of the switchboard when left empty."
+            value={model}
+            onChange={(event) => setModel(event.target.value)}
+          />
+          <SwitchField
+            label="Senders who are not paired may talk to it"
+            checked={isPublic}
+            onChange={setPublic}
+          />
+        </div>
+      </Panel>
+      <Panel title="What it may use">
+        <div className="grid gap-2 sm:grid-cols-2">
+          {Object.entries(TOOLS).map(([tool, label]) => (
+            <CheckboxField
+              key={tool}
+              label={label}
+              checked={tools.includes(tool)}
+              onChange={(on) => use(tool, on)}
+            />
+          ))}
+        </div>
+      </Panel>
+      <Skills skills={skills} onChange={setSkills} />
+      <Button type="submit" variant="primary" busy={busy} icon={<Save aria-hidden />} className="self-start">
+        Save
+      </Button>
+    </form>
+  );
+}
+
+interface SkillsProps {
+  skills: readonly SkillDraft[];
+  onChange(skills: readonly SkillDraft[]): void;
+}
+
+function Skills({ skills, onChange }: SkillsProps) {
+  const change = (key: string, part: Partial<SkillDraft>) =>
+    onChange(skills.map((skill) => (skill.key === key ? { ...skill, ...part } : skill)));
+  const add = () => onChange([...skills, draftOf({ name: '' })]);
+  return (
+    <Panel
+      title="Skills"
+      detail="What it can be asked for. A message that has one of the keywords is taken there."
+      actions={
+        <Button size="small" icon={<Plus aria-hidden />} onClick={add}>
+          Add a skill
+        </Button>
+      }
+    >
+      {skills.length === 0 && <p className="text-muted">None yet.</p>}
+      <ul className="flex flex-col gap-4">
+        {skills.map((skill, index) => (
+          <li key={skill.key} className="flex items-start gap-2">
+            <div className="grid min-w-0 flex-1 gap-3 sm:grid-cols-3">
+              <TextField
+                label="Skill"
+                required
+                mono
+                value={skill.name}
+                onChange={(event) => change(skill.key, { name: event.target.value })}
+              />
+              <TextField
+                label="What it does"
+                value={skill.description}
+                onChange={(event) => change(skill.key, { description: event.target.value })}
+              />
+              <TextField
+                label="Keywords, with commas"
+                value={skill.keywords}
+                onChange={(event) => change(skill.key, { keywords: event.target.value })}
+              />
+            </div>
+            <IconButton
+              label={`Remove skill ${index + 1}`}
+              icon={<Trash2 aria-hidden />}
+              onClick={() => onChange(skills.filter(({ key }) => key !== skill.key))}
+              className="mt-6"
+            />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+let drafts = 0;
+
+function draftOf(given: Partial<AgentDefinition['skills'][number]>): SkillDraft {
+  drafts += 1;
+  const { name = '', description = '', keywords = [] } = given;
+  return { key: String(drafts), given, name, description, keywords: keywords.join(', ') };
+}
+
+function skillOf({ given, name, description, keywords }: SkillDraft) {
+  const { description: _, keywords: _before, ...rest } = given;
+  const words = keywords
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean);
+  return {
+    ...rest,
+    name: name.trim(),
+    ...(description.trim() !== '' && { description: description.trim() }),
+    ...(words.length > 0 && { keywords: words }),
+  };
+}
