@@ -37,6 +37,7 @@ export type {
   SetupView,
   StepState,
 } from './setup-api.ts';
+export { type Suggestion, suggestions } from './suggestions.ts';
 export type {
   ConnectorCheck,
   ConnectorsView,

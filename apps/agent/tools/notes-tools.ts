@@ -64,12 +64,14 @@ function notesWrite(notesOf: NotesOf): Tool {
     effects: ['writes'],
     description: 'Adds to a tab of the notes, or replaces its content. Ten earlier versions are kept.',
     input: z.object({
-      tab: z.string().describe('Name of an existing tab.'),
+      tab: z.string().describe('Name of a tab.'),
       content: z.string(),
       mode: z.enum(['append', 'replace']).default('append'),
+      create: z.boolean().default(false).describe('Makes the tab where there is none of this name.'),
     }),
-    execute: async ({ tab, content, mode }, context) => {
+    execute: async ({ tab, content, mode, create }, context) => {
       const origins = context.principal?.origins;
+      if (create) await notesOf(context).ensure(tab);
       const { name, metadata } = await notesOf(context).write(tab, content, mode, origins);
       const done = mode === 'append' ? 'Added to' : 'Replaced';
       return `${done} '${name}' (${metadata.wordCount} words, ${metadata.characterCount} characters).`;

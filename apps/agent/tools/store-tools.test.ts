@@ -97,6 +97,18 @@ describe('notes', () => {
     );
   });
 
+  it('makes a tab when asked to, within bounds', async () => {
+    const milk = { tab: 'Shopping', content: 'milk', create: true };
+    expect(await call('notes_write', milk)).toBe("Added to 'Shopping' (1 words, 4 characters).");
+    await call('notes_write', { ...milk, tab: ' SHOPPING', content: 'eggs' });
+    expect(await call('notes_read', { tab: 'shopping' })).toBe('milk\neggs');
+    expect((await call('notes_list')).match(/shopping/gi)).toHaveLength(1);
+    for (const tab of ['', ' ', 'x'.repeat(81)])
+      expect(await call('notes_write', { ...milk, tab })).toMatch(/^Error: a tab needs a name/);
+    for (let index = 0; index < 198; index += 1) await call('notes_write', { ...milk, tab: `Tab ${index}` });
+    expect(await call('notes_write', { ...milk, tab: 'One more' })).toMatch(/^Error: there are 200 tabs/);
+  });
+
   it('goes back by one version or more [A080]', async () => {
     for (const content of ['1', '2', '3'])
       await call('notes_write', { tab: 'Notes', content, mode: 'replace' });

@@ -130,7 +130,7 @@ type SendEvent =
   | { type: 'end'; text: string; failed: boolean };
 
 /** The command line as a surface of the switchboard: publishes on `message.inbound.cli` and reads what comes back. */
-class SwitchboardClient {
+export class SwitchboardClient {
   readonly #place: SwitchboardPlace;
 
   constructor(place: SwitchboardPlace) {

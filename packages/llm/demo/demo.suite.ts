@@ -8,6 +8,7 @@ const clock = () => new Date('2026-03-04T10:00:00Z');
 const parameters: Record<string, string> = {
   current_time: 'timezone',
   calculator: 'expression!',
+  look_up: 'query!',
   web_search: 'query! max_results',
   fetch_url: 'url! max_chars',
   ask_human: 'question!',

@@ -1,6 +1,9 @@
+import { suggestions } from '@trunkline/std';
+import { foundNothingOffline } from './intents/basics.ts';
+import { cancelListed } from './intents/schedule.ts';
 import { intents, recognise } from './intents/table.ts';
 import type { DemoRequest } from './request.ts';
-import { callOf, fillSchema } from './schema.ts';
+import { callOf, choicesOf, fillSchema, offeredCall } from './schema.ts';
 import { summarise } from './summary.ts';
 import { workOnText } from './tasks.ts';
 import { clausesOf, sentencesOf, stagesOf, trimPhrase } from './text.ts';
@@ -26,6 +29,12 @@ const phrases: [RegExp, string][] = [
   ],
 ];
 
+/** How the agent service asks to go on with a goal. */
+const goalReminder = /^The goal is not reached yet:/;
+const noProgress =
+  'I follow fixed rules, so I cannot work towards a goal by myself; a real model goes on until the check succeeds.';
+const noJudgement = 'NO. The offline demo model cannot judge whether a goal is reached.';
+
 /** What the model does in one step: call tools, or speak. */
 export interface Reply {
   calls: Call[];
@@ -42,6 +51,8 @@ const questionTools = new Set(['ask_human', 'askClarification', 'request_user_in
 
 export function decide(request: DemoRequest, now: Date): Reply {
   if (request.format?.type === 'json') return speak(jsonAnswer(request));
+  if (/\bBegin your answer with YES or NO\b/.test(request.system)) return speak(noJudgement);
+  if (goalReminder.test(request.userText)) return speak(introduced(noProgress, request));
   const worked = request.steps.length === 0 ? workOnText(request) : undefined;
   if (worked !== undefined) return speak(request.tools.size === 0 ? worked : introduced(worked, request));
   const plans = plansOf(request, now);
@@ -50,8 +61,9 @@ export function decide(request: DemoRequest, now: Date): Reply {
   const calls =
     stage?.calls ??
     followUp(request, now) ??
+    nextLookUp(request, now) ??
     forced(request) ??
-    (isUnderstood ? undefined : searchForIt(request));
+    (isUnderstood ? undefined : (searchForIt(request) ?? handOn(request)));
   if (calls !== undefined) return { calls, text: '' };
   const said = [
     ...(request.steps.flat().length > 0 ? [compose(request.steps.flat())] : []),
@@ -117,6 +129,31 @@ function followUp({ steps, tools, userText }: DemoRequest, now: Date): Call[] | 
   return Array.isArray(found) && found.every(({ tool }) => !questionTools.has(tool)) ? found : undefined;
 }
 
+/** What the step before leads to: the web after an empty look-up, and cancelling after the list of jobs. */
+function nextLookUp({ steps, tools, userText }: DemoRequest, now: Date): Call[] | undefined {
+  const last = steps.at(-1) ?? [];
+  const situation = { tools, now, previous: '' };
+  const empty = last.filter(({ tool, result }) => tool === 'look_up' && foundNothingOffline(result));
+  const searches = empty.flatMap(
+    ({ input }) => offeredCall('web_search', { query: input.query }, situation) ?? [],
+  );
+  if (searches.length > 0) return searches;
+  const listed = last.find(({ tool }) => tool === 'list_schedules')?.result;
+  const [clause = ''] = clausesOf(userText, () => false);
+  const cancelled = listed === undefined ? undefined : cancelListed(clause, listed, situation);
+  return Array.isArray(cancelled) ? cancelled : undefined;
+}
+
+/** Where the agent service is a delegate, it gets what is not understood here: it has more tools. */
+function handOn(request: DemoRequest): Call[] | undefined {
+  const tool = request.tools.get('delegate_to');
+  if (tool === undefined || request.steps.length > 0 || plainAnswer(request) !== undefined) return undefined;
+  const query = request.userText.trim();
+  return choicesOf(tool, 'target').includes('agent') && query !== ''
+    ? [callOf(tool, { target: 'agent', query })]
+    : undefined;
+}
+
 /** The call that the request insists on, when no wish led to one. */
 function forced({ choice, steps, tools, userText }: DemoRequest): Call[] | undefined {
   if (steps.length > 0) return undefined;
@@ -152,11 +189,14 @@ function plainAnswer(request: DemoRequest): string | undefined {
 }
 
 function help({ tools }: DemoRequest): string {
-  const possible = intents.filter((intent) =>
-    intent.tools.length === 0 ? tools.size > 0 : intent.tools.some((name) => tools.has(name)),
+  const situation = { tools, now: new Date(0), previous: '' };
+  // Only what leads to a call here is suggested: research, say, may not be among the delegates.
+  const possible = intents.flatMap(({ examples, recognise: leadsTo }) =>
+    examples.filter((example) => Array.isArray(leadsTo(example, situation))),
   );
   const lines = [
-    ...possible.map(({ example }) => `- ${example}`),
+    ...possible.map((example) => `- ${example}`),
+    ...(tools.has('calculator') ? [`- ${suggestions.tool}`] : []),
     '- Summarise this in two sentences: <text>',
   ];
   return `You can say, for example:\n${lines.join('\n')}`;

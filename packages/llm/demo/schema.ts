@@ -172,10 +172,10 @@ type Rule = readonly [
 ];
 
 /** An intent made of rules; the first that fits and whose tool is offered counts. */
-export function intentOf(example: string, rules: readonly Rule[]): Intent {
+export function intentOf(examples: readonly string[], rules: readonly Rule[]): Intent {
   return {
     tools: [...new Set(rules.map(([, tool]) => tool))],
-    example,
+    examples,
     recognise(clause, situation) {
       const sentence = trimPhrase(clause);
       for (const [pattern, tool, inputOf = () => ({})] of rules) {

@@ -1,5 +1,5 @@
 import { summarise } from './summary.ts';
-import { shorten, trimPhrase } from './text.ts';
+import { shorten, trimPhrase, wordsIn } from './text.ts';
 import type { Outcome } from './types.ts';
 
 const longestPlainResult = 1200;
@@ -15,11 +15,22 @@ const describers: Record<string, Describe> = {
   memory_recall: ({ input, result }) =>
     /^No matches/i.test(result)
       ? `I have nothing in memory about "${said(input.query)}".`
-      : `From memory: ${recalled(result)}`,
+      : `From memory: ${recalled(result, said(input.query))}`,
   daily_log: ({ input }) => `Logged: "${said(input.content)}".`,
   notes_write: ({ input }) => `Noted in ${said(input.tab)}: "${said(input.content)}".`,
   schedule_task: ({ input, result }) => `${scheduled(result)} It will run: "${said(input.prompt)}".`,
-  get_incidents: ({ result }) => result,
+  memory_list: ({ result }) => `I remember:\n${recalled(result)}`,
+  notes_list: plainly,
+  notes_read: ({ input, result }) => (said(input.tab) === '' ? result : `${said(input.tab)}:\n${result}`),
+  list_schedules: plainly,
+  cancel_schedule: plainly,
+  beads_create: plainly,
+  beads_list: plainly,
+  beads_close: plainly,
+  check_inbox: plainly,
+  set_goal: plainly,
+  look_up: plainly,
+  get_incidents: plainly,
   report_incident: ({ input, result }) => `${result} Its title: "${said(input.title)}".`,
   web_search: ({ input, result }) => digestOf(input, result, { listed: true }),
   searchWeb: ({ input, result }) => digestOf(input, result, { listed: false }),
@@ -33,9 +44,17 @@ const describers: Record<string, Describe> = {
   request_user_input: ({ result }) => `Thank you. The form says: ${result}`,
 };
 
-/** An answer in plain words from everything the tools gave back. */
+function plainly({ result }: Outcome): string {
+  return result;
+}
+
+/** An answer in plain words from everything the tools gave back; what only led to the next call is left out. */
 export function compose(outcomes: Outcome[]): string {
-  const said = [...new Set(outcomes.map(describe))];
+  const isStep = ({ tool, result }: Outcome, next = '') =>
+    (tool === 'look_up' && next === 'web_search' && /^Nothing was found/.test(result)) ||
+    (tool === 'list_schedules' && next === 'cancel_schedule');
+  const told = outcomes.filter((outcome, index) => !isStep(outcome, outcomes[index + 1]?.tool));
+  const said = [...new Set(told.map(describe))];
   return said.join(said.some((text) => text.includes('\n')) ? '\n\n' : ' ');
 }
 
@@ -71,12 +90,16 @@ function withoutFirstLine(text: string): string {
 }
 
 /** Memory lines read `[domain] heading: text`; the domain says nothing to a person. */
-function recalled(result: string): string {
+function recalled(result: string, query = ''): string {
   const lines = result
     .replace(/^\[[^\]]*\]\s*:?\s*/gm, '')
     .trim()
     .split('\n');
-  return shorten([...new Set(lines)].join('\n'), longestPlainResult);
+  const words = wordsIn(query);
+  const count = (line: string) => words.filter((word) => line.toLowerCase().includes(word)).length;
+  const most = Math.max(...lines.map(count));
+  const fitting = lines.filter((line) => count(line) === most);
+  return shorten([...new Set(fitting)].join('\n'), longestPlainResult);
 }
 
 /** The time in words; a result in any other form stays as it is. */

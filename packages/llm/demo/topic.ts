@@ -45,7 +45,8 @@ export function topicOf(text: string): string {
 
 /** The topic without the words that make it a question. */
 function subjectOf(topic: string): string {
-  return trimPhrase(topic.replace(questionStart, '').replace(/^(?:the|a|an)\s+/i, '')) || topic;
+  const subject = topic.replace(/^what do(?:es)? (.+) mean\??$/i, '$1').replace(questionStart, '');
+  return trimPhrase(subject.replace(/^(?:the|a|an)\s+/i, '')) || topic;
 }
 
 /** Sides from which a topic can be looked at. */

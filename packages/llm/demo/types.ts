@@ -32,7 +32,7 @@ export type Recognised = Call[] | string | undefined;
 /** One thing a person may ask for. It counts only when one of its tools is in the request. */
 export interface Intent {
   tools: readonly string[];
-  /** A sentence that shows the wish, listed under "what can you do". */
-  example: string;
+  /** Sentences that show the wish, listed under "what can you do". */
+  examples: readonly string[];
   recognise(clause: string, situation: Situation): Recognised;
 }

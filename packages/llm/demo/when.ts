@@ -93,6 +93,10 @@ const rules: Rule[] = [
   },
   { pattern: /\bin half an hour\b/i, when: (_, now) => later(now, 30, 'minute') },
   {
+    pattern: new RegExp(String.raw`\b(?:at |for )?${clock} tomorrow\b`, 'i'),
+    when: (match, now) => dayAt(now, 1, match[1]),
+  },
+  {
     pattern: new RegExp(String.raw`\btomorrow(?: morning)?(?: (?:at )?${clock})?`, 'i'),
     when: (match, now) => dayAt(now, 1, match[1]),
   },
@@ -101,6 +105,10 @@ const rules: Rule[] = [
     when: (match, now) => dayAt(now, daysUntil(now, match[1]), match[2]),
   },
   { pattern: /\btonight\b(?! at)/i, when: (_, now) => nextAt(now, '8pm') },
+  {
+    pattern: /\b(?:for|by) (noon|midnight|\d{1,2}(?::\d\d)?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock))/i,
+    when: (match, now) => nextAt(now, match[1]),
+  },
   {
     pattern: new RegExp(String.raw`\b(?:(?:today|tonight) )?at ${clock}`, 'i'),
     when: (match, now) => nextAt(now, match[1]),

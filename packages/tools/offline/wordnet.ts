@@ -81,6 +81,7 @@ interface Found {
 const definitionWishes = [
   /\b(?:definitions?|meanings?) (?:of|for) (?:the (?:word|term) )?(?<word>.+)$/i,
   /\bwhat (?:does|do|did) (?:the (?:word|term) )?(?<word>.+?) (?:mean|stand for)\b/i,
+  /\bwhat (?:the (?:word|term) )?(?<word>.+?) means?\b/i,
   /^(?:please )?(?:define|explain)(?: the (?:word|term))? (?<word>.+)$/i,
   /^(?<word>.+?) (?:definition|meaning|overview)$/i,
   /^(?:what(?:'s| is| are)|who (?:is|was|were)) (?:an? |the )?(?<word>.+)$/i,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { joinOrigins, maySee, type Origin } from '@trunkline/identity';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
@@ -44,6 +45,9 @@ const workspaceSchema = z
 
 const KEPT_VERSIONS = 10;
 const MAX_TAB_LENGTH = 1_000_000;
+/** Of tabs that agents make. */
+const MOST_TABS = 200;
+const LONGEST_NAME = 80;
 
 /** What all views of one notebook have in common. */
 interface Notebook {
@@ -125,6 +129,20 @@ export class NotesStore {
     return tab;
   }
 
+  /** Makes a tab that the agent may read and write, unless there is one of this name. */
+  async ensure(given: string): Promise<void> {
+    const name = given.replace(/\s+/g, ' ').trim();
+    if (this.#named(name) !== undefined) return;
+    const { workspace, now } = this.#notebook;
+    if (name === '' || name.length > LONGEST_NAME)
+      throw new StoreError('invalid', `a tab needs a name of at most ${LONGEST_NAME} characters.`);
+    if (Object.keys(workspace.tabs).length >= MOST_TABS)
+      throw new StoreError('invalid', `there are ${MOST_TABS} tabs already; remove some on the page Notes.`);
+    const tab = this.#owned(emptyTab(randomUUID(), name, now().toISOString()));
+    const tabs = { ...workspace.tabs, [tab.id]: tab };
+    await this.#save({ ...workspace, tabOrder: [...workspace.tabOrder, tab.id], tabs });
+  }
+
   async write(
     name: string,
     content: string,
@@ -204,10 +222,14 @@ export class NotesStore {
     return own.reduce((sum, tab) => sum + sizeOf(tab), 0);
   }
 
-  #find(name: string): NotesTab {
+  #named(name: string): NotesTab | undefined {
     const wanted = name.trim().toLowerCase();
     const named = this.tabs().filter((each) => each.id === name || each.name.toLowerCase() === wanted);
-    const tab = named.find(({ metadata }) => metadata.owner === this.#actor.owner) ?? named[0];
+    return named.find(({ metadata }) => metadata.owner === this.#actor.owner) ?? named[0];
+  }
+
+  #find(name: string): NotesTab {
+    const tab = this.#named(name);
     if (tab === undefined) throw new StoreError('not_found', `there is no tab '${name}'.`);
     return tab;
   }
@@ -253,18 +275,22 @@ export type NotesWorkspace = z.output<typeof workspaceSchema>;
 
 /** What a new notebook holds: one tab that the agent may read and write. */
 function emptyWorkspace(now: string): NotesWorkspace {
-  const tab: NotesTab = {
-    id: 'notes',
-    name: 'Notes',
-    content: '',
-    permissions: { agentRead: true, agentWrite: true },
-    metadata: { createdAt: now, updatedAt: now, wordCount: 0, characterCount: 0, history: [] },
-  };
+  const tab = emptyTab('notes', 'Notes', now);
   return {
     version: 1,
     workspaceVersion: 0,
     activeTabId: tab.id,
     tabOrder: [tab.id],
     tabs: { [tab.id]: tab },
+  };
+}
+
+function emptyTab(id: string, name: string, now: string): NotesTab {
+  return {
+    id,
+    name,
+    content: '',
+    permissions: { agentRead: true, agentWrite: true },
+    metadata: { createdAt: now, updatedAt: now, wordCount: 0, characterCount: 0, history: [] },
   };
 }

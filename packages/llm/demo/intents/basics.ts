@@ -1,3 +1,4 @@
+import { suggestions } from '@trunkline/std';
 import { callOf } from '../schema.ts';
 import { trimPhrase } from '../text.ts';
 import type { Call, Intent, Situation } from '../types.ts';
@@ -30,7 +31,7 @@ const place = /\b(?:in|at|for)\s+(.+?)(?:\s+(?:right now|now|today|at the moment
 
 export const tellTime: Intent = {
   tools: ['current_time'],
-  example: 'What time is it in Tokyo?',
+  examples: [suggestions.time],
   recognise(clause, { tools }) {
     const tool = tools.get('current_time');
     if (tool === undefined || !asksTime.test(clause)) return undefined;
@@ -43,7 +44,7 @@ export const tellTime: Intent = {
 
 export const calculate: Intent = {
   tools: ['calculator'],
-  example: 'What is 15% of 80?',
+  examples: [suggestions.sum],
   recognise(clause, { tools }) {
     const tool = tools.get('calculator');
     const expression = expressionOf(clause);
@@ -57,7 +58,7 @@ const asksPage =
 
 export const fetchPage: Intent = {
   tools: ['fetch_url'],
-  example: 'Read https://example.org',
+  examples: [],
   recognise(clause, { tools }) {
     const tool = tools.get('fetch_url');
     const urls = (clause.match(address) ?? []).map((url) => url.replace(/[.,;:!?]+$/, ''));
@@ -76,17 +77,46 @@ const addressesTheModel = /\b(?:you|your|yourself|i|me|my|we|us|our)\b/i;
 
 export const search: Intent = {
   tools: ['web_search', 'searchWeb', 'searchEncyclopedia'],
-  example: 'Search the web for tidal power',
+  examples: [suggestions.search],
   recognise(clause, situation) {
     const wanted = searchLead.exec(clause)?.[1];
     return wanted === undefined ? undefined : searchCalls(trimPhrase(wanted), clause, situation);
   },
 };
 
+const factWords =
+  'capital|populations?|inhabitants|area|size|languages?|currenc(?:y|ies)|religions?|president|prime minister|head of state|government|gdp|economy|life expectancy|borders?|neighbou?rs|climate|flag|anthem|independence|median age|literacy|unemployment|inflation|exports?|imports?|highest (?:point|mountain)';
+/** Questions about countries and words, which reference works on this machine answer. */
+const referenceQuestions = [
+  new RegExp(String.raw`\b(?:${factWords})\b.*\b(?:of|in|for|between)\b\s+\S`, 'i'),
+  new RegExp(String.raw`^(?:which|what)\b.*\b(?:${factWords})\b`, 'i'),
+  /^how (?:many people live|big|large|populous)\b/i,
+  /\b(?:bigger|larger|more people|more populous|richer)\b.*\bor\b/i,
+  /^(?:define|definition of|meaning of|synonyms? (?:of|for)|(?:an)?other words? for|what (?:does|do) .+ mean\b|what .+ means$|what(?:'s| is) (?:the (?:meaning|definition) of|another word for))/i,
+  /^(?:compare|tell me about|where (?:is|are)|who (?:is|was)|what(?:'s| is| are) an?)\s+\S/i,
+];
+
+export const lookUp: Intent = {
+  tools: ['look_up'],
+  examples: [suggestions.capital, suggestions.word, suggestions.compare],
+  recognise(clause, { tools }) {
+    const tool = tools.get('look_up');
+    const asked = trimPhrase(clause).replace(/^(?:tell me|show me|find out|look up)\s+(?!about\b)/i, '');
+    const query = asked.replace(/^tell me about\s+/i, '');
+    if (tool === undefined || addressesTheModel.test(query)) return undefined;
+    return referenceQuestions.some((pattern) => pattern.test(asked)) ? [callOf(tool, { query })] : undefined;
+  },
+};
+
+/** Says whether a look-up gave nothing, so that the web is asked next. */
+export function foundNothingOffline(result: string): boolean {
+  return /^(?:Nothing was found offline|Error:)/.test(result);
+}
+
 /** A plain question about the world goes to the search tools when nothing else understood it. */
 export const lookUpQuestion: Intent = {
   tools: search.tools,
-  example: 'Who built the Great Wall?',
+  examples: [],
   recognise(clause, situation) {
     const about = question.exec(clause)?.[1];
     if (about === undefined || addressesTheModel.test(about)) return undefined;
@@ -109,7 +139,10 @@ function searchCalls(query: string, clause: string, { tools }: Situation): Call[
 
 /** The arithmetic expression that a clause asks for, or nothing when the clause is anything else. */
 function expressionOf(clause: string): string | undefined {
-  const body = clause.replace(lead, '').replace(/[\s?=.!]+$/, '');
+  const body = clause
+    .replace(lead, '')
+    .replace(/[\s?=.!]+$/, '')
+    .replace(/\s+for me$/i, '');
   const expression = spoken.reduce((text, [pattern, sign]) => text.replace(pattern, sign), body).trim();
   const isArithmetic = /^[\d\s.+\-*/%()]+$/.test(expression);
   const hasOperation = /[\d)]\s*(?:[+\-/%]|\*\*?|\/\/)\s*[-+(]*\d/.test(expression);

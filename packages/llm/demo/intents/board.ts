@@ -1,32 +1,37 @@
+import { suggestions } from '@trunkline/std';
 import { callOf, intentOf, mainParameter, offeredCall } from '../schema.ts';
 import { trimPhrase } from '../text.ts';
 import type { Intent } from '../types.ts';
 
-export const incidents = intentOf('Is there an outage?', [
+export const incidents = intentOf(
+  [suggestions.outage],
   [
-    /^(?:report|file|open|raise)(?: me)?(?: an?| the)?(?: new)?(?: (?<severity>low|medium|high|critical))? (?:incident|outage)(?:[:,]| that| of| about| in| with)?\s+(?<title>.+)$/is,
-    'report_incident',
-    ({ title, severity }) => ({ title, severity: severity?.toLowerCase() }),
+    [
+      /^(?:report|file|open|raise)(?: me)?(?: an?| the)?(?: new)?(?: (?<severity>low|medium|high|critical))? (?:incident|outage)(?:[:,]| that| of| about| in| with)?\s+(?<title>.+)$/is,
+      'report_incident',
+      ({ title, severity }) => ({ title, severity: severity?.toLowerCase() }),
+    ],
+    [
+      /\b(?:all|past|resolved)\b.*\b(?:incident|outage)s?\b|\b(?:incident|outage)s?\b.*\b(?:all|past|resolved)\b/is,
+      'get_incidents',
+      () => ({ all: true }),
+    ],
+    [/\b(?:incidents?|outages?)\b/i, 'get_incidents'],
   ],
-  [
-    /\b(?:all|past|resolved)\b.*\b(?:incident|outage)s?\b|\b(?:incident|outage)s?\b.*\b(?:all|past|resolved)\b/is,
-    'get_incidents',
-    () => ({ all: true }),
-  ],
-  [/\b(?:incidents?|outages?)\b/i, 'get_incidents'],
-]);
+);
 
 const kinds = 'task|bug|feature|chore|epic|issue|bead|card|ticket';
 const creates = new RegExp(
-  `^(?:create|add|open|file|make)(?: me)?(?: a| an)?(?: new)? (?<kind>${kinds})(?: (?:on|to|for) (?:the|my) (?:task )?board)?(?:[:,]| to| called| titled| named| for| that)?\\s+(?<title>.+)$`,
+  `^(?:(?:create|add|open|file|make)(?: me)?(?: a| an)?(?: new)?|new) (?<kind>${kinds})(?: (?:on|to|for) (?:the|my) (?:task )?board)?(?:[:,]| to| called| titled| named| for| that)?\\s+(?<title>.+)$`,
   'is',
 );
-const putsOnBoard = /^(?:add|put) (?<title>.+?) (?:to|on) (?:the|my) (?:task )?board$/is;
+const putsOnBoard =
+  /^(?:add|put) (?<title>.+?) (?:to|on) (?:the|my) (?:(?:task )?board|(?:tasks?|to-?do) list)$/is;
 const issueId = /\b(bd-\d+)\b/i;
 
 export const board: Intent = {
   tools: ['beads_create', 'beads_list', 'beads_update', 'beads_close'],
-  example: 'Create a task: water the plants',
+  examples: [suggestions.task],
   recognise(clause, situation) {
     const sentence = trimPhrase(clause);
     const id = issueId.exec(sentence)?.[1]?.toLowerCase();
@@ -49,7 +54,8 @@ export const board: Intent = {
         { title: created.title, issue_type: typeOf(created.kind) },
         situation,
       );
-    const lists = /^(?:list|show|what(?:'s| is| are))\b.*\b(?:board|beads|tasks|issues|tickets|to-?dos?)\b/i;
+    const lists =
+      /^(?:list|show|which|what(?:'s| is| are)?|do i have)\b.*\b(?:board|beads|tasks?|issues|tickets|to-?dos?)\b/i;
     return lists.test(sentence)
       ? offeredCall(
           'beads_list',
@@ -78,20 +84,34 @@ function changeOf(sentence: string): Record<string, unknown> | 'close' | undefin
   return title === undefined ? undefined : { title };
 }
 
-export const inbox = intentOf('Check my inbox', [
-  [/\binbox\b|^(?:any|do i have(?: any)?) (?:new )?messages/i, 'check_inbox'],
-]);
+export const inbox = intentOf(
+  [suggestions.inbox],
+  [[/\binbox\b|^(?:any|do i have(?: any)?) (?:new )?messages/i, 'check_inbox']],
+);
 
 export const goal: Intent = {
   tools: ['set_goal'],
-  example: 'Set a goal: all tests pass',
+  examples: [suggestions.goal, suggestions.goOn],
   recognise(clause, { tools }) {
     const tool = tools.get('set_goal');
     const condition =
-      /^(?:set (?:a |the |your |my )?goal|(?:your|the|my) goal is(?! not reached)|goal(?! is not reached))(?:[:,]|\s+(?:to|that|is))?\s+(.+)$/is.exec(
+      /^(?:set (?:a |the |your |my )?(?:new )?goal|(?:your|the|my) goal is(?! not reached)|goal(?! is not reached)|(?:go on|keep (?:going|on|working)|carry on|continue|work(?: on)?) until(?! it is reached))(?:[:,]|\s+(?:to|that|is))?\s+(.+)$/is.exec(
         trimPhrase(clause),
       )?.[1];
     const parameter = tool && mainParameter(tool);
     return tool && condition && parameter ? [callOf(tool, { [parameter]: condition }, condition)] : undefined;
+  },
+};
+
+/** "What is on today?": what waits, wherever it is kept. */
+export const agenda: Intent = {
+  tools: ['list_schedules', 'beads_list', 'check_inbox'],
+  examples: [suggestions.today],
+  recognise(clause, situation) {
+    const asks =
+      /^(?:what(?:'s| is)|show)(?: me)?(?: there)?(?: my)? (?:on (?:for )?(?:today|(?:my|the) (?:agenda|plate))|(?:planned|to do)(?: for)? today|agenda|day)\b/i;
+    if (!asks.test(trimPhrase(clause))) return undefined;
+    const calls = agenda.tools.flatMap((name) => offeredCall(name, {}, situation) ?? []);
+    return calls.length > 0 ? calls : undefined;
   },
 };

@@ -1,3 +1,4 @@
+import { suggestions } from '@trunkline/std';
 import { callOf, choicesOf } from '../schema.ts';
 import { toSecondPerson, trimPhrase } from '../text.ts';
 import type { Call, Intent, OfferedTool, Recognised, Situation } from '../types.ts';
@@ -6,7 +7,7 @@ const questionTools = ['ask_human', 'askClarification'];
 
 export const askMe: Intent = {
   tools: questionTools,
-  example: 'Ask me which colour I like',
+  examples: [suggestions.askMe],
   recognise(clause, situation) {
     const [, lead = '', rest] =
       /^ask (?:me|the human|the user)\s+(?:(for|about|to)\s+)?(.+)$/i.exec(trimPhrase(clause)) ?? [];
@@ -28,7 +29,7 @@ const longestVague = 8;
 /** Wishes that lack what is needed to act on them. */
 export const clarify: Intent = {
   tools: questionTools,
-  example: 'Book a table (I will ask for the details)',
+  examples: [suggestions.clarify],
   recognise(clause, situation) {
     const wish = trimPhrase(clause);
     const missing = vague.find(([pattern]) => pattern.test(wish))?.[1];
@@ -43,7 +44,7 @@ export const clarify: Intent = {
 /** "Ask me with a form for name, e-mail and date" becomes a form with three text fields. */
 export const form: Intent = {
   tools: ['request_user_input'],
-  example: 'Show me a form for name and city',
+  examples: [suggestions.form],
   recognise(clause, { tools }) {
     const tool = tools.get('request_user_input');
     const wanted = /\bform\b.*?\b(?:for|with|asking for)\s+(.+)$/i.exec(trimPhrase(clause))?.[1];
@@ -91,7 +92,7 @@ interface Destination {
 
 export const delegate: Intent = {
   tools: routes.map(({ tool }) => tool),
-  example: 'Ask research to compare heat pumps',
+  examples: [suggestions.research],
   recognise(clause, { tools }) {
     const match = orders.map((order) => order.exec(trimPhrase(clause))).find((found) => found !== null);
     const { verb = '', name = '', query = '' } = match?.groups ?? {};

@@ -68,7 +68,7 @@ describe('one wish', () => {
     ['cancel job agent-123-abc', 'cancel_schedule', { job_id: 'agent-123-abc' }],
     ['search the web for tidal power', 'web_search', { query: 'tidal power' }],
     ['Who built the Great Wall?', 'web_search', { query: 'Who built the Great Wall' }],
-    ['Tell me about tidal power', 'web_search', { query: 'tidal power' }],
+    ['Tell me about tidal power', 'look_up', { query: 'tidal power' }],
     ['Read https://example.org/page.html.', 'fetch_url', { url: 'https://example.org/page.html' }],
     ['https://example.org', 'fetch_url', { url: 'https://example.org' }],
     [

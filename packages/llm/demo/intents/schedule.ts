@@ -1,10 +1,12 @@
+import { suggestions } from '@trunkline/std';
 import { intentOf, offeredCall } from '../schema.ts';
-import { capitalise, trimPhrase } from '../text.ts';
+import { capitalise, contentWords, trimPhrase } from '../text.ts';
 import type { Intent, Recognised, Situation } from '../types.ts';
 import { findTime } from '../when.ts';
 import { askHuman } from './delegate.ts';
 
-const reminds = /\bremind me\b(?:[:,]|\s+(?:to|that|about|of))?\s*/i;
+const reminds =
+  /\b(?:remind me|(?:set|create|make|add)(?: me)? an? (?:reminder|alarm)|wake me(?: up)?)\b(?:[:,]|\s+(?:to|that|about|of))?\s*/i;
 const schedules =
   /^(?:schedule|set up|plan|create a schedule(?: to| for)?)\s+(?:a (?:task|job)(?: to|:)?\s+)?/i;
 const repeats =
@@ -13,7 +15,7 @@ const repeats =
 /** Times of a repeating or a single task; a reminder without a time leads to a question. */
 export const scheduleTask: Intent = {
   tools: ['schedule_task'],
-  example: 'Remind me in 5 minutes to stretch',
+  examples: [suggestions.reminder],
   recognise(clause, situation) {
     const isReminder = reminds.test(clause);
     if (
@@ -40,7 +42,8 @@ function promptOf(rest: string, isReminder: boolean): string {
       .replace(schedules, '')
       .replace(/^[\s,:]*(?:to|that|,)\s+/i, ''),
   ).replace(/^(?:please\s+|to\s+)/i, '');
-  if (isReminder) return `Reminder: ${task === '' ? 'you asked to be reminded now' : task}`;
+  if (isReminder)
+    return `Reminder: ${task || (/\bwake me\b/i.test(rest) ? 'wake up' : 'you asked to be reminded now')}`;
   return capitalise(task);
 }
 
@@ -50,17 +53,40 @@ function askWhen(clause: string, situation: Situation): Recognised {
   return askHuman(question, situation) ?? question;
 }
 
-export const listSchedules = intentOf('List my schedules', [
+export const listSchedules = intentOf(
+  [suggestions.schedules],
   [
-    /^(?:list|show|what are|what's|what is|do i have)\b.*\b(?:schedules?|scheduled|reminders?)\b/i,
-    'list_schedules',
+    [
+      /^(?:list|show|what|which|do i have|any)\b.*\b(?:schedules?|scheduled|reminders?|alarms?)\b/i,
+      'list_schedules',
+    ],
   ],
-]);
+);
 
-export const cancelSchedule = intentOf('Cancel job <id>', [
+const cancelsBy =
+  /^(?:please )?(?:cancel|delete|remove|stop|forget)(?: the| my)? (?:schedules?|jobs?|reminders?|alarms?)(?: (?:to|for|about|of|that))? (?<about>.+ .+|(?<=(?:to|for|about|of) )\S+)$/i;
+
+export const cancelSchedule = intentOf(
+  [suggestions.cancel],
   [
-    /^(?:cancel|delete|remove|stop)(?: the| my)?(?: scheduled)? (?:schedule|job|reminder|task)(?: with)?(?: id)?:? (?<id>\S+)$/i,
-    'cancel_schedule',
-    ({ id = '' }) => ({ job_id: trimPhrase(id) }),
+    [
+      /^(?:cancel|delete|remove|stop)(?: the| my)?(?: scheduled)? (?:schedule|job|reminder|task)(?: with)?(?: id)?:? (?<id>\S+)$/i,
+      'cancel_schedule',
+      ({ id = '' }) => ({ job_id: trimPhrase(id) }),
+    ],
+    // By what it is about: the list says which job that is (see cancelListed).
+    [cancelsBy, 'list_schedules'],
   ],
-]);
+);
+
+/** After the list of jobs was read: cancels the one that the wish is about. */
+export function cancelListed(wish: string, listed: string, situation: Situation): Recognised {
+  const about = cancelsBy.exec(trimPhrase(wish))?.groups?.about;
+  if (about === undefined) return undefined;
+  const words = contentWords(about);
+  const job = listed.split('\n').find((line) => words.every((word) => line.toLowerCase().includes(word)));
+  const id = job?.split(' | ')[0];
+  return id === undefined || words.length === 0
+    ? undefined
+    : offeredCall('cancel_schedule', { job_id: id }, situation);
+}

@@ -1,8 +1,8 @@
 import { callOf, mainParameter } from '../schema.ts';
 import { contentWords, wordsIn } from '../text.ts';
 import type { Call, Intent, OfferedTool, Recognised, Situation } from '../types.ts';
-import { calculate, fetchPage, lookUpQuestion, search, tellTime } from './basics.ts';
-import { board, goal, inbox, incidents } from './board.ts';
+import { calculate, fetchPage, lookUp, lookUpQuestion, search, tellTime } from './basics.ts';
+import { agenda, board, goal, inbox, incidents } from './board.ts';
 import { askMe, clarify, delegate, form } from './delegate.ts';
 import { dailyLog, listMemories, notes, recall, remember } from './notes.ts';
 import { cancelSchedule, listSchedules, scheduleTask } from './schedule.ts';
@@ -18,7 +18,7 @@ const sameVerbs = [
 /** Tools without an intent of their own, such as those of an MCP server: called when the clause has all words of the name. */
 const byName: Intent = {
   tools: [],
-  example: 'Use tool <name> with {"json": "arguments"}',
+  examples: [],
   recognise(clause, { tools }) {
     const said = new Set(wordsIn(clause).map(stem));
     for (const tool of tools.values()) {
@@ -32,6 +32,7 @@ const byName: Intent = {
 /** Every wish the demo model knows; the first that recognises a clause is taken, so the narrow ones stand first. */
 export const intents: readonly Intent[] = [
   remember,
+  goal,
   dailyLog,
   scheduleTask,
   listSchedules,
@@ -40,17 +41,18 @@ export const intents: readonly Intent[] = [
   askMe,
   delegate,
   listMemories,
+  agenda,
   notes,
   board,
   inbox,
   incidents,
-  goal,
   calculate,
   tellTime,
   fetchPage,
   recall,
   clarify,
   search,
+  lookUp,
   byName,
   lookUpQuestion,
 ];

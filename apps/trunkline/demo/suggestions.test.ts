@@ -1,0 +1,334 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Suggestion, suggestions } from '@trunkline/std';
+import { type CorpusPage, type SearchServer, startSearchServer } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SwitchboardClient } from '../commands/send.ts';
+import { type Locked, type Name, startLocked } from '../security/security.suite.ts';
+
+const pages: CorpusPage[] = [
+  {
+    path: '/tides',
+    title: 'Tidal power',
+    text: 'Tidal power turns the energy of tides into electricity. Heat pumps move heat instead of making it.',
+  },
+];
+
+let locked: Locked;
+let search: SearchServer;
+beforeAll(async () => {
+  search = await startSearchServer({ pages });
+  // As on a first run: nothing is set but where to search, so that nothing leaves this machine.
+  const env = { SEARXNG_URL: search.searxngUrl, FETCH_ALLOWED_CIDRS: '127.0.0.0/8' };
+  const open = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
+  locked = await startLocked({ env: { ...env, ...open }, files: { 'voice/config/users.yaml': undefined } });
+});
+afterAll(async () => {
+  await locked.stop();
+  await search.stop();
+});
+
+async function call<Body>(name: Name, path: string, body?: unknown): Promise<Body> {
+  const response = await fetch(`${locked.target(name).url}${path}`, {
+    headers: { 'content-type': 'application/json' },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  expect(response.status, `${path} of ${name}`).toBeLessThan(300);
+  return (await response.json()) as Body;
+}
+
+interface Reply {
+  response: string;
+  state: string;
+}
+
+let conversations = 0;
+
+/** Says it to the agent, in a conversation of its own unless one is named. */
+async function say(message: string, session = `suggestion-${++conversations}`): Promise<Reply> {
+  return await call<Reply>('agent', '/api/chat', { message, session_id: session });
+}
+
+/** Somebody who is not known is remembered within a conversation alone. */
+const inOneConversation: readonly Suggestion[] = ['remember', 'recall', 'memories', 'log'];
+
+const notes = async (tab: string): Promise<string | undefined> => {
+  const { tabs } = await call<{ tabs: Record<string, { name: string; content: string }> }>(
+    'agent',
+    '/api/notes/workspace',
+  );
+  return Object.values(tabs).find(({ name }) => name === tab)?.content;
+};
+const memories = async () => (await say('Use tool memory_list with {"limit": 50}', 'memory')).response;
+const schedules = () => call<unknown>('agent', '/api/scheduler/jobs').then((body) => JSON.stringify(body));
+const board = () => call<unknown>('agent', '/api/beads/issues').then((body) => JSON.stringify(body));
+const goals = () => call<unknown>('agent', '/api/goals').then((body) => JSON.stringify(body));
+const researched = () => call<unknown>('research', '/api/research').then((body) => JSON.stringify(body));
+
+type Check = RegExp | ((reply: Reply) => Promise<void>);
+const shows =
+  (words: string, effect: () => Promise<string | undefined>): Check =>
+  async () => {
+    expect(await effect()).toContain(words);
+  };
+const waits =
+  (words: RegExp): Check =>
+  async ({ state, response }) => {
+    expect({ state, response }).toEqual({ state: 'input-required', response: expect.stringMatching(words) });
+  };
+
+/** What must come of each suggestion, and of what people type instead; those of one entry are said in their order. */
+const promises: Record<Suggestion, [Check, ...(readonly [text: string, check: Check])[]]> = {
+  time: [
+    /Time in Tokyo: .*\d\d:\d\d:\d\d/,
+    ["what's the time in Berlin please", /Time in Berlin: /],
+    ['Could you tell me the time in New York?', /Time in New York: /],
+    ['WHAT TIME IS IT IN LONDON', /Time in London: /],
+    ['Time in Sydney.', /Time in Sydney: /],
+    ['Hey, do you know what time it is in São Paulo right now?', /Time in Sao Paulo: /],
+  ],
+  sum: [
+    /= 12\./,
+    ["what's 20 percent of 250", /= 50\./],
+    ['Please calculate 17 * 23.', /= 391\./],
+    ['How much is 12 times 34?', /= 408\./],
+    ['Could you work out (3 + 4) * 5 for me?', /= 35\./],
+    ['what is 100 divided by 8', /= 12\.5\./],
+    ["what's the square root of 144?", /= 12\./],
+  ],
+  capital: [
+    /Capital of Peru: Lima\.\nSource: World Factbook \(offline, November 2015\)/,
+    ["what's the capital of France", /Paris/],
+    ['Capital of Kenya?', /Nairobi/],
+    ['Please tell me the capital city of Australia.', /Canberra/],
+    ['How many people live in Brazil?', /204,259,812/],
+    ['What languages are spoken in Switzerland?', /Romansch/],
+    ['Tell me about Kenya', /Location of Kenya: Eastern Africa/],
+  ],
+  word: [
+    /"serendipity" means: good luck.*\nSource: WordNet \(offline/,
+    ['define ubiquitous', /being present everywhere at once/],
+    ["What's the meaning of ephemeral?", /lasting a very short time/],
+    ['Please tell me what the word "quorum" means.', /gathering of the minimal number/],
+    ['Synonyms for happy', /felicitous/],
+  ],
+  compare: [
+    /126,919,659[^]*80,854,408[^]*1\.57 times/,
+    ['compare the area of norway and sweden.', /323,802 sq km[^]*450,295 sq km/],
+    ['Which country is bigger, Canada or China?', /9,984,670 sq km[^]*9,596,960/],
+  ],
+  remember: [
+    shows('my door code is 4711', memories),
+    ['Please remember my favourite colour is green.', shows('my favourite colour is green', memories)],
+    ['Remember: the wifi password is hunter2', shows('the wifi password is hunter2', memories)],
+    ["Can you remember that Anna's birthday is on 3 May?", shows("Anna's birthday is on 3 May", memories)],
+  ],
+  recall: [
+    /4711/,
+    ['What do you know about my door code?', /4711/],
+    ['Do you remember my favourite colour?', /green/],
+    ["When is Anna's birthday?", /3 May/],
+    ["What's the WiFi password?", /hunter2/],
+  ],
+  memories: [/4711/, ['What do you remember?', /4711/], ['Show me everything you remember', /hunter2/]],
+  log: [
+    shows('fixed the printer', memories),
+    ['Please log that I watered the plants', shows('I watered the plants', memories)],
+    ['Add to the daily log: called mum.', shows('called mum', memories)],
+  ],
+  note: [
+    shows('buy milk', () => notes('Shopping')),
+    ['Add eggs and bread to my shopping list', shows('eggs and bread', () => notes('Shopping'))],
+    ['ADD TEA TO MY SHOPPING NOTES', shows('TEA', () => notes('Shopping'))],
+    ['Please put cheese on the Groceries list.', shows('cheese', () => notes('Groceries'))],
+    ['Could you add "call the plumber" to my Todo notes?', shows('call the plumber', () => notes('Todo'))],
+    ['add oat milk to Shopping', shows('oat milk', () => notes('Shopping'))],
+    [
+      'Write down that the meeting moved to Friday',
+      shows('the meeting moved to Friday', () => notes('Notes')),
+    ],
+  ],
+  readNote: [
+    /buy milk\neggs and bread/,
+    ['Read my Shopping notes', /buy milk/],
+    ['Show me my groceries list please', /cheese/],
+  ],
+  reminder: [
+    shows('Reminder: stretch', schedules),
+    ['please remind me in 20 minutes to call the bank', shows('Reminder: call the bank', schedules)],
+    ['Remind me to call mum tomorrow at 9', shows('Reminder: call mum', schedules)],
+    ['In two hours, remind me to take out the cake', shows('take out the cake', schedules)],
+    ['Every Monday at 10 remind me to water the plants', shows('0 10 * * 1', schedules)],
+    ['Can you remind me to drink water in half an hour?', shows('drink water', schedules)],
+    ['Set a reminder for 6 pm to lock the door', shows('lock the door', schedules)],
+    ['Wake me up at 7 tomorrow', shows('wake up', schedules)],
+  ],
+  schedules: [
+    /Reminder: stretch/,
+    ['What reminders do I have?', /Reminder: call mum/],
+    ['Show my reminders please', /Reminder: wake up/],
+  ],
+  cancel: [
+    async ({ response }) => {
+      expect(response).toMatch(/^Canceled /);
+      expect(await schedules()).not.toContain('Reminder: stretch');
+    },
+    [
+      'Please cancel the reminder about the cake.',
+      async () => expect(await schedules()).not.toContain('take out the cake'),
+    ],
+  ],
+  task: [
+    shows('water the plants', board),
+    ['Add a task to clean the windows', shows('clean the windows', board)],
+    ['new task: pay the rent.', shows('"pay the rent"', board)],
+    ['Please create a task called Book flights', shows('"Book flights"', board)],
+    ['Which tasks are open?', /clean the windows/],
+    ['mark bd-1 as done', /Closed bd-1/],
+  ],
+  inbox: [/Inbox empty/, ['Any new messages?', /Inbox empty/]],
+  today: [
+    /Reminder: call mum[^]*clean the windows[^]*Inbox empty/,
+    ["What's on my agenda?", /clean the windows/],
+  ],
+  goal: [
+    shows('"condition":"all tests pass"', goals),
+    ['Please set a goal to finish the report.', shows('"condition":"finish the report"', goals)],
+    ['My goal is to have an empty inbox', shows('"condition":"have an empty inbox"', goals)],
+  ],
+  goOn: [
+    shows('"condition":"the file report.md has a summary"', goals),
+    ['Keep going until the kitchen is clean.', shows('"condition":"the kitchen is clean"', goals)],
+  ],
+  form: [waits(/A few details/), ['Please show a form for email, phone and age.', waits(/A few details/)]],
+  askMe: [waits(/which colour you like/), ['please ask me how old I am', waits(/how old you are/)]],
+  clarify: [waits(/where, when and for how many/), ['Please order a pizza.', waits(/which one, how many/)]],
+  research: [
+    shows('"query":"compare heat pumps"', researched),
+    [
+      'Could you ask research to compare trains and planes?',
+      shows('"compare trains and planes"', researched),
+    ],
+    ['Ask the research agent about tidal power.', shows('"query":"tidal power"', researched)],
+  ],
+  search: [
+    /energy of tides[^]*\/tides/,
+    ['search for heat pumps', /Heat pumps move heat/],
+    ['Please look up tidal power online.', /energy of tides/],
+  ],
+  outage: [
+    async () => {
+      expect((await send(suggestions.outage)).text).toMatch(/no incidents/i);
+    },
+  ],
+  tool: [/42/],
+};
+
+describe('a suggestion keeps its promise at the agent', () => {
+  it.each(Object.keys(promises) as Suggestion[])('%s', async (name) => {
+    const [first, ...others] = promises[name];
+    for (const [text, check] of [[suggestions[name], first] as const, ...others]) {
+      const reply = await say(text, inOneConversation.includes(name) ? 'memory' : undefined);
+      if (check instanceof RegExp) expect(reply.response, text).toMatch(check);
+      else await check(reply);
+    }
+  });
+
+  it('is what the demo model lists, and nothing else', async () => {
+    const { response } = await say('What can you do?');
+    const listed = [...response.matchAll(/^- (.+)$/gm)].map(([, text]) => text);
+    const known: readonly string[] = [
+      ...Object.values(suggestions),
+      'Summarise this in two sentences: <text>',
+    ];
+    expect(listed.filter((text) => !known.includes(text ?? ''))).toEqual([]);
+    expect(listed.length).toBeGreaterThan(20);
+    const asked = `Summarise this in two sentences: ${'Tides rise and fall. The moon pulls the water. Mills used it. '.repeat(3)}`;
+    expect((await say(asked)).response).toMatch(/moon|Tides/);
+  });
+});
+
+/** As `trunkline send` does it. */
+async function send(text: string): Promise<{ text: string; failed: boolean }> {
+  const client = new SwitchboardClient({
+    url: locked.target('switchboard').url,
+    key: undefined,
+    operatorHeaders: {},
+    timeoutS: 60,
+  });
+  for await (const event of client.send(text, undefined)) if (event.type === 'end') return event;
+  throw new Error('no answer came');
+}
+
+describe('by trunkline send', () => {
+  it('asks research', async () => {
+    const { text, failed } = await send('Ask research to compare heat pumps and boilers');
+    expect({ text, failed }).toEqual({ text: expect.stringMatching(/^research answered: /), failed: false });
+    expect(await researched()).toContain('"compare heat pumps and boilers"');
+  });
+
+  it.each([
+    [suggestions.time, /Time in Tokyo/],
+    [suggestions.capital, /Lima/],
+    [suggestions.today, /Inbox empty/],
+  ])('%s', async (text, words) => {
+    expect((await send(text)).text).toMatch(words);
+  });
+});
+
+describe('by voice', () => {
+  it.each([
+    [suggestions.time, /Time in Tokyo/],
+    [suggestions.sum, /12/],
+    [suggestions.capital, /Lima[^]*World Factbook \(offline/],
+    [suggestions.word, /good luck/],
+    [suggestions.compare, /126,919,659[^]*80,854,408/],
+  ])('%s', async (text, words) => {
+    const params = { message: { role: 'user', messageId: text, parts: [{ kind: 'text', text }] } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'message/send', params };
+    expect(JSON.stringify(await call('voice', '/a2a', body)).replaceAll('\\n', '\n')).toMatch(words);
+  });
+});
+
+describe('in research', () => {
+  it.each([
+    [suggestions.capital, /Capital of Peru: Lima/],
+    [suggestions.word, /good luck in making/],
+    [suggestions.compare, /126,919,659[^]*80,854,408/],
+  ])('%s', async (content, words) => {
+    const body = { model: 'research-chat', messages: [{ role: 'user', content }] };
+    const { choices } = await call<{ choices: { message: { content: string } }[] }>(
+      'research',
+      '/v1/chat/completions',
+      body,
+    );
+    expect(choices[0]?.message.content).toMatch(words);
+    expect(choices[0]?.message.content).toMatch(/\(offline, /);
+  });
+});
+
+describe('a conversation in the guides', () => {
+  const root = join(import.meta.dirname, '../../..');
+  const guides = [
+    'README.md',
+    ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.md'))
+      .map((path) => join('docs', path)),
+  ];
+  const said = guides.flatMap((path) => conversationsIn(readFileSync(join(root, path), 'utf8')));
+
+  it.each([...new Set(said)])('%s', async (text) => {
+    const { response } = await say(text);
+    expect(response).not.toMatch(/found nothing in that|failed:|^Error/);
+  });
+});
+
+/** What blocks of a guide have a person say: after `>` in a terminal, or as the word of ask and send. */
+function conversationsIn(markdown: string): string[] {
+  const blocks = [...markdown.matchAll(/^```(?:sh|text)?\n([^]*?)^```/gm)].map(([, block = '']) => block);
+  return blocks.flatMap((block) =>
+    [...block.matchAll(/^> (.+)$|^ask "([^"$]+)"|\btrunkline send (?:--\S+ \S+ )*"([^"$]+)"/gm)].map(
+      ([, typed, asked, sent]) => typed ?? asked ?? sent ?? '',
+    ),
+  );
+}
