@@ -113,9 +113,9 @@ const promises: Record<Suggestion, [Check, ...(readonly [text: string, check: Ch
     ['Synonyms for happy', /felicitous/],
   ],
   compare: [
-    /126,919,659[^]*80,854,408[^]*1\.57 times/,
-    ['compare the area of norway and sweden.', /323,802 sq km[^]*450,295 sq km/],
-    ['Which country is bigger, Canada or China?', /9,984,670 sq km[^]*9,596,960/],
+    /126,919,659[\s\S]*80,854,408[\s\S]*1\.57 times/,
+    ['compare the area of norway and sweden.', /323,802 sq km[\s\S]*450,295 sq km/],
+    ['Which country is bigger, Canada or China?', /9,984,670 sq km[\s\S]*9,596,960/],
   ],
   remember: [
     shows('my door code is 4711', memories),
@@ -188,7 +188,7 @@ const promises: Record<Suggestion, [Check, ...(readonly [text: string, check: Ch
   ],
   inbox: [/Inbox empty/, ['Any new messages?', /Inbox empty/]],
   today: [
-    /Reminder: call mum[^]*clean the windows[^]*Inbox empty/,
+    /Reminder: call mum[\s\S]*clean the windows[\s\S]*Inbox empty/,
     ["What's on my agenda?", /clean the windows/],
   ],
   goal: [
@@ -212,7 +212,7 @@ const promises: Record<Suggestion, [Check, ...(readonly [text: string, check: Ch
     ['Ask the research agent about tidal power.', shows('"query":"tidal power"', researched)],
   ],
   search: [
-    /energy of tides[^]*\/tides/,
+    /energy of tides[\s\S]*\/tides/,
     ['search for heat pumps', /Heat pumps move heat/],
     ['Please look up tidal power online.', /energy of tides/],
   ],
@@ -280,9 +280,9 @@ describe('by voice', () => {
   it.each([
     [suggestions.time, /Time in Tokyo/],
     [suggestions.sum, /12/],
-    [suggestions.capital, /Lima[^]*World Factbook \(offline/],
+    [suggestions.capital, /Lima[\s\S]*World Factbook \(offline/],
     [suggestions.word, /good luck/],
-    [suggestions.compare, /126,919,659[^]*80,854,408/],
+    [suggestions.compare, /126,919,659[\s\S]*80,854,408/],
   ])('%s', async (text, words) => {
     const params = { message: { role: 'user', messageId: text, parts: [{ kind: 'text', text }] } };
     const body = { jsonrpc: '2.0', id: 1, method: 'message/send', params };
@@ -294,7 +294,7 @@ describe('in research', () => {
   it.each([
     [suggestions.capital, /Capital of Peru: Lima/],
     [suggestions.word, /good luck in making/],
-    [suggestions.compare, /126,919,659[^]*80,854,408/],
+    [suggestions.compare, /126,919,659[\s\S]*80,854,408/],
   ])('%s', async (content, words) => {
     const body = { model: 'research-chat', messages: [{ role: 'user', content }] };
     const { choices } = await call<{ choices: { message: { content: string } }[] }>(
@@ -325,7 +325,7 @@ describe('a conversation in the guides', () => {
 
 /** What blocks of a guide have a person say: after `>` in a terminal, or as the word of ask and send. */
 function conversationsIn(markdown: string): string[] {
-  const blocks = [...markdown.matchAll(/^```(?:sh|text)?\n([^]*?)^```/gm)].map(([, block = '']) => block);
+  const blocks = [...markdown.matchAll(/^```(?:sh|text)?\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);
   return blocks.flatMap((block) =>
     [...block.matchAll(/^> (.+)$|^ask "([^"$]+)"|\btrunkline send (?:--\S+ \S+ )*"([^"$]+)"/gm)].map(
       ([, typed, asked, sent]) => typed ?? asked ?? sent ?? '',
