@@ -73,13 +73,10 @@ const run = defineCommand({
       if (isScript) await setUpBy(options, terminal, setup, signal);
       else {
         terminal.say('Setting up Trunkline. Enter skips a step; Ctrl-C stops, and what was saved stays.\n');
-        if (await modelStep(terminal, setup, signal)) record(options.trunklineHome, 'chat');
-        await serviceSteps({
-          terminal,
-          setup,
-          services: servicesOf(options, env),
-          home: options.trunklineHome,
-        });
+        const services = servicesOf(options, env);
+        const home = options.trunklineHome;
+        if (await modelStep(terminal, setup, signal, await services.overrides())) record(home, 'chat');
+        await serviceSteps({ terminal, setup, services, home });
       }
       return 0;
     } catch (error) {

@@ -30,10 +30,15 @@ const roleWords: readonly (readonly [Exclude<SetupRole, 'chat'>, string])[] = [
 
 const mostShown = 30;
 
-/** Chooses, tests and saves the model; whether one was saved. */
-export async function modelStep(terminal: Terminal, setup: Setup, signal: AbortSignal): Promise<boolean> {
+/** Chooses, tests and saves the model; whether one was saved. `notes` are of services that run. */
+export async function modelStep(
+  terminal: Terminal,
+  setup: Setup,
+  signal: AbortSignal,
+  notes: readonly string[] = [],
+): Promise<boolean> {
   const view = await setup.view('trunkline');
-  terminal.say(stateWords(view));
+  terminal.say(stateWords(view, notes));
   const isSet = view.steps.model === 'done';
   for (;;) {
     const enter = isSet ? 'keep it' : 'skip, the demo model answers';
@@ -53,14 +58,14 @@ export async function modelStep(terminal: Terminal, setup: Setup, signal: AbortS
 }
 
 /** What is set now, and what wins over it. */
-export function stateWords({ roles, file, overrides }: SetupView): string {
+function stateWords({ roles, file, overrides }: SetupView, notes: readonly string[]): string {
   const { chat, ...others } = roles;
   const own = Object.entries(others).map(([role, set]) => `\n  ${role}: ${set.model}${atWords(set.url)}`);
   const model = chat?.url === undefined ? undefined : `${chat.model}${atWords(chat.url)}`;
   const now = model ?? (file === undefined ? undefined : `the file ${file}`);
   return [
     `Model: ${now ?? 'none in models.yaml yet'}${own.join('')}`,
-    ...overrides.map(({ words }) => `Note: ${words}`),
+    ...new Set([...overrides.map(({ words }) => words), ...notes].map((words) => `Note: ${words}`)),
   ].join('\n');
 }
 
@@ -155,10 +160,8 @@ async function takeModel(
   if (listed.models.length > 0) terminal.say(`\n${namesOf(listed.models)}`);
   const [only] = listed.models;
   const preset = listed.models.length === 1 ? only : undefined;
-  const hint = preset ?? (example === undefined ? 'back' : `for example ${example}`);
-  const typed = await terminal.ask(
-    `Model, as number or name (${preset === undefined ? hint : `Enter: ${hint}`}): `,
-  );
+  const hint = example === undefined ? '' : `, for example ${example}`;
+  const typed = await terminal.ask(`Model, as number or name${hint} (Enter: ${preset ?? 'back'}): `);
   const model = listed.models[Number(typed) - 1] ?? (typed === '' ? preset : typed);
   if (model === undefined || model === '') return undefined;
   return { model: { url: listed.url, apiKey, model }, others: listed.models };

@@ -11,6 +11,8 @@ const lookMs = 2000;
 
 const failure = z.object({ error: z.string().optional(), detail: z.string().optional() });
 
+const overridesSchema = z.object({ overrides: z.array(z.object({ words: z.string() })) });
+
 /** The services that run on this machine, as the operator calls them. */
 export class RunningServices {
   readonly #urls: Readonly<Record<ServiceName, string>>;
@@ -34,6 +36,17 @@ export class RunningServices {
       // Nothing answers there.
       return false;
     }
+  }
+
+  /** What wins over models.yaml in single services, in words. */
+  async overrides(): Promise<string[]> {
+    const names = ['voice', 'agent', 'research', 'switchboard'] as const;
+    const views = await Promise.all(
+      names.map(async (name) =>
+        (await this.isRunning(name)) ? await this.call(name, '/operator/setup', overridesSchema) : undefined,
+      ),
+    );
+    return [...new Set(views.flatMap((view) => view?.overrides.map(({ words }) => words) ?? []))];
   }
 
   /** Fails with a CommandError in the words of the service. */

@@ -26,10 +26,10 @@ export function openTerminal(screen: NodeJS.WritableStream = process.stdout): Te
   return {
     say: (text) => void screen.write(`${text}\n`),
     async ask(question, { hidden = false } = {}) {
-      screen.write(question);
+      const answer = lines.question(question);
       isHidden = hidden;
       try {
-        return (await Promise.race([lines.question(''), ended]))?.trim();
+        return (await Promise.race([answer, ended]))?.trim();
       } finally {
         isHidden = false;
         if (hidden) screen.write('\n');
@@ -51,7 +51,7 @@ export async function choose(
     terminal.say(`  ${String(at + 1).padStart(2)}  ${choice}`);
   });
   for (;;) {
-    const answer = await terminal.ask(`Number, or Enter: ${enter}: `);
+    const answer = await terminal.ask(`Number (Enter: ${enter}): `);
     if (answer === undefined || answer === '') return undefined;
     const at = Number(answer) - 1;
     if (Number.isInteger(at) && at >= 0 && at < choices.length) return at;

@@ -19,6 +19,7 @@ import {
   profileOf,
   profileSection,
 } from '@trunkline/llm';
+import { isModelSecret } from '@trunkline/setup';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -252,7 +253,9 @@ export function secretVariables(
       ([, reference = '']) => reference,
     ),
   );
-  const keys = store.list().flatMap(({ name }) => (isModelKey(name) ? [`secret:${name}`] : []));
+  const keys = store
+    .list()
+    .flatMap(({ name }) => (isModelKey(name) || isModelSecret(name) ? [`secret:${name}`] : []));
   return [...variables, ...referred, ...keys];
 }
 
