@@ -1,12 +1,6 @@
 import type { AgentDescription, AgentSkill } from '@trunkline/a2a';
 import type { Environment, Logger } from '@trunkline/config';
-import {
-  createModelGateway,
-  gatewaySettings,
-  type ModelCall,
-  type ModelGateway,
-  ModelsFile,
-} from '@trunkline/llm';
+import { createLiveGateway, type ModelCall, type ModelGateway, ModelsFile } from '@trunkline/llm';
 import type { TurnPolicy } from '@trunkline/loop';
 import type { AgentOptions } from './options.ts';
 import type { LiveConfig } from './setup/config-file.ts';
@@ -153,13 +147,16 @@ export class LiveModel {
       llmModel: settings.model,
       llmFastModel: routing.aux_model || settings.fastModel,
     };
-    return createModelGateway({
-      ...gatewaySettings(shared, { file: this.models, logger }),
-      fallbackModels: routing.fallback_models,
-      embeddingModel: isBundled ? undefined : knowledge.embeddings,
-      prices: model.prices,
-      onCall,
-    });
+    return createLiveGateway(
+      shared,
+      { file: this.models, logger },
+      {
+        fallbackModels: routing.fallback_models,
+        embeddingModel: isBundled ? undefined : knowledge.embeddings,
+        prices: model.prices,
+        onCall,
+      },
+    );
   }
 
   /** Without the key the model refuses to answer: the log says why it was not sent. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
 import { createGuardedFetch } from '@trunkline/http';
-import { createModelGateway, gatewaySettings } from '@trunkline/llm';
+import { createLiveGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import {
   accountsOf,
@@ -63,10 +63,7 @@ export function researchComponents(
   );
   const stores = component('stores', { database }, ({ database }) => openStores(database, options));
   const gateway = component('model gateway', {}, () =>
-    createModelGateway({
-      ...gatewaySettings(options, { env: service.env, logger }),
-      timeoutMs: modelTimeoutMs,
-    }),
+    createLiveGateway(options, { env: service.env, logger }, { timeoutMs: modelTimeoutMs }),
   );
   const policyFile = component('policy file', {}, () => {
     const audit = { service: 'research', log: auditOf(options, service) };

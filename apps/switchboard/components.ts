@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readEnvironment } from '@trunkline/config';
-import { createModelGateway, gatewaySettings } from '@trunkline/llm';
+import { createLiveGateway, ModelsFile } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
 import {
@@ -68,9 +68,10 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     address: new ServiceAddress(options.publicUrl),
   }));
   const models = component('models', {}, () => {
-    const settings = gatewaySettings(options, { env, logger });
-    const embeddingModel = options.embedModel ?? settings.roles('embeddings')?.model ?? 'nomic-embed-text';
-    return createModelGateway({ ...settings, ...(options.vectorUrl !== undefined && { embeddingModel }) });
+    const file = new ModelsFile({ home: options.trunklineHome, env, logger });
+    const embeddingModel = options.embedModel ?? file.role('embeddings')?.model ?? 'nomic-embed-text';
+    const more = options.vectorUrl === undefined ? {} : { embeddingModel };
+    return createLiveGateway(options, { env, logger, file }, more);
   });
   const bus = component(
     'bus',

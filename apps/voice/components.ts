@@ -5,7 +5,7 @@ import type { AuditLog } from '@trunkline/audit';
 import { type Environment, type Logger, readEnvironment } from '@trunkline/config';
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type OperatorAccess, type Principal } from '@trunkline/identity';
-import { createModelGateway, gatewaySettings, type Tool } from '@trunkline/llm';
+import { createLiveGateway, type Tool } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
 import { type Clock, systemClock } from '@trunkline/schedule';
@@ -320,7 +320,7 @@ function callbackUrl({ publicUrl }: VoiceOptions, { peers }: ServiceContext): st
 
 function createGateway(options: VoiceOptions, logger: Logger, env: Environment | undefined) {
   const llmGatewayUrl = options.llmUrl ?? options.llmGatewayUrl;
-  return createModelGateway(gatewaySettings({ ...options, llmGatewayUrl }, { env, logger }));
+  return createLiveGateway({ ...options, llmGatewayUrl }, { env, logger });
 }
 
 interface ToolDeps {

@@ -11,11 +11,12 @@ import type { ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 import { healthOf } from './health.ts';
 import { explain } from './limits.ts';
 import { ModelError } from './model-error.ts';
+import { ModelsFile } from './profiles/models-file.ts';
 import { priceOf } from './profiles/prices.ts';
 import { learn, type ModelProfile, profileAt, profileOf, withOrigin } from './profiles/profile.ts';
 import { type CallPolicy, createResilientModel } from './resilient-model.ts';
 import { systemTiming } from './retry.ts';
-import { withRoles } from './roles.ts';
+import { type GatewayContext, gatewaySettings, type SharedModelOptions, withRoles } from './roles.ts';
 import { createChatModel } from './wire/chat-model.ts';
 
 /** Models by name that a gateway holds ready. */
@@ -25,6 +26,41 @@ const mostModels = 100;
 export function createModelGateway(options: ModelGatewayOptions): ModelGateway {
   if (!options.url || options.demo) return createDemoGateway(options);
   return withRoles(openGateway(options), options, openGateway);
+}
+
+/**
+ * The way to the models that the variables and `models.yaml` name now: another endpoint, key or model of the chat counts
+ * from the next call, also between the demo model and a real one. `more` wins over both.
+ */
+export function createLiveGateway(
+  options: SharedModelOptions,
+  context: GatewayContext,
+  more: Partial<ModelGatewayOptions> = {},
+): ModelGateway {
+  const file = context.file ?? new ModelsFile({ ...context, home: options.trunklineHome });
+  let opened: { id: string; gateway: ModelGateway } | undefined;
+  const now = (): ModelGateway => {
+    const settings = { ...gatewaySettings(options, { ...context, file }), ...more };
+    const id = JSON.stringify([settings.url, settings.apiKey, settings.model]);
+    if (opened?.id !== id) opened = { id, gateway: createModelGateway(settings) };
+    return opened.gateway;
+  };
+  now();
+  return {
+    languageModel: (name) => now().languageModel(name),
+    fastModel: () => now().fastModel(),
+    judgeModel: () => now().judgeModel(),
+    price: (model) => now().price(model),
+    describe: () => now().describe(),
+    check: (signal) => now().check(signal),
+    problem: () => now().problem(),
+    models: (signal) => now().models(signal),
+    // Whoever keeps it uses the endpoint of the moment too.
+    get embed(): ModelGateway['embed'] {
+      const { embed } = now();
+      return embed && ((texts, signal) => (now().embed ?? embed)(texts, signal));
+    },
+  };
 }
 
 function openGateway(options: ModelGatewayOptions): ModelGateway {

@@ -4,7 +4,7 @@ export type { ModelCheck } from './check.ts';
 export { contextWindowOf, learnContextWindow } from './context-window.ts';
 export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
 export { toModelError } from './error-translation.ts';
-export { createModelGateway } from './gateway.ts';
+export { createLiveGateway, createModelGateway } from './gateway.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export type { ModelCall } from './meter.ts';
 export type { ModelErrorCode } from './model-error.ts';

@@ -29,7 +29,7 @@ export interface SharedModelOptions {
   llmLoadingTimeout: number | undefined;
 }
 
-interface SettingsContext {
+export interface GatewayContext {
   env?: Environment | undefined;
   logger?: Logger | undefined;
   /** `models.yaml`, where it is open already. */
@@ -37,10 +37,7 @@ interface SettingsContext {
 }
 
 /** What a gateway needs, from the variables and `models.yaml`; where both name something, the variable wins. */
-export function gatewaySettings(
-  options: SharedModelOptions,
-  { env, logger, ...given }: SettingsContext = {},
-) {
+export function gatewaySettings(options: SharedModelOptions, { env, logger, ...given }: GatewayContext = {}) {
   const file = given.file ?? new ModelsFile({ home: options.trunklineHome, env, logger });
   const chat = file.role('chat');
   const isElsewhere = options.llmGatewayUrl === undefined && chat?.url !== undefined;

@@ -81,7 +81,7 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   run: RunOptions<Table, Running>,
   options: OptionsOf<Table>,
 ): Promise<number> {
-  const level = (options as { logLevel?: LogLevel }).logLevel ?? 'INFO';
+  const level = levelOf(options);
   const secrets = new Set(secretValues(run.table, options));
   const logger = createLogger({ name: run.table.service, level, secrets });
   outliveStrayFailures(logger);
@@ -104,6 +104,10 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   await running.stop();
   record?.remove();
   return 0;
+}
+
+function levelOf(options: object): LogLevel {
+  return (options as { logLevel?: LogLevel }).logLevel ?? 'INFO';
 }
 
 /** Starts what is run; unless it sees to that itself, it restarts when settings.yaml or the model file of its home change. */
@@ -130,6 +134,7 @@ async function startRestarting<Table extends OptionTable, Running extends Runnin
         const next = readOptions(table, { argv, ...(env && { env }) });
         for (const secret of secretValues(table, next)) hide(secret);
         broken = undefined;
+        logger.setLevel?.(levelOf(next));
         await started.restart(withModelPath(next, env));
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;

@@ -21,7 +21,6 @@ export type Subagent = AgentConfig['subagents'][number];
 export interface Graph {
   /** The named model, else the configured one. */
   model(name?: string): Model;
-  modelName: string;
   instructions: string;
   /** All tools that run by themselves, under the names the model sees. */
   tools: readonly Tool[];
@@ -54,7 +53,6 @@ export function compileGraph(deps: GraphDeps): Graph {
   const isEnabled = ({ name }: Tool) => !config.tools.disabled.includes(name);
   return {
     model: (name) => withSettings(gateway.languageModel(name), config.model),
-    modelName: gateway.describe().name,
     instructions: leadInstructions(agentName, config, skills),
     tools,
     humanTools: humanTools.filter(isEnabled),

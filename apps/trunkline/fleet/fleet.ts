@@ -104,6 +104,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       const given = readServiceOptions(options, env);
       for (const secret of secretsOf(given)) hide(secret);
       read = await modelFile.open(given);
+      logger.setLevel?.(read.agent.logLevel);
       broken = undefined;
     } catch (error) {
       broken = errorMessage(error);

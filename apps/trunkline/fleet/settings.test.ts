@@ -86,6 +86,21 @@ it('the switchboard comes back with its bus, its peers and the operator', async 
   expect((await healthOf('voice')).services).toHaveLength(4);
 });
 
+it('another endpoint of the chat counts in all four at once, with no restart', async () => {
+  const before = log.filter((line) => line.includes('"msg":"restarted"')).length;
+  const names = fleet.members.map(({ name }) => name);
+  const models = () => Promise.all(names.map(async (name) => (await healthOf(name)).model));
+  expect((await models()).map(({ demo }) => demo)).toEqual(Array(4).fill(true));
+  const roles = { chat: { model: 'real', url: 'http://127.0.0.1:9/v1' } };
+  writeFileSync(join(folder, 'models.yaml'), JSON.stringify({ roles }));
+  await waitFor(async () =>
+    (await models()).every(({ name, url }) => name === 'real' && url === 'http://127.0.0.1:9/v1'),
+  );
+  rmSync(join(folder, 'models.yaml'));
+  await waitFor(async () => (await models()).every(({ demo }) => demo));
+  expect(log.filter((line) => line.includes('"msg":"restarted"'))).toHaveLength(before);
+});
+
 it('settings that cannot be read change nothing, and are told', async () => {
   const before = restarts('research');
   writeFileSync(file, 'SEARXNG_ULR: http://127.0.0.1:9\n');

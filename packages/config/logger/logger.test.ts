@@ -11,6 +11,14 @@ function capture(settings: Partial<LoggerSettings> = {}) {
 }
 
 describe('lines of JSON', () => {
+  it('follow a changed level, with the children made since', () => {
+    const { logger, lines } = capture({ level: 'WARNING' });
+    logger.info('before');
+    logger.setLevel?.('DEBUG');
+    logger.child({ service: 'voice' }).debug('after');
+    expect(lines().map(({ msg }) => msg)).toEqual(['after']);
+  });
+
   it('hold time, level, name, message and fields', () => {
     const { logger, lines, text } = capture();
     logger.info({ port: 7866 }, 'Listening');

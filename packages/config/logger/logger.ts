@@ -29,6 +29,8 @@ export type Logger = {
   child(fields: object): Logger;
   /** A text for an answer without the secrets that no line may show, save those that the request brought itself. */
   hide?(text: string, brought: string): string;
+  /** Counts for this logger, and for children that are made from now on. */
+  setLevel?(level: LogLevel): void;
 };
 
 export type LoggerSettings = {
@@ -95,6 +97,9 @@ function wrap(
     error: method('error'),
     child: (fields) => wrap(lines.child(fieldsOf(fields, redact)), redact, hide),
     hide,
+    setLevel: (level) => {
+      lines.level = LEVELS[level];
+    },
   };
 }
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createModelGateway } from '../gateway.ts';
-import { gatewaySettings, type SharedModelOptions } from '../roles.ts';
+import { createLiveGateway } from '../gateway.ts';
+import type { SharedModelOptions } from '../roles.ts';
 import { ModelsFile } from './models-file.ts';
 import { profileOf } from './profile.ts';
 
@@ -39,7 +39,7 @@ function gateway(options: Partial<SharedModelOptions> = {}) {
     ...{ llmFirstTokenTimeout: undefined, llmIdleTimeout: undefined, llmLoadingTimeout: undefined },
   };
   const shared = { trunklineHome: home, llmGatewayUrl: main.url, ...none, ...options };
-  return createModelGateway(gatewaySettings(shared, { file: open() }));
+  return createLiveGateway(shared, { file: open() });
 }
 
 type Model = ReturnType<ReturnType<typeof gateway>['languageModel']>;
@@ -94,6 +94,24 @@ describe('models.yaml', () => {
 });
 
 describe('roles', () => {
+  it('take the chat from the demo model to an endpoint, to another and back at once; a variable wins', async () => {
+    const models = gateway({ llmGatewayUrl: undefined, llmModel: undefined });
+    const fixed = gateway();
+    expect(models.describe()).toMatchObject({ demo: true });
+    write(`roles: { chat: { model: first, url: "${main.url}", api_key: "\${ROLE_KEY}" } }`);
+    expect(await ask(models.languageModel())).toBe('first here');
+    expect(main.requests.at(-1)?.headers.authorization).toBe('Bearer sesame');
+    write(`roles: { chat: { model: second, url: "${other.url}" } }`);
+    expect(await ask(models.languageModel())).toBe('second there');
+    expect([await ask(models.fastModel()), await ask(models.judgeModel())]).toEqual(
+      Array(2).fill('second there'),
+    );
+    expect(other.requests.at(-1)?.headers.authorization).toBeUndefined();
+    expect(await ask(fixed.languageModel())).toBe('big here');
+    write('roles: { helper: small }');
+    expect(models.describe()).toMatchObject({ demo: true });
+  });
+
   it('have models of their own, at another endpoint with its own key', async () => {
     write(`roles:
   helper: small
