@@ -31,13 +31,14 @@ function shelfClient(shelf: OfflineShelf): SourceClient {
         engines: [shelf.name],
       }));
     },
-    async read({ url }, signal) {
+    async read({ url, snippet }, signal) {
       const entry = await readOffline(
         shelf.name,
         decodeURIComponent(url.slice(url.lastIndexOf('/') + 1)),
         signal,
       );
-      return entry && { ...entry, url };
+      // What answers the query stands first, where it is read even of a long profile.
+      return entry && { title: entry.title, url, text: `${snippet}\n${entry.text}` };
     },
   };
 }

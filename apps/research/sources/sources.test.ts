@@ -1,7 +1,7 @@
 import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { SearchError } from '@trunkline/tools';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { corpus } from '../fixtures/lab.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { clientOf, corpus } from '../fixtures/lab.ts';
 import { startResearch } from '../fixtures/service.ts';
 import { toy } from '../fixtures/toy-source.ts';
 import { createSources, missingSources, sourceDefinitions } from './catalogue.ts';
@@ -239,4 +239,33 @@ it('tries a SearXNG before it is saved, and the configured sources, for the setu
     await service.stop();
     home.remove();
   }
+});
+
+describe('offline works', () => {
+  it('carry a job of the demo model to a report whose citations hold, and open where they are cited', async () => {
+    const home = temporaryDirectory();
+    const service = await startResearch(home.path);
+    onTestFinished(async () => {
+      await service.stop();
+      home.remove();
+    });
+    const client = clientOf(service.url);
+    const id = await client.startJob({
+      query: 'Compare the population of Japan and Germany',
+      sources: ['offline'],
+    });
+    await client.events(id);
+    const job = await client.json(`/api/research/deep/${id}/status`);
+    expect(job).toMatchObject({ status: 'complete', sourceCount: 2, warnings: [] });
+    expect(job.report).toMatch(/Population of Japan: 126,919,659 \(July 2015 estimate\)/);
+    expect(job.report).toMatch(/Population of Germany: 80,854,408/);
+    expect(job.report).toContain('World Factbook (offline, November 2015)');
+    const { total, supported } = job.citations as { total: number; supported: number };
+    expect(total).toBeGreaterThan(1);
+    expect(supported).toBe(total);
+    const entry = await fetch(`${service.url}/api/offline/factbook/ja`);
+    expect(await entry.text()).toMatch(/^Japan, World Factbook \(offline, November 2015\)\n\n.*of Japan: /);
+    for (const path of ['factbook/zz', 'wordnet/xyzzy', 'other/ja'])
+      expect((await fetch(`${service.url}/api/offline/${path}`)).status).toBe(404);
+  });
 });

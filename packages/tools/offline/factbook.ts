@@ -166,5 +166,7 @@ function tidy(text: string): string {
   return text
     .replace(/\s*\+\+\s*/g, '; ')
     .replace(/\s+/g, ' ')
+    // An abbreviation looks like the end of a sentence to whoever cites it.
+    .replace(/\best\./g, 'estimate')
     .replace(/^[; ]+|[;. -]+$/g, '');
 }

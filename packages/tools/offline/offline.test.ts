@@ -13,8 +13,8 @@ describe('look_up', () => {
   it.each([
     ['What is the capital of Peru?', 'Capital of Peru: Lima.'],
     ["capital of côte d'ivoire", "Capital of Cote d'Ivoire: Yamoussoukro."],
-    ["Germany's population", 'Population of Germany: 80,854,408 (July 2015 est.).'],
-    ['How many people live in the USA?', 'Population of United States: 321,368,864 (July 2015 est.).'],
+    ["Germany's population", 'Population of Germany: 80,854,408 (July 2015 estimate).'],
+    ['How many people live in the USA?', 'Population of United States: 321,368,864 (July 2015 estimate).'],
     [
       'What currency does Mexico use?',
       'Currency and exchange rates of Mexico: Mexican pesos (MXN) per US dollar.',
@@ -33,8 +33,8 @@ describe('look_up', () => {
 
   it('compares figures of several countries', async () => {
     expect((await lookUp('Compare the population of Japan and Germany')).split('\n')).toEqual([
-      'Population of Japan: 126,919,659 (July 2015 est.).',
-      'Population of Germany: 80,854,408 (July 2015 est.).',
+      'Population of Japan: 126,919,659 (July 2015 estimate).',
+      'Population of Germany: 80,854,408 (July 2015 estimate).',
       "Japan's figure is 1.57 times that of Germany.",
       factbookLine,
     ]);

@@ -1,5 +1,6 @@
+import { suggestions } from '@trunkline/std';
 import { Button, DemoNote, ErrorState, Mark, Progress, useAttempt } from '@trunkline/ui';
-import { Brain, CalendarClock, Clock, ListTodo } from 'lucide-react';
+import { BookOpen, Brain, CalendarClock, Clock, ListTodo, NotebookPen } from 'lucide-react';
 import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef } from 'react';
 import { useServiceHealth } from '../shared/AgentShell.tsx';
 import { Composer } from './Composer.tsx';
@@ -9,10 +10,12 @@ import { isParked } from './wire.ts';
 const NEAR_PX = 80;
 
 const IDEAS = [
-  { icon: <Clock aria-hidden />, text: 'What time is it in Tokyo?' },
-  { icon: <Brain aria-hidden />, text: 'Remember that my door code is 4711' },
-  { icon: <CalendarClock aria-hidden />, text: 'Remind me in one minute to stretch' },
-  { icon: <ListTodo aria-hidden />, text: 'Show me a form for name and city' },
+  { icon: <Clock aria-hidden />, text: suggestions.time },
+  { icon: <Brain aria-hidden />, text: suggestions.remember },
+  { icon: <CalendarClock aria-hidden />, text: suggestions.reminder },
+  { icon: <ListTodo aria-hidden />, text: suggestions.form },
+  { icon: <NotebookPen aria-hidden />, text: suggestions.note },
+  { icon: <BookOpen aria-hidden />, text: suggestions.compare },
 ];
 
 interface ConversationViewProps {

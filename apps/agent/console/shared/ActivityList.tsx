@@ -1,3 +1,4 @@
+import { suggestions } from '@trunkline/std';
 import {
   Badge,
   CopyButton,
@@ -33,7 +34,7 @@ export function ActivityList({ activity, filter = () => true }: ActivityListProp
         <EmptyState
           icon={<ActivityIcon aria-hidden />}
           title="Nothing has run on its own yet"
-          next="Schedules that run and messages to the inbox show here. In the chat, ask for a reminder in one minute."
+          next={`Schedules that run and messages to the inbox show here. Say in the chat: "${suggestions.reminder}".`}
         />
       }
     >

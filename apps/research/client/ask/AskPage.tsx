@@ -1,4 +1,5 @@
-import { CheckboxField, DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
+import { suggestions } from '@trunkline/std';
+import { Button, CheckboxField, DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
 import { Search, Telescope } from 'lucide-react';
 import { type ReactNode, useId, useRef, useState } from 'react';
 import type { SourceHealth, SourceKind } from '../../api-types.ts';
@@ -76,7 +77,7 @@ export function AskPage({ health }: { health: Health | undefined }) {
           <SourcesLine sources={known.body?.sources} />
         </div>
       </div>
-      {work.items.length === 0 && !work.isLoading && <FirstWords />}
+      {work.items.length === 0 && !work.isLoading && <FirstWords onAsk={ask} />}
       {work.items.length > 0 && (
         <section aria-labelledby="recent" className="flex flex-col gap-3">
           <div className="flex items-baseline justify-between">
@@ -97,21 +98,34 @@ export function AskPage({ health }: { health: Health | undefined }) {
   );
 }
 
-/** Explains the two modes to first-time users. */
-function FirstWords() {
+const IDEAS = [suggestions.capital, suggestions.word, suggestions.compare];
+
+/** Explains the two modes to first-time users, with questions that can be answered offline. */
+function FirstWords({ onAsk }: { onAsk(question: string): void }) {
   return (
-    <dl className="grid gap-x-8 gap-y-4 text-14 sm:grid-cols-2">
-      <div>
-        <dt className="font-medium">Search</dt>
-        <dd className="text-muted">An answer in seconds, with the sources it rests on.</dd>
-      </div>
-      <div>
-        <dt className="font-medium">Research</dt>
-        <dd className="text-muted">
-          A plan you can change, many pages read, and a report whose every citation is checked.
-        </dd>
-      </div>
-    </dl>
+    <div className="flex flex-col gap-8">
+      <ul className="flex flex-wrap gap-2" aria-label="Suggestions">
+        {IDEAS.map((text) => (
+          <li key={text}>
+            <Button size="small" onClick={() => onAsk(text)}>
+              {text}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <dl className="grid gap-x-8 gap-y-4 text-14 sm:grid-cols-2">
+        <div>
+          <dt className="font-medium">Search</dt>
+          <dd className="text-muted">An answer in seconds, with the sources it rests on.</dd>
+        </div>
+        <div>
+          <dt className="font-medium">Research</dt>
+          <dd className="text-muted">
+            A plan you can change, many pages read, and a report whose every citation is checked.
+          </dd>
+        </div>
+      </dl>
+    </div>
   );
 }
 

@@ -1,3 +1,4 @@
+import { suggestions } from '@trunkline/std';
 import {
   CodeView,
   CopyButton,
@@ -54,7 +55,7 @@ export default function AuditPage() {
         empty={{
           icon: <ScrollText aria-hidden />,
           title: filtered ? 'No call fits' : 'No tool was called yet',
-          next: filtered ? 'Loosen a filter.' : 'Ask in the chat for the time in Tokyo.',
+          next: filtered ? 'Loosen a filter.' : `Ask in the chat: "${suggestions.time}"`,
         }}
         // Two calls may be alike in every field; the oldest keeps its place.
         itemKey={({ ts, session_id }, index) => `${ts} ${session_id} ${(list.items?.length ?? 0) - index}`}

@@ -1,3 +1,4 @@
+import { suggestions } from '@trunkline/std';
 import { Button, FoldedText, hashRoute, Lamp, ListPanel, stateLamp, useSend } from '@trunkline/ui';
 import { Flag, Trash2 } from 'lucide-react';
 import type { Goal } from '../../../stores/goals/goal-store.ts';
@@ -27,7 +28,7 @@ export default function GoalsPage() {
         empty={{
           icon: <Flag aria-hidden />,
           title: 'No goals yet',
-          next: 'Ask in the chat for something with a clear end: go on until the file report.md has a summary.',
+          next: `Ask in the chat for something with a clear end: "${suggestions.goOn}".`,
         }}
         itemKey={({ session_id }) => session_id}
       >

@@ -1,3 +1,4 @@
+import { suggestions } from '@trunkline/std';
 import {
   Badge,
   Button,
@@ -39,7 +40,7 @@ const CALM_MS = 250;
 const PARTS = ['memory', 'config'] as const;
 const NOTHING = {
   title: 'Nothing is remembered yet',
-  next: 'Say in the chat: remember that my door code is 4711. Or write it here.',
+  next: `Say in the chat: "${suggestions.remember}". Or write it here.`,
 };
 const NOT_FOUND = { title: 'Nothing was found', next: 'Try other words, or fewer.' };
 

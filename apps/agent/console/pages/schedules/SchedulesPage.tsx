@@ -1,3 +1,4 @@
+import { suggestions } from '@trunkline/std';
 import {
   Button,
   CopyButton,
@@ -53,7 +54,7 @@ export default function SchedulesPage() {
           empty={{
             icon: <CalendarClock aria-hidden />,
             title: 'Nothing is scheduled',
-            next: 'Fill in the form, or ask in the chat: remind me in one minute to stretch.',
+            next: `Fill in the form, or say in the chat: "${suggestions.reminder}".`,
           }}
           itemKey={({ id }) => id}
         >
