@@ -5,6 +5,8 @@ COPY package.json package-lock.json .npmrc .env.example ./
 COPY bin ./bin
 COPY packages ./packages
 COPY apps ./apps
+# The pages at /help.
+COPY docs ./docs
 RUN npm ci && node packages/ui/build/main.ts && useradd --create-home trunkline && mkdir /data && chown trunkline /data
 USER trunkline
 ENV TRUNKLINE_HOME=/data

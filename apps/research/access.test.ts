@@ -40,6 +40,8 @@ describe('RESEARCH_AUTH_TOKEN', () => {
     'POST /message:send',
     'GET /metrics',
     'GET /docs',
+    'GET /help',
+    'GET /help/model',
     'GET /openapi.json',
   ])('is asked for by %s', async (request) => {
     expect(await status(request)).toBe(401);
@@ -138,6 +140,7 @@ const work = [
   'POST /api/files',
   'GET /api/files',
   'GET /api/files/:id',
+  'GET /api/offline/:work/:id',
   'DELETE /api/files/:id',
   'GET /v1/models',
   'GET /v1/models/:id',
@@ -150,11 +153,14 @@ const work = [
   'GET /openapi.json',
   'GET /docs',
   'GET /docs/:file',
+  'GET /help',
+  'GET /help/*',
+  'GET /help/images/:name',
   // Asks for a code that is used up by the first who shows it.
   'GET /operator/enter',
 ];
 /** For the operator alone. */
-const operators = /^\w+ \/operator\/(accounts|audit|policy|posture|secrets)(\/|$)/;
+const operators = /^\w+ \/operator\/(accounts|audit|policy|posture|secrets|settings|setup)(\/|$)/;
 const a2a =
   /^\w+ \/(\.well-known\/agent(-card)?\.json$|(v1\/)?(a2a(\/|$)|message:|tasks(\/|$)|card$|extendedAgentCard$))/;
 

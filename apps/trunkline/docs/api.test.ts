@@ -47,7 +47,10 @@ function gaps(method: string, path: string, operation: Operation): string[] {
     ['path parameters', named.map((each) => each.name).join() === inPath.join()],
     ['example of a path parameter', named.every((each) => each.example !== undefined)],
     ['text of a path parameter', named.every((each) => (each.description ?? '') !== '')],
-    ['example of the body', Object.values(requestBody?.content ?? {}).every((each) => each.example !== undefined)],
+    [
+      'example of the body',
+      Object.values(requestBody?.content ?? {}).every((each) => each.example !== undefined),
+    ],
     ['example of the answer', isEmpty || content.some((each) => each.example !== undefined)],
     ['body', method !== 'put' || requestBody !== undefined],
   ];
@@ -66,7 +69,9 @@ describe.each(names)('/openapi.json of %s', (name) => {
   it('has every route that answers', async () => {
     const { paths } = await read(name);
     const described = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, 'nobody')}`),
+      Object.keys(methods).map(
+        (method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, 'nobody')}`,
+      ),
     );
     const own = /^\w+ \/(docs|help|openapi\.json)/;
     const answering = locked

@@ -64,6 +64,24 @@ describeWithBrowser('the operator signs in', () => {
     return page;
   };
 
+  it('and reads the documentation: searches it, and tries a route', async () => {
+    const opening = await open(at('switchboard', '/help'), true);
+    const { page } = opening;
+    await page.getByRole('heading', { level: 1 }).waitFor(SOON);
+    await page.keyboard.press('/');
+    await page.keyboard.type('ceremony');
+    await page.locator('.found a').first().waitFor(SOON);
+    await checkLooks(opening);
+    await page.getByRole('link', { name: 'API' }).click();
+    await page.getByLabel('Search routes').fill('healthz');
+    await page.keyboard.press('Enter');
+    const route = page.locator('.op:target');
+    await route.getByRole('button', { name: 'Send' }).click();
+    await route.getByText(/^200 /).waitFor(SOON);
+    await checkLooks(opening);
+    expect(opening.problems).toEqual([]);
+  });
+
   it('with the key, on a page that shows what only the operator may see', async () => {
     const { page } = await open(at('agent', '/app#/connections'));
     const banner = page.getByRole('region', { name: 'Operator' });

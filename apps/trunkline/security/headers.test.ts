@@ -14,10 +14,10 @@ afterAll(() => locked.stop());
 
 /** Pages of each service, by where a person opens them. */
 const pages: Record<Name, readonly string[]> = {
-  voice: ['/', '/docs'],
-  agent: ['/', '/app', '/docs'],
-  research: ['/', '/share/nobody', '/docs'],
-  switchboard: ['/', '/app', '/docs'],
+  voice: ['/', '/docs', '/help', '/help/concepts'],
+  agent: ['/', '/app', '/docs', '/help', '/help/concepts'],
+  research: ['/', '/share/nobody', '/docs', '/help', '/help/concepts'],
+  switchboard: ['/', '/app', '/docs', '/help', '/help/concepts'],
 };
 
 async function answer(name: Name, method: string, path: string, more: Record<string, string> = {}) {

@@ -6,6 +6,7 @@ import { type AccessOptions, createIdentify } from '../callers/caller-guard.ts';
 import { CallerLimits, type LimitOptions } from '../callers/limits.ts';
 import { mountOperator } from '../callers/operator-routes.ts';
 import { type RenderError, respondToError } from '../errors/http-error.ts';
+import { mountHelp } from '../help/help.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
 import { mountDocs } from '../openapi/page.ts';
@@ -52,7 +53,7 @@ export interface AppOptions {
 }
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
-const OWN_PATHS = ['/metrics', '/openapi.json', '/docs', '/docs/*'];
+const OWN_PATHS = ['/metrics', '/openapi.json', '/docs', '/docs/*', '/help', '/help/*'];
 
 export type App<Caller = unknown> = Hono<AppEnv<Caller>>;
 
@@ -85,6 +86,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   if (guard !== undefined) for (const path of OWN_PATHS) app.use(path, guard);
   if (metrics !== undefined) mountMetrics(app, metrics);
   mountDocs(app, options);
+  mountHelp(app);
   const { service, homePath = '/', publicUrl } = options;
   if (access !== undefined)
     mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, publicUrl, limits });

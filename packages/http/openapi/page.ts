@@ -47,7 +47,7 @@ function renderPage(document: ApiDocument, origin: string): Response {
   return readingPage({
     title: `${title} API`,
     current: 'docs',
-    side: `<form role="search" id="filter" hidden><input type="search" aria-label="Search routes" placeholder="Search routes  /"></form><nav aria-label="Routes">${side.join('')}</nav>`,
+    side: `<form role="search" id="filter" hidden><input type="search" aria-label="Search routes" placeholder="Search routes  /"></form><details class="fold" open><summary>Contents</summary><nav aria-label="Routes">${side.join('')}</nav></details>`,
     main: `<h1>${escapeHtml(title)} API <small>${escapeHtml(version)}</small></h1>
 <p>${escapeHtml(description)}</p>
 <p class="note">${operations.length} routes. A browser that is signed in may try them here. Programs send a key as <code>Authorization: Bearer</code> or <code>X-API-Key</code>. For tools and client generators: <a href="/openapi.json">openapi.json</a>.</p>

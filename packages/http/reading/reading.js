@@ -2,6 +2,9 @@
 const page = document.body.dataset.page;
 const search = document.querySelector('.side input[type=search]');
 
+// On a phone the text comes first.
+if (matchMedia('(width < 56rem)').matches) document.querySelector('.fold').open = false;
+
 document.addEventListener('keydown', (event) => {
   const isTyping = event.target instanceof Element && event.target.matches('input, textarea');
   if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey) {

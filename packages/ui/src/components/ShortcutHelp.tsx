@@ -20,6 +20,11 @@ export function ShortcutHelp({ open, onClose }: { open: boolean; onClose(): void
           </div>
         ))}
       </dl>
+      <p className="mt-4">
+        <a href="/help" className="text-accent-text underline underline-offset-2">
+          Open the documentation
+        </a>
+      </p>
     </Dialog>
   );
 }

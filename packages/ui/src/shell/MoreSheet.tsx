@@ -9,7 +9,7 @@ import { cn } from '../lib/cn.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
 import { SETUP } from '../setup/SetupOffer.tsx';
 import { type Frame, sectionGroups, shellServices } from './PageFrame.tsx';
-import { TRUST, WaitingPairings } from './Rail.tsx';
+import { HELP, TRUST, WaitingPairings } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
 
 interface MoreSheetProps {
@@ -33,6 +33,14 @@ export function MoreSheet({ open, onClose, frame }: MoreSheetProps) {
         <ServiceLinks {...frame} />
         <ThemeChoices />
         <OperatorRow onClose={onClose} />
+        <Group title={HELP.label}>
+          <li>
+            <a href={HELP.href} className={ROW}>
+              {HELP.icon}
+              Documentation
+            </a>
+          </li>
+        </Group>
         <Button icon={<Search aria-hidden />} onClick={openPalette}>
           Find a command
         </Button>

@@ -1,5 +1,5 @@
 import type { AccountsView } from '@trunkline/std';
-import { Keyboard, Scale, Search } from 'lucide-react';
+import { Keyboard, LifeBuoy, Scale, Search } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { IconButton } from '../components/Button.tsx';
 import { Badge, Lamp } from '../components/Lamp.tsx';
@@ -34,6 +34,7 @@ export function Rail(frame: Frame) {
         <SharedLink {...TRUST} hint="People, policy, audit">
           <WaitingPairings />
         </SharedLink>
+        <IconButton label={HELP.label} icon={HELP.icon} side="right" onClick={openHelp} />
         <IconButton
           label="Command palette"
           icon={<Search aria-hidden />}
@@ -55,6 +56,13 @@ export function Rail(frame: Frame) {
 
 /** Who may do what, on a page that all services share. */
 export const TRUST = { label: 'Trust', href: '/trust', icon: <Scale aria-hidden /> };
+
+/** The documentation, which every service serves. */
+export const HELP = { label: 'Help', href: '/help', icon: <LifeBuoy aria-hidden /> };
+
+export function openHelp(): void {
+  window.location.assign(HELP.href);
+}
 
 interface SharedLinkProps {
   label: string;

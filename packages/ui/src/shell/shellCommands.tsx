@@ -5,7 +5,7 @@ import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
 import { SETUP } from '../setup/SetupOffer.tsx';
 import { type Frame, shellServices } from './PageFrame.tsx';
-import { TRUST } from './Rail.tsx';
+import { HELP, openHelp, TRUST } from './Rail.tsx';
 import { SERVICES } from './services.tsx';
 
 /** What every page can do: go to a section or a service, change the theme, show the shortcuts. */
@@ -26,11 +26,20 @@ export function useShellCommands(frame: Frame): Command[] {
     keys: '?',
     run: frame.openShortcuts,
   };
+  const help: Command = {
+    id: 'help',
+    label: 'Open the documentation',
+    group: 'Help',
+    icon: HELP.icon,
+    keywords: ['help', 'guide', 'manual', 'docs'],
+    run: openHelp,
+  };
   return [
     ...sectionCommands(frame),
     ...serviceCommands(frame),
     ...useOperatorCommand(),
     ...themes,
+    help,
     shortcuts,
   ];
 }
