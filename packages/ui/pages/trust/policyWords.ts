@@ -63,7 +63,7 @@ function either(words: readonly string[] | undefined): string {
 }
 
 /** What a file begins with that nobody has written yet. */
-export const TEMPLATE = `# The first rule that fits decides; then the defaults. See docs/security.md.
+export const TEMPLATE = `# The first rule that fits decides; then the defaults. See docs/policy.md.
 rules: []
 #  - tool: write_file
 #    arguments: { path: 'reports/**' }
