@@ -6,6 +6,7 @@ import { optionTables } from '../apps/trunkline/options.ts';
 import { authorisationPage, routesPage, toolsPage, topicsPage } from './docs/reference.ts';
 import { readServices } from './docs/services.ts';
 import { licencePage } from './docs/supply-chain.ts';
+import { troubleshootingPage } from './docs/troubleshooting.ts';
 
 const root = process.cwd();
 const { services, tools } = await readServices();
@@ -16,6 +17,7 @@ const pages: Record<string, string> = {
   'docs/reference/authorisation.md': authorisationPage(root),
   'docs/reference/tools.md': toolsPage(tools),
   'docs/reference/topics.md': topicsPage(root),
+  'docs/troubleshooting.md': troubleshootingPage(root),
   'THIRD-PARTY.md': licencePage(join(root, 'package-lock.json')),
 };
 

@@ -19,7 +19,7 @@ export function plainBlocks(): Block[] {
   return guides().flatMap((file) => blocksOf(file, ''));
 }
 
-function guides(): string[] {
+export function guides(): string[] {
   return [join(root, 'README.md'), ...markdownBelow(join(root, 'docs'))];
 }
 
