@@ -28,6 +28,8 @@ const elsewhere: readonly [pattern: RegExp, why: string][] = [
   [/real-services\.sh/, 'needs the internet: apps/research/sources'],
   [/trunkline login/, 'needs the usual ports: apps/trunkline/commands'],
   [/api\/approvals/, 'needs something that waits: apps/agent/approvals'],
+  [/secret set/, 'asks in the terminal: apps/trunkline/secrets'],
+  [/users pair/, 'needs the code of a stranger: apps/trunkline/commands/users.test.ts'],
   [/api\/cluster/, 'needs NATS: apps/switchboard/cluster'],
   [/method": "message\/stream/, 'takes minutes without a model: apps/research'],
 ];
