@@ -29,6 +29,7 @@ const elsewhere: readonly [pattern: RegExp, why: string][] = [
   [/trunkline login/, 'needs the usual ports: apps/trunkline/commands'],
   [/api\/approvals/, 'needs something that waits: apps/agent/approvals'],
   [/secret set/, 'asks in the terminal: apps/trunkline/secrets'],
+  [/trunkline init/, 'asks in the terminal: apps/trunkline/init'],
   [/users pair/, 'needs the code of a stranger: apps/trunkline/commands/users.test.ts'],
   [/api\/cluster/, 'needs NATS: apps/switchboard/cluster'],
   [/method": "message\/stream/, 'takes minutes without a model: apps/research'],
