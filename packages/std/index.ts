@@ -37,7 +37,6 @@ export type {
   SetupView,
   StepState,
 } from './setup-api.ts';
-export { type Suggestion, suggestions } from './suggestions.ts';
 export type {
   ConnectorCheck,
   ConnectorsView,
@@ -46,6 +45,7 @@ export type {
   SearchTrial,
   SpeechSetup,
 } from './setup-steps-api.ts';
+export { type Suggestion, suggestions } from './suggestions.ts';
 export type {
   AccountRole,
   AccountsView,

@@ -1,9 +1,13 @@
-import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLogger, readOptions } from '@trunkline/config';
+import { agentOptions } from '@trunkline/agent';
+import { createLogger, readOptions, secretStoreOf } from '@trunkline/config';
+import { Setup } from '@trunkline/setup';
 import type { SettingsView } from '@trunkline/std';
-import { temporaryHome, waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FakeGuild, temporaryHome, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { serviceSteps } from '../init/service-steps.ts';
+import { RunningServices } from '../init/services.ts';
 import { upOptions } from '../options.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
@@ -120,3 +124,45 @@ it('a service that cannot start with new settings goes on with the old ones', as
   rmSync(file);
   await waitFor(async () => (await view('voice')).problem === null);
 });
+
+it('trunkline init tests a connector and a search with the services, and they take it without a restart by hand', async () => {
+  const guild = await FakeGuild.start({ 'sesame-discord': { id: '1', name: 'trunk' } });
+  onTestFinished(() => guild.stop());
+  const before = restarts('switchboard');
+  writeFileSync(file, `CHAT_API_URL: ${guild.url}\n`);
+  await waitFor(() => restarts('switchboard') > before);
+  const urls = {
+    voice: url('voice'),
+    agent: url('agent'),
+    research: url('research'),
+    switchboard: url('switchboard'),
+  };
+  const own = { ...env, TRUNKLINE_HOME: folder };
+  const logger = createLogger({ name: 'init', destination: { write: () => undefined } });
+  const options = { ...readOptions(agentOptions, { env: own }), trunklineHome: folder };
+  const setup = new Setup({ options, secrets: secretStoreOf(own), env: own, logger });
+  const answers: [RegExp, string][] = [
+    [/^Address of your SearXNG/, 'http://127.0.0.1:9'],
+    [/^Save it\?/, 'y'],
+    [/^CHAT_BOT_TOKEN/, 'sesame-discord'],
+    [/^CHAT_DIGEST_CHANNEL/, '700000000000000002'],
+    [/^Number \(Enter: skip\)/, '1'],
+    [/^Number \(Enter: nothing now\)/, '3'],
+    [/^Send a test message/, 'y'],
+  ];
+  const said: string[] = [];
+  const terminal = {
+    say: (text: string) => void said.push(text),
+    ask: async (question: string) => answers.find(([pattern]) => pattern.test(question))?.[1] ?? '',
+  };
+  await serviceSteps({ terminal, setup, services: new RunningServices(urls, folder, own), home: folder });
+  const text = said.join('\n');
+  expect(text).toContain('Discord: signed in as trunk');
+  expect(text).toContain('It found nothing.');
+  expect(text).toContain(`${url('voice')}/setup/result#reminder`);
+  await waitFor(() => guild.posts.some(({ content }) => content.includes('this connection works')));
+  expect(readFileSync(file, 'utf8')).not.toContain('sesame-discord');
+  expect((await setup.view('trunkline')).steps).toMatchObject({
+    ...{ speech: 'skipped', search: 'done', connector: 'done', result: 'done' },
+  });
+}, 60_000);
