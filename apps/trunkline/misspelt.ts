@@ -4,7 +4,7 @@ import { type Environment, knownVariables, nearest } from '@trunkline/config';
 const BUILT = /^(PEER_|.+_API_KEY$)/;
 const SHORTEST = 6;
 /** NODE_PATH is another word, not a slip of the fingers for NOTES_PATH. */
-const mostSlips = (name: string) => (name.length < 12 ? 1 : 2);
+export const mostSlips = (name: string) => (name.length < 12 ? 1 : 2);
 
 /** Variables that look like misspelt settings, and settings that do nothing by themselves, in words. */
 export function settingNotes(env: Environment, example?: string): string[] {

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
-import { agentPages, type Page } from './pages.suite.ts';
+import { agentPages, type Page, type Route } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
 const config = `
@@ -47,6 +51,59 @@ describeWithBrowser('the chat page', () => {
     await turn.getByText('Used 1 tool').click();
     await turn.getByText('6*7 = 42').waitFor();
     await checkLooks(opened);
+  });
+
+  it('keeps a message that was not sent, and Retry says it once, also where it had arrived', async () => {
+    model.enqueue('I am here.');
+    const { page } = await pages.open('/');
+    const lose = async (route: Route) => {
+      await route.fetch();
+      await route.abort();
+    };
+    await page.route('**/messages', (route) => route.abort(), { times: 1 });
+    await say(page, 'Are you there?');
+    const alert = page.getByRole('alert');
+    await alert.getByText('Not sent').waitFor();
+    await page.getByText('Are you there?').waitFor();
+    await page.route('**/messages', lose, { times: 1 });
+    await alert.getByRole('button', { name: 'Retry' }).click();
+    await lastTurn(page).getByText('I am here.').waitFor();
+    await alert.getByRole('button', { name: 'Retry' }).click();
+    await alert.waitFor({ state: 'detached' });
+    await page.getByText('Are you there?').waitFor();
+    const asked = model
+      .chats()
+      .filter((chat) => JSON.stringify(chat.messages.at(-1)).includes('Are you there?'));
+    expect(asked).toHaveLength(1);
+  });
+
+  it('shows at once that another service died, and that it is back', async () => {
+    const { page } = await pages.open('/');
+    const folder = join(pages.agent().home, 'running');
+    const neighbour = async (port = 0) => {
+      const server = createServer().listen(port, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    };
+    const first = await neighbour();
+    const { port } = first.address() as AddressInfo;
+    mkdirSync(folder, { recursive: true });
+    const record = { pid: process.ppid, urls: [`http://127.0.0.1:${port}`], names: ['research'] };
+    writeFileSync(join(folder, 'other.json'), JSON.stringify(record));
+    const lamp = page.getByRole('navigation', { name: 'Services' }).getByText('Research');
+    const says = (word: string) =>
+      page
+        .getByRole('navigation', { name: 'Services' })
+        .getByText(word, { exact: true })
+        .first()
+        .waitFor(SOON);
+    await lamp.waitFor();
+    await page.getByRole('link', { name: 'Live Research' }).waitFor(SOON);
+    first.close();
+    await says('Not running');
+    const second = await neighbour(port);
+    await page.getByRole('link', { name: 'Live Research' }).waitFor(SOON);
+    second.close();
   });
 
   it('goes on with a turn after the page was loaded anew in its middle', async () => {

@@ -3,6 +3,7 @@ import { ensurePages } from '@trunkline/ui/build';
 import { startAgent, type TestAgent, type TestAgentOptions } from '../fixtures/start-agent.ts';
 
 export type Page = TestPage['page'];
+export type Route = Parameters<Parameters<Page['route']>[1]>[0];
 
 export interface AgentPages extends Pick<PagesUnderTest<TestAgent>, 'open'> {
   agent(): TestAgent;

@@ -1,6 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
-import { ConfigError, defineOptions, type Environment, toggle } from '@trunkline/config';
+import {
+  ConfigError,
+  defineOptions,
+  type Environment,
+  homeOptions,
+  readOptions,
+  toggle,
+} from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
 import { createModelGateway, gatewaySettings, isFree, type ModelGateway, probeModel } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
@@ -10,6 +17,8 @@ import { errorMessage } from '@trunkline/std';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
+import { checkAddresses } from '../doctor/addresses.ts';
+import { mend } from '../doctor/mend.ts';
 import { checkPorts } from '../doctor/ports.ts';
 import { exposures } from '../fleet/exposures.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
@@ -42,10 +51,30 @@ const doctorOptions = defineOptions('trunkline doctor', 'What the services need'
     doc: 'Tests what the model can do, even if the endpoint charges for it (a few hundred tokens).',
     default: false,
   }),
+  fix: toggle({
+    flag: '--fix',
+    doc: 'Mends what needs no decision: rights of files, missing folders, stale records, misspelt names, pages. Says what it changed, and touches no data.',
+    default: false,
+  }),
+  json: toggle({ flag: '--json', doc: 'Prints the findings as JSON.', default: false }),
 });
 
 /** Looks at everything that the services need and says what to do about each; the exit code is 1 when something failed. */
-export const main = defineCommand({
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
+  // Before the settings are read: a misspelt name in a file would end the command.
+  if (argv.includes('--fix') && !argv.includes('--help')) {
+    const { trunklineHome } = readOptions(homeTable, { env: { TRUNKLINE_HOME: env.TRUNKLINE_HOME } });
+    const changes = await mend(trunklineHome);
+    const show = argv.includes('--json') ? console.error : console.log;
+    for (const change of changes.length > 0 ? changes : ['nothing that can be mended by itself.'])
+      show(`${(changes.length > 0 ? 'fixed' : 'ok').padEnd(STATE)} ${change}`);
+  }
+  return examine(argv, env);
+}
+
+const homeTable = defineOptions('trunkline doctor', 'Where the data are', homeOptions);
+
+const examine = defineCommand({
   usage: 'trunkline doctor',
   options: doctorOptions,
   async run(options, env) {
@@ -57,6 +86,7 @@ export const main = defineCommand({
       diagnoseSpeech(services.voice),
       checkBus(services.switchboard),
       diagnoseSurfaces(services.switchboard),
+      checkAddresses(services, env),
       checkPorts(services),
       checkDirectories(options.trunklineHome),
       Promise.resolve(
@@ -73,9 +103,10 @@ export const main = defineCommand({
     for (const check of checks) {
       for (const finding of await check) {
         findings.push(finding);
-        console.log(renderDiagnosis(finding));
+        if (!options.json) console.log(renderDiagnosis(finding));
       }
     }
+    if (options.json) console.log(JSON.stringify(findings, undefined, 2));
     return findings.some(({ state }) => state === 'failed') ? 1 : 0;
   },
 });

@@ -75,7 +75,12 @@ export function VoicePage() {
               </p>
             )}
           </Stage>
-          <Talk hasWords={hasWords} state={state} onSend={(text) => void call.sendText(text)} />
+          <Talk
+            hasWords={hasWords}
+            state={state}
+            onSend={(text) => void call.sendText(text)}
+            onRetry={() => call.retryUnsent()}
+          />
         </div>
       </div>
     </AppShell>
@@ -86,10 +91,12 @@ function Talk({
   hasWords,
   state,
   onSend,
+  onRetry,
 }: {
   hasWords: boolean;
   state: CallState;
   onSend(text: string): void;
+  onRetry(): void;
 }) {
   return (
     <section
@@ -97,7 +104,7 @@ function Talk({
       className={`flex min-h-0 flex-col border-line max-lg:border-t lg:border-l ${hasWords ? 'max-lg:flex-1' : 'max-lg:mt-auto'}`}
     >
       <div className={`flex min-h-0 flex-1 flex-col ${hasWords ? '' : 'max-lg:hidden'}`}>
-        <Conversation exchange={state.exchange} />
+        <Conversation exchange={state.exchange} onRetry={onRetry} />
       </div>
       <Composer onSend={onSend} />
     </section>

@@ -19,6 +19,8 @@ export interface SendCommand {
   principal: Principal;
   /** As 1.0 has it, a task id that cannot be continued is refused; else it starts a fresh task. */
   strict: boolean;
+  /** Told by callers that may send a message again: under the same id it starts nothing new in its conversation. */
+  requestId?: string | undefined;
   /** Called with the task before the turn begins; when it throws, nothing has happened. */
   prepare?: (task: Task) => void;
   /** Whether the message may answer this task; else it is as if there were no such task. Left out, it may. */
@@ -73,7 +75,9 @@ export function newTask(id: string, { message, metadata, principal }: SendComman
  * Tells a repeated request of a schedule, which sends every attempt at one time under the same message id. Other callers
  * may use a message id twice, as many do. The principal is part of it: nobody is given the task of somebody else.
  */
-export function requestKeyOf({ message, metadata, principal }: SendCommand): string | undefined {
+export function requestKeyOf({ message, metadata, principal, requestId }: SendCommand): string | undefined {
+  if (requestId !== undefined && message.taskId === undefined)
+    return JSON.stringify([principal.kind, principal.id, message.contextId ?? '', requestId]);
   const jobId = metadata.scheduler_job_id ?? message.metadata?.scheduler_job_id;
   if (typeof jobId !== 'string' || jobId === '' || message.taskId !== undefined) return undefined;
   return JSON.stringify([principal.kind, principal.id, jobId, message.messageId]);

@@ -123,7 +123,7 @@ export function url<Default extends string | undefined = undefined>(
     schemes.some((scheme) => given.toLowerCase().startsWith(`${scheme}://`)) && URL.canParse(given)
       ? { value: given }
       : { expected };
-  return makeOption(settings, { expected, placeholder: 'URL', read, write: String });
+  return makeOption(settings, { expected, placeholder: 'URL', isAddress: true, read, write: String });
 }
 
 /** A JSON text of the schema's shape, which `expected` puts into words: "a JSON list of servers". */

@@ -11,6 +11,8 @@ export type Option<Value> = {
   /** A toggle's flag stands alone, `--no-` before its name turns it off. */
   readonly toggle: boolean;
   readonly secret: boolean;
+  /** Its value is an address, which `trunkline doctor` tries. */
+  readonly isAddress: boolean;
   readonly doc: string;
   /** Options under one heading stand together in help and reference. */
   readonly heading: string | undefined;
@@ -43,6 +45,7 @@ export type Kind<Value> = {
   expected: string;
   placeholder: string;
   toggle?: boolean;
+  isAddress?: boolean;
   read: (text: string) => Reading<Value>;
   /** The text that `read` turns into this value. */
   write: (value: Value) => string;
@@ -59,6 +62,7 @@ export function makeOption<Value, Default extends Value | undefined>(
     env: typeof env === 'string' ? [env] : env,
     flag,
     toggle: kind.toggle ?? false,
+    isAddress: kind.isAddress ?? false,
     secret,
     doc,
     heading: undefined,

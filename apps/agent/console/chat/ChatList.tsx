@@ -10,6 +10,7 @@ import {
   PagedItems,
   type PagedList,
   RelativeTime,
+  randomId,
   readStored,
   SelectField,
   TextField,
@@ -176,8 +177,7 @@ export function chatAddress(sessionId: string): string {
   return hashRoute('chat', sessionId);
 }
 
-/** An id for a new conversation; pages on plain HTTP have no randomUUID. */
+/** An id for a new conversation. */
 export function newSessionId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return `chat-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return `chat-${randomId()}`;
 }

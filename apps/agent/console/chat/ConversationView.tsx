@@ -1,5 +1,5 @@
 import { suggestions } from '@trunkline/std';
-import { Button, DemoNote, ErrorState, Mark, Progress, useAttempt } from '@trunkline/ui';
+import { Button, DemoNote, ErrorState, Mark, NotSent, Progress, useAttempt } from '@trunkline/ui';
 import { BookOpen, Brain, CalendarClock, Clock, ListTodo, NotebookPen } from 'lucide-react';
 import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef } from 'react';
 import { useServiceHealth } from '../shared/AgentShell.tsx';
@@ -26,7 +26,7 @@ interface ConversationViewProps {
 /** One conversation, with the place to go on with it. */
 export function ConversationView({ sessionId, conversation }: ConversationViewProps) {
   const attempt = useAttempt();
-  const { turns, loading, error, open, hasOlder } = conversation;
+  const { turns, loading, error, open, hasOlder, unsent, say, retry, discard } = conversation;
   const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`);
   const latest = useRef(conversation.send);
   useEffect(() => {
@@ -53,9 +53,25 @@ export function ConversationView({ sessionId, conversation }: ConversationViewPr
               ))}
             </Suspense>
           )}
-          {!loading && !error && turns.length === 0 && (
-            <Welcome onAsk={(text) => void attempt(() => conversation.send(text))} />
+          {!loading && !error && turns.length === 0 && unsent.length === 0 && (
+            <Welcome onAsk={(text) => void say(text)} />
           )}
+          {unsent.map((message) => (
+            <div key={message.id} className="flex flex-col items-end gap-2">
+              <p className="max-w-[85%] rounded-corner bg-accent-wash px-4 py-2 text-16 break-words whitespace-pre-wrap">
+                {message.text}
+              </p>
+              {message.error ? (
+                <NotSent
+                  why={message.error.message}
+                  onRetry={() => void retry(message)}
+                  onDiscard={() => discard(message)}
+                />
+              ) : (
+                <Progress words="Sending" />
+              )}
+            </div>
+          ))}
         </div>
       </div>
       <div className="mx-auto w-full max-w-3xl px-4 pb-4" onInput={prepareTurns}>
@@ -63,7 +79,7 @@ export function ConversationView({ sessionId, conversation }: ConversationViewPr
           key={sessionId}
           working={open?.state === 'working'}
           answering={open !== undefined && isParked(open)}
-          onSend={conversation.send}
+          onSend={say}
           onStop={conversation.stop}
         />
       </div>

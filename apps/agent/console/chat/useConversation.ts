@@ -1,4 +1,4 @@
-import { type ApiError, asApiError, type StreamEvent, useApi, useEventStream } from '@trunkline/ui';
+import { type ApiError, asApiError, randomId, type StreamEvent, useApi, useEventStream } from '@trunkline/ui';
 import { useCallback, useEffect, useState } from 'react';
 import { useLive } from '../app/live.ts';
 import { type Attachment, type ChatSummary, type Entry, isOpen, isParked, type Turn } from './wire.ts';
@@ -22,7 +22,23 @@ export interface Conversation {
   loadOlder(): Promise<void>;
   /** Says something; while a question waits, it is the answer. Rejects with an ApiError. */
   send(text: string, attachments?: readonly Attachment[]): Promise<void>;
+  /** Messages on their way, and those that did not reach the service. */
+  unsent: readonly UnsentMessage[];
+  /** Says something that stays in `unsent`, to be tried again, where it does not reach the service. */
+  say(text: string, attachments?: readonly Attachment[]): Promise<void>;
+  retry(message: UnsentMessage): Promise<void>;
+  discard(message: UnsentMessage): void;
   stop(): Promise<void>;
+}
+
+/** The service says a message once, however often it comes under one id. */
+export interface UnsentMessage {
+  id: string;
+  sessionId: string;
+  text: string;
+  attachments: readonly Attachment[];
+  /** Why it was not sent; undefined while it is on its way. */
+  error: ApiError | undefined;
 }
 
 /**
@@ -72,22 +88,46 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
     if (event.event === 'state') onChange();
   });
 
+  const post = async (said: Pick<UnsentMessage, 'text' | 'attachments'> & { message_id?: string }) => {
+    const answers = open !== undefined && isParked(open) ? { task_id: open.task_id } : {};
+    const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body: { ...said, ...answers } });
+    // A turn that is shown already hears of its answer by its stream, which may be ahead of this answer.
+    change((turns) => mergeTurns([...turns, turn], turns));
+    onChange();
+  };
+  const [unsent, setUnsent] = useState<readonly UnsentMessage[]>([]);
+  const discard = ({ id }: UnsentMessage) => setUnsent((before) => before.filter((each) => each.id !== id));
+  const put = (message: UnsentMessage) =>
+    setUnsent((before) =>
+      before.some(({ id }) => id === message.id)
+        ? before.map((each) => (each.id === message.id ? message : each))
+        : [...before, message],
+    );
+  const retry = async (message: UnsentMessage) => {
+    const { id, text, attachments } = message;
+    put({ ...message, error: undefined });
+    try {
+      await post({ text, attachments, message_id: id });
+      discard(message);
+    } catch (error) {
+      put({ ...message, error: asApiError(error) });
+    }
+  };
+
   return {
     ...shown,
+    unsent: unsent.filter((message) => message.sessionId === sessionId),
+    say: (text, attachments = []) =>
+      retry({ id: randomId(), sessionId, text, attachments, error: undefined }),
+    retry,
+    discard,
     open,
     hasOlder: shown.next !== null,
     async loadOlder() {
       const { turns, next } = await api.request<TurnsPage>(`${path}?before=${shown.next}`);
       setState((before) => ({ ...before, turns: [...turns, ...before.turns], next }));
     },
-    async send(text, attachments = []) {
-      const answers = open !== undefined && isParked(open) ? { task_id: open.task_id } : {};
-      const body = { text, attachments, ...answers };
-      const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body });
-      // A turn that is shown already hears of its answer by its stream, which may be ahead of this answer.
-      change((turns) => mergeTurns([...turns, turn], turns));
-      onChange();
-    },
+    send: (text, attachments = []) => post({ text, attachments }),
     async stop() {
       if (open !== undefined) await api.request(`/api/tasks/${open.task_id}/cancel`, { method: 'POST' });
     },

@@ -50,6 +50,8 @@ const newMessage = z.object({
   /** The task whose question the message answers. */
   task_id: z.string().optional(),
   skill: z.string().optional(),
+  /** The sender's own id of the message: sent again under the same id, it is said once. */
+  message_id: z.string().min(1).max(100).optional(),
 });
 
 /** Conversations as the chat page shows them. */
@@ -84,10 +86,11 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     json: newMessage,
   };
   post('/api/chat/sessions/:id/messages', say, async ({ param: { id }, json, principal }) => {
-    const { task_id, skill, ...said } = json;
+    const { task_id, skill, message_id: requestId, ...said } = json;
     if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
     const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
-    const task = await start(engine.for(principal), chatMessage(id, said, task_id), metadata);
+    const message = chatMessage(id, said, task_id);
+    const task = await start(engine.for(principal), { message, metadata, requestId });
     return { task_id: task.id, turn: recorder.find(task.id) };
   });
   app.get(
@@ -121,10 +124,9 @@ function followTurn(recorder: ChatRecorder, id: string, reader: Reader): () => v
 
 async function start(
   tasks: VisibleTasks,
-  message: Message,
-  metadata: Record<string, unknown>,
+  said: { message: Message; metadata: Record<string, unknown>; requestId: string | undefined },
 ): Promise<Task> {
-  const { live, stored } = tasks.start({ message, metadata, strict: message.taskId !== undefined });
+  const { live, stored } = tasks.start({ ...said, strict: said.message.taskId !== undefined });
   await requireStored(stored);
   return live.snapshot();
 }

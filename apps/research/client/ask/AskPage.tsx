@@ -1,11 +1,10 @@
 import { suggestions } from '@trunkline/std';
-import { Button, CheckboxField, DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
+import { Button, CheckboxField, DemoNote, type Health, randomId, useApi, useHotkeys, useResource } from '@trunkline/ui';
 import { Search, Telescope } from 'lucide-react';
 import { type ReactNode, useId, useRef, useState } from 'react';
 import type { SourceHealth, SourceKind } from '../../api-types.ts';
 import { putPending } from '../chat/useChat.ts';
 import { useAction } from '../lib/actions.ts';
-import { newId } from '../lib/format.ts';
 import { goTo, hrefOf } from '../lib/route.ts';
 import { useWork, WorkList } from '../library/WorkList.tsx';
 import { SourcesLine } from '../status/SourcesPage.tsx';
@@ -134,7 +133,7 @@ function useAsk(mode: Mode, settings: ResearchSettings) {
   const { busy, run } = useAction('The research could not be started.');
   const ask = (question: string) => {
     if (mode === 'search') {
-      const id = newId();
+      const id = randomId();
       putPending(id, question);
       goTo({ name: 'chat', id });
       return;

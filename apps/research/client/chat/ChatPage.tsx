@@ -1,4 +1,4 @@
-import { Button, ErrorState, Lamp, Progress, Skeleton, Thoughts, useHotkeys } from '@trunkline/ui';
+import { Button, ErrorState, Lamp, NotSent, Progress, Skeleton, Thoughts, useHotkeys } from '@trunkline/ui';
 import { Square } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import type { CitedSource } from '../../api-types.ts';
@@ -58,6 +58,12 @@ function CutOff({ chat: { messages, isAnswering, isLoading, askAgain } }: { chat
   const last = messages.at(-1);
   const isCut = last !== undefined && (last.role === 'user' || last.error !== undefined);
   if (!isCut || isAnswering || isLoading) return null;
+  if (last.unsent !== undefined)
+    return (
+      <li>
+        <NotSent why={last.unsent} onRetry={askAgain} />
+      </li>
+    );
   return (
     <li className="flex flex-wrap items-center gap-3">
       {last.role === 'user' && <span className="text-14 text-muted">The answer was cut off.</span>}

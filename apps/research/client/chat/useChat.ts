@@ -30,15 +30,18 @@ export function useChat(id: string): Chat {
       setState('answering');
       let reply: ChatMessage = { role: 'assistant', content: '' };
       setMessages([...asked, reply]);
+      let isOpen = false;
       try {
-        for await (const part of await openChat(api, id, asked, controller.signal)) {
+        const parts = await openChat(api, id, asked, controller.signal);
+        isOpen = true;
+        for await (const part of parts) {
           reply = withPart(reply, part);
           setMessages([...asked, reply]);
         }
       } catch (failure) {
-        const words = controller.signal.aborted ? 'You stopped the answer.' : asApiError(failure).message;
+        const words = controller.signal.aborted ? 'You stopped the answer.' : sendFailure(failure);
         reply = { ...reply, error: words };
-        setMessages([...asked, reply]);
+        setMessages(isOpen || controller.signal.aborted ? [...asked, reply] : withUnsent(id, asked, words));
       }
       setState('ready');
     },
@@ -69,9 +72,26 @@ export function useChat(id: string): Chat {
     isAnswering: state === 'answering',
     error,
     ask: (question) => void answer([...messages, { role: 'user', content: question }]),
-    askAgain: () => void answer(messages.slice(0, lastAsked + 1)),
+    askAgain: () => {
+      const { unsent: _, ...last } = messages[lastAsked] ?? { role: 'user', content: '' };
+      takePending(id);
+      void answer([...messages.slice(0, lastAsked), last]);
+    },
     stop: () => leaving.current?.abort(),
   };
+}
+
+/** The last question with why it did not reach the service; the first one of a conversation is asked when the page is loaded again. */
+function withUnsent(id: string, asked: readonly ChatMessage[], unsent: string): ChatMessage[] {
+  const last = asked.at(-1);
+  if (last === undefined) return [];
+  if (asked.length === 1) putPending(id, last.content);
+  return [...asked.slice(0, -1), { ...last, unsent }];
+}
+
+/** The browser says only that a fetch failed. */
+function sendFailure(failure: unknown): string {
+  return failure instanceof TypeError ? 'The service does not answer.' : asApiError(failure).message;
 }
 
 /** Sends the conversation; asks for a key as any request does when the service wants one. */
@@ -109,6 +129,8 @@ export interface ChatMessage {
   note?: string;
   /** Why the answer broke off. */
   error?: string;
+  /** Why the question did not reach the service. */
+  unsent?: string;
 }
 
 /** The answer after one more part of the stream. */

@@ -58,10 +58,3 @@ function decoded(part: string): string {
     return part; // A stray % is shown as it is.
   }
 }
-
-/** An id that works in pages without TLS, too. */
-export function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('');
-}

@@ -1,9 +1,9 @@
-import { Button, IconButton, Lamp, Panel, Progress, stateLamp, useApi } from '@trunkline/ui';
+import { Button, IconButton, Lamp, Panel, Progress, randomId, stateLamp, useApi } from '@trunkline/ui';
 import { ArrowDown, ArrowUp, Check, Play, Plus, X } from 'lucide-react';
 import { useState } from 'react';
 import type { JobPhase, JobSnapshot } from '../../api-types.ts';
 import { useAction } from '../lib/actions.ts';
-import { newId, placeOf, plural, titleOf } from '../lib/format.ts';
+import { placeOf, plural, titleOf } from '../lib/format.ts';
 import type { DimensionView, FoundSource, JobHandle, JobView } from './useJob.ts';
 
 const MOST = 6;
@@ -160,7 +160,7 @@ interface Entry {
 export function PlanCard({ job, proposed }: { job: JobHandle; proposed: readonly string[] }) {
   const api = useApi();
   const { busy, run } = useAction('The research could not be started.');
-  const [entries, setEntries] = useState<Entry[]>(() => proposed.map((name) => ({ key: newId(), name })));
+  const [entries, setEntries] = useState<Entry[]>(() => proposed.map((name) => ({ key: randomId(), name })));
   const named = entries.map(({ name }) => name.trim()).filter(Boolean);
   const start = () =>
     run(async () => {
@@ -202,7 +202,7 @@ export function PlanCard({ job, proposed }: { job: JobHandle; proposed: readonly
           variant="quiet"
           icon={<Plus aria-hidden />}
           className="mt-3"
-          onClick={() => setEntries([...entries, { key: newId(), name: '' }])}
+          onClick={() => setEntries([...entries, { key: randomId(), name: '' }])}
         >
           Add a point
         </Button>

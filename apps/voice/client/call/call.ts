@@ -1,7 +1,8 @@
 // The caller's side of a call: opens the microphone, connects, reconnects when the line breaks, and notifies the page.
+import { BoundedMap } from '@trunkline/std';
 import type { Api } from '@trunkline/ui';
 import type { Levels } from '../orb/motion.ts';
-import { type Exchange, NO_EXCHANGE, settle, take, typed } from './exchange.ts';
+import { type Exchange, NO_EXCHANGE, settle, take, typed, withUnsent } from './exchange.ts';
 import { Link, openMessage, sealMessage } from './link.ts';
 import { type Problem, problemIn, problemOf } from './problems.ts';
 import { type CallSettings, CallSound, closeStream, openMicrophone } from './sound.ts';
@@ -10,6 +11,7 @@ const RETRY_MS = [300, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000, 8000];
 /** Ends a "thinking" that leads to nothing: noise, or a service that fell silent. */
 const THOUGHT_LIMIT_MS = 20_000;
 const ROUND_TRIP_EVERY_MS = 2000;
+const MOST_TYPED = 50;
 const QUIET: Levels = { ear: 0, voice: 0 };
 
 type Phase = 'idle' | 'microphone' | 'connecting' | 'live' | 'reconnecting';
@@ -93,10 +95,11 @@ export class Call {
 
   hangUp(): void {
     if (this.#state.phase === 'idle') return;
+    this.#unsent.unshift(...(this.#link?.takeWaiting() ?? []));
     this.#link?.hangUp();
-    this.#unsent = [];
     this.#end();
     this.#update({ phase: 'idle', muted: false, talking: false, roundTripMs: undefined });
+    this.#markUnsent();
   }
 
   async restart(): Promise<void> {
@@ -105,8 +108,12 @@ export class Call {
   }
 
   dismiss(): void {
-    this.#unsent = [];
     this.#update({ problem: undefined });
+  }
+
+  /** Sends what was typed and not sent, once, over a call of its own. */
+  retryUnsent(): void {
+    if (this.#state.phase === 'idle') void this.start({ microphone: false });
   }
 
   mute(muted: boolean): void {
@@ -130,6 +137,8 @@ export class Call {
       content: text,
       options: { run_immediately: true, audio_response: true },
     });
+    const caption = this.#state.exchange.entries.at(-1);
+    if (caption !== undefined) this.#captions.set(message, caption.id);
     if (this.#link === undefined) this.#unsent.push(message);
     else this.#link.send(message);
   }
@@ -145,6 +154,13 @@ export class Call {
 
   // Typed before the connection was up.
   #unsent: string[] = [];
+  /** The captions of typed messages, by message. */
+  readonly #captions = new BoundedMap<string, number>(MOST_TYPED);
+
+  #markUnsent(): void {
+    const ids = this.#unsent.flatMap((message) => this.#captions.get(message) ?? []);
+    this.#update({ exchange: withUnsent(this.#state.exchange, ids) });
+  }
 
   async #connect(round: number): Promise<void> {
     const { iceServers } = await this.#api.request<{ iceServers: RTCIceServer[] }>('/api/ice');
@@ -156,6 +172,7 @@ export class Call {
     });
     this.#link = link;
     for (const message of this.#unsent.splice(0)) link.send(message);
+    this.#markUnsent();
     const greeting = sealMessage('client-ready', { version: '1.0.0', about: { library: 'trunkline' } });
     await link.open(this.#sound?.track(this.#state.pushToTalk), greeting);
     if (round === this.#round) this.#live();
@@ -268,6 +285,7 @@ export class Call {
     this.#closeLink();
     this.#end();
     this.#update({ phase: 'idle', problem, talking: false, muted: false, roundTripMs: undefined });
+    this.#markUnsent();
   }
 
   #end(): void {

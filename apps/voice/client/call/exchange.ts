@@ -17,6 +17,8 @@ export interface Caption {
   open: boolean;
   /** The caller interrupted it. */
   cut: boolean;
+  /** A typed text that did not reach the service. */
+  unsent?: boolean;
 }
 
 export interface ToolStep {
@@ -74,6 +76,15 @@ export function typed(exchange: Exchange, text: string, now: number): Exchange {
   const settled = closeAssistant(exchange, 'whole');
   const caption = { ...captionOf(settled, 'you'), text, typed: true };
   return { ...settled, entries: added(settled, caption), activity: 'thinking', askedAt: now };
+}
+
+/** Marks the typed texts that did not reach the service, and no others. */
+export function withUnsent(exchange: Exchange, ids: readonly number[]): Exchange {
+  const entries = exchange.entries.map((entry) => {
+    if (entry.kind !== 'caption' || (entry.unsent === true) === ids.includes(entry.id)) return entry;
+    return { ...entry, unsent: ids.includes(entry.id) };
+  });
+  return { ...exchange, entries };
 }
 
 /** How an answer ended: complete, with a lost line, or by an interruption. */

@@ -1,5 +1,5 @@
 // One WebRTC connection to the service: signalling, sound both ways, and the data channel.
-import type { Api } from '@trunkline/ui';
+import { type Api, randomId } from '@trunkline/ui';
 import { CallProblem, problemOf } from './problems.ts';
 
 // Messages of the data channel, in the RTVI style.
@@ -277,5 +277,5 @@ export function openMessage(text: string): ServerMessage | undefined {
 }
 
 export function sealMessage(type: string, data?: object): string {
-  return JSON.stringify({ label: LABEL, type, id: crypto.randomUUID(), ...(data && { data }) });
+  return JSON.stringify({ label: LABEL, type, id: randomId(), ...(data && { data }) });
 }

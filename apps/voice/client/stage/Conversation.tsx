@@ -1,4 +1,4 @@
-import { IconButton, Lamp, RuleLink, stateLamp } from '@trunkline/ui';
+import { IconButton, Lamp, NotSent, RuleLink, stateLamp } from '@trunkline/ui';
 import { SendHorizontal } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { Caption, Entry, Exchange, ToolStep } from '../call/exchange.ts';
@@ -11,7 +11,7 @@ const STATES: Record<ToolStep['state'], ReturnType<typeof stateLamp>> = {
 };
 
 /** Captions of both sides, and the tools used in between. */
-export function Conversation({ exchange }: { exchange: Exchange }) {
+export function Conversation({ exchange, onRetry }: { exchange: Exchange; onRetry(): void }) {
   const { entries } = exchange;
   const list = useFollowing(entries);
   return (
@@ -31,7 +31,7 @@ export function Conversation({ exchange }: { exchange: Exchange }) {
             {entry.text}
           </li>
         ) : (
-          <CaptionLine key={entry.id} caption={entry} />
+          <CaptionLine key={entry.id} caption={entry} onRetry={onRetry} />
         ),
       )}
       {entries.length === 0 && (
@@ -43,8 +43,8 @@ export function Conversation({ exchange }: { exchange: Exchange }) {
   );
 }
 
-function CaptionLine({ caption }: { caption: Caption }) {
-  const { who, text, pending, cut, typed } = caption;
+function CaptionLine({ caption, onRetry }: { caption: Caption; onRetry(): void }) {
+  const { who, text, pending, cut, typed, unsent } = caption;
   const mine = who === 'you';
   return (
     <li
@@ -64,6 +64,7 @@ function CaptionLine({ caption }: { caption: Caption }) {
         )}
         {cut && <span className="text-muted"> (you broke in)</span>}
       </p>
+      {unsent && <NotSent onRetry={onRetry} />}
     </li>
   );
 }

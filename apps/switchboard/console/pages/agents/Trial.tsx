@@ -1,12 +1,14 @@
 import {
+  asApiError,
   Button,
   hashRoute,
+  NotSent,
   Panel,
   Progress,
+  randomId,
   SelectField,
   TextAreaField,
   useApi,
-  useAttempt,
 } from '@trunkline/ui';
 import { Send } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
@@ -19,19 +21,27 @@ const MOST_ANSWERS = 50;
 
 export function Trial({ agent }: { agent: AgentView }) {
   const api = useApi();
-  const attempt = useAttempt();
+  const [failed, setFailed] = useState<{ id: string; why: string }>();
+  const [sending, setSending] = useState(false);
   const [skill, setSkill] = useState('');
   const [content, setContent] = useState('');
   const [asked, setAsked] = useState<string>();
   const answers = useAnswers();
   const chosen = skill || (agent.skills[0]?.name ?? '');
   const answer = asked === undefined ? undefined : answers.get(asked);
-  const send = () =>
-    attempt(async () => {
-      const payload = { agent: agent.name, skillHint: chosen, content: content.trim() };
-      const body = { topic: 'agent.skill.request', payload };
+  // The bus takes a message once, however often it comes under one id.
+  const send = async (id: string = randomId()) => {
+    const payload = { agent: agent.name, skillHint: chosen, content: content.trim() };
+    const body = { id, topic: 'agent.skill.request', payload, correlationId: id };
+    setSending(true);
+    try {
       setAsked((await api.request<{ correlationId: string }>('/publish', { body })).correlationId);
-    });
+      setFailed(undefined);
+    } catch (error) {
+      setFailed({ id, why: asApiError(error).message });
+    }
+    setSending(false);
+  };
   return (
     <Panel title="Try it" detail="Sends a message as a request for one of its skills.">
       <form
@@ -47,7 +57,15 @@ export function Trial({ agent }: { agent: AgentView }) {
           onChange={(event) => setSkill(event.target.value)}
           options={agent.skills.map(({ name }) => ({ value: name, label: name }))}
         />
-        <TextAreaField label="Message" value={content} onChange={(event) => setContent(event.target.value)} />
+        <TextAreaField
+          label="Message"
+          value={content}
+          onChange={(event) => {
+            setContent(event.target.value);
+            setFailed(undefined);
+          }}
+        />
+        {failed && <NotSent why={failed.why} busy={sending} onRetry={() => void send(failed.id)} />}
         <div className="flex flex-wrap items-center justify-between gap-2">
           {asked !== undefined ? (
             <a
@@ -63,7 +81,7 @@ export function Trial({ agent }: { agent: AgentView }) {
             type="submit"
             variant="primary"
             icon={<Send aria-hidden />}
-            disabled={content.trim() === '' || chosen === '' || (asked !== undefined && !answer)}
+            disabled={sending || content.trim() === '' || chosen === '' || (asked !== undefined && !answer)}
           >
             Send it
           </Button>
