@@ -64,13 +64,13 @@ describeWithBrowser('the chat page', () => {
     await say(page, 'Are you there?');
     const alert = page.getByRole('alert');
     await alert.getByText('Not sent').waitFor();
-    await page.getByText('Are you there?').waitFor();
+    await page.getByTestId('conversation').getByText('Are you there?').waitFor();
     await page.route('**/messages', lose, { times: 1 });
     await alert.getByRole('button', { name: 'Retry' }).click();
     await lastTurn(page).getByText('I am here.').waitFor();
     await alert.getByRole('button', { name: 'Retry' }).click();
     await alert.waitFor({ state: 'detached' });
-    await page.getByText('Are you there?').waitFor();
+    await page.getByTestId('conversation').getByText('Are you there?').waitFor();
     const asked = model
       .chats()
       .filter((chat) => JSON.stringify(chat.messages.at(-1)).includes('Are you there?'));

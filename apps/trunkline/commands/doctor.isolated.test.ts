@@ -126,6 +126,7 @@ describe('trunkline doctor', () => {
         OIDC_ISSUER: `http://127.0.0.1:${heldPort}`,
         OIDC_CLIENT_ID: 'trunkline',
         RESEARCH_HOST: '0.0.0.0',
+        SEARXNG_URL: `http://127.0.0.1:${await freePort()}`,
         TRUNKLINE_HOME: home.path,
         TRUNKLINE_OPEN: '0',
       });
@@ -157,8 +158,12 @@ describe('trunkline doctor', () => {
       expect(result.output).toContain('Check OIDC_ISSUER');
     });
 
-    it('fails with these five findings and no other', () => {
-      expect(result.output.match(/^FAILED/gm)).toHaveLength(5);
+    it('names an address where nothing listens, once for all services that use it', () => {
+      expect(result.output).toMatch(/^FAILED {2}SEARXNG_URL +Cannot reach http:.*: connection refused\.$/m);
+    });
+
+    it('fails with these six findings and no other', () => {
+      expect(result.output.match(/^FAILED/gm)).toHaveLength(6);
       expect(result.code).toBe(1);
     });
   });
@@ -184,10 +189,14 @@ describe('trunkline doctor', () => {
   });
 
   it('names a data directory that cannot be written', async () => {
-    const { code, output } = await doctor({ TRUNKLINE_HOME: join(launcher, 'below-a-file') });
-    expect(output).toMatch(/^FAILED {2}data directory/m);
-    expect(output).toContain('TRUNKLINE_HOME');
-    expect(output.match(/^FAILED/gm)).toHaveLength(1);
+    const { code, output } = await doctor({ TRUNKLINE_HOME: join(launcher, 'below-a-file') }, '--json');
+    const failed = (JSON.parse(output) as { subject: string; state: string; advice: string }[]).filter(
+      ({ state }) => state === 'failed',
+    );
+    expect(failed).toMatchObject([
+      { subject: 'data directory', advice: expect.stringContaining('TRUNKLINE_HOME') },
+    ]);
+    expect(output.endsWith(']\n')).toBe(true);
     expect(code).toBe(1);
   });
 });
@@ -196,7 +205,7 @@ function modelAt({ url }: ModelServer, key: string, model: string): Record<strin
   return { LLM_GATEWAY_URL: url, LLM_API_KEY: key, LLM_MODEL: model };
 }
 
-async function doctor(environment: Record<string, string>): Promise<Result> {
+async function doctor(environment: Record<string, string>, ...flags: string[]): Promise<Result> {
   const home = temporaryHome();
   cleanups.push(home.remove);
   const names = ['VOICE_PORT', 'AGENT_PORT', 'RESEARCH_PORT', 'SWITCHBOARD_PORT'];
@@ -204,7 +213,7 @@ async function doctor(environment: Record<string, string>): Promise<Result> {
     await Promise.all(names.map(async (name) => [name, String(await freePort())])),
   );
   const child = startChild(launcher, {
-    arguments: ['doctor'],
+    arguments: ['doctor', ...flags],
     directory: home.path,
     environment: { ...home.environment, LLM_GATEWAY_URL: '', NATS_URL: '', ...ports, ...environment },
   });

@@ -1,13 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
-import {
-  ConfigError,
-  defineOptions,
-  type Environment,
-  homeOptions,
-  readOptions,
-  toggle,
-} from '@trunkline/config';
+import { ConfigError, defineOptions, type Environment, homeOptions, toggle } from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
 import { createModelGateway, gatewaySettings, isFree, type ModelGateway, probeModel } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
@@ -63,8 +56,7 @@ const doctorOptions = defineOptions('trunkline doctor', 'What the services need'
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   // Before the settings are read: a misspelt name in a file would end the command.
   if (argv.includes('--fix') && !argv.includes('--help')) {
-    const { trunklineHome } = readOptions(homeTable, { env: { TRUNKLINE_HOME: env.TRUNKLINE_HOME } });
-    const changes = await mend(trunklineHome);
+    const changes = await mend(homeOf(env));
     const show = argv.includes('--json') ? console.error : console.log;
     for (const change of changes.length > 0 ? changes : ['nothing that can be mended by itself.'])
       show(`${(changes.length > 0 ? 'fixed' : 'ok').padEnd(STATE)} ${change}`);
@@ -72,7 +64,11 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   return examine(argv, env);
 }
 
-const homeTable = defineOptions('trunkline doctor', 'Where the data are', homeOptions);
+function homeOf(env: Environment): string {
+  const { trunklineHome: option } = homeOptions;
+  const reading = option.read((env.TRUNKLINE_HOME ?? '').trim() || option.default);
+  return 'value' in reading ? reading.value : option.default;
+}
 
 const examine = defineCommand({
   usage: 'trunkline doctor',

@@ -35,7 +35,8 @@ export async function checkAddresses(services: ServiceOptions, env: Environment)
   const found = [...ofOptions(services), ...ofPeers(env), ...(await ofFiles(folders))];
   const settings = Map.groupBy(found, ({ url }) => url);
   const tried = [...settings].slice(0, MAX_ADDRESSES);
-  if (tried.length === 0) return [{ subject: 'addresses', state: 'ok', words: 'none is set beside the above.' }];
+  if (tried.length === 0)
+    return [{ subject: 'addresses', state: 'ok', words: 'none is set beside the above.' }];
   return Promise.all(
     tried.map(([url, named]) => checkAddress(url, [...new Set(named.map(({ setting }) => setting))])),
   );

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { knownVariables, nearest } from '@trunkline/config';
 import { modelRoles } from '@trunkline/llm';
@@ -6,7 +15,7 @@ import { ensurePages } from '@trunkline/ui/build';
 import { mostSlips } from '../misspelt.ts';
 
 /** Mends what needs no decision of a person and touches no data; gives what it did, line by line. */
-export async function mend(home: string): Promise<string[]> {
+export async function mend(home: string, build = buildPages): Promise<string[]> {
   return [
     ...folder(home),
     ...ownerOnly(home),
@@ -16,7 +25,7 @@ export async function mend(home: string): Promise<string[]> {
       if (depth === 0) return new Set(['roles', 'models']);
       return depth === 1 && section === 'roles' ? new Set<string>(modelRoles) : NONE;
     }),
-    ...(await pages()),
+    ...(await build()),
   ];
 }
 
@@ -30,7 +39,15 @@ function folder(home: string): string[] {
 
 /** Files with keys, and the home itself, belong to nobody else. */
 function ownerOnly(home: string): string[] {
-  const names = ['', 'operator-key', 'family-secret', 'secrets.db', 'secrets-key', 'settings.yaml', 'models.yaml'];
+  const names = [
+    '',
+    'operator-key',
+    'family-secret',
+    'secrets.db',
+    'secrets-key',
+    'settings.yaml',
+    'models.yaml',
+  ];
   return names.flatMap((name) => {
     const path = join(home, name);
     const mode = statSync(path, { throwIfNoEntry: false })?.mode;
@@ -100,7 +117,7 @@ function certain(name: string, known: ReadonlySet<string>): string | undefined {
   return nearest(name, others, mostSlips(name)) === undefined ? meant : undefined;
 }
 
-async function pages(): Promise<string[]> {
+async function buildPages(): Promise<string[]> {
   const done: string[] = [];
   for (const app of ['voice', 'agent', 'research', 'switchboard'] as const)
     if ((await ensurePages({ app })).built) done.push(`built the pages of ${app}.`);

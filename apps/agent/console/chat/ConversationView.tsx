@@ -58,7 +58,7 @@ export function ConversationView({ sessionId, conversation }: ConversationViewPr
           )}
           {unsent.map((message) => (
             <div key={message.id} className="flex flex-col items-end gap-2">
-              <p className="max-w-[85%] rounded-corner bg-accent-wash px-4 py-2 text-16 break-words whitespace-pre-wrap">
+              <p className="rounded-corner border border-line bg-sunken px-4 py-2 text-16 break-words whitespace-pre-wrap">
                 {message.text}
               </p>
               {message.error ? (
