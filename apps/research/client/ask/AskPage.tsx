@@ -1,5 +1,14 @@
 import { suggestions } from '@trunkline/std';
-import { Button, CheckboxField, DemoNote, type Health, randomId, useApi, useHotkeys, useResource } from '@trunkline/ui';
+import {
+  Button,
+  CheckboxField,
+  DemoNote,
+  type Health,
+  randomId,
+  useApi,
+  useHotkeys,
+  useResource,
+} from '@trunkline/ui';
 import { Search, Telescope } from 'lucide-react';
 import { type ReactNode, useId, useRef, useState } from 'react';
 import type { SourceHealth, SourceKind } from '../../api-types.ts';
