@@ -13,7 +13,7 @@ const open = [
   'GET /metrics',
   'GET /openapi.json',
   'GET /docs',
-  'GET /docs/style.css',
+  'GET /docs/:file',
   'GET /operator',
   'POST /operator',
   'DELETE /operator',
