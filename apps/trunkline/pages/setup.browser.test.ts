@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  checkLooks,
+  describeWithBrowser,
+  FakeGuild,
+  launchBrowser,
+  type ModelServer,
+  type SearchServer,
+  type SpeechServer,
+  startModelServer,
+  startSearchServer,
+  startSpeechServer,
+  type TestBrowser,
+  type TestPage,
+} from '@trunkline/testing';
+import { ensurePages } from '@trunkline/ui/build';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Locked, type Name, names, startLocked } from '../security/security.suite.ts';
+
+const START_LIMIT_MS = 240_000;
+const SOON = { timeout: 15_000 };
+
+describeWithBrowser('the setup', () => {
+  let browser: TestBrowser;
+  let fleet: Locked;
+  let model: ModelServer;
+  let search: SearchServer;
+  let speech: SpeechServer;
+  let guild: FakeGuild;
+  let opened: TestPage;
+
+  beforeAll(async () => {
+    for (const app of names) await ensurePages({ app });
+    const page = { path: '/tides', title: 'Tides', paragraphs: ['The weather on Mars has no tides.'] };
+    [model, search, speech, guild] = await Promise.all([
+      startModelServer(),
+      startSearchServer({ pages: [page] }),
+      startSpeechServer({ speech: [new Uint8Array(4800)] }),
+      FakeGuild.start({ 'bot-token': { id: '1', name: 'trunk' } }),
+    ]);
+    const env = {
+      TRUNKLINE_OPEN: '1',
+      A2A_AUTH_TOKEN: '',
+      RESEARCH_AUTH_TOKEN: '',
+      SWITCHBOARD_API_KEY: '',
+      SEARXNG_URL: '',
+      TTS_BACKEND: 'compat',
+      TTS_COMPAT_URL: speech.url,
+    };
+    [browser, fleet] = await Promise.all([
+      launchBrowser(),
+      startLocked({ env, files: { 'voice/config/users.yaml': 'users: []' } }),
+    ]);
+    opened = await browser.open(at('agent', '/'), { reducedMotion: 'reduce' });
+  }, START_LIMIT_MS);
+  afterAll(async () => {
+    await browser?.close();
+    await fleet?.stop();
+    await Promise.all([model?.stop(), search?.stop(), speech?.stop(), guild?.stop()]);
+  });
+  const at = (name: Name, path: string) => `${fleet.target(name).url}${path}`;
+  const settings = () => readFileSync(join(fleet.home, 'settings.yaml'), 'utf8');
+
+  it('is offered on a first visit, and sets a model for all services', async () => {
+    const { page } = opened;
+    await page.getByRole('region', { name: 'Setup' }).getByRole('link', { name: 'Set up' }).click();
+    await page.getByRole('heading', { name: 'Choose a model' }).waitFor(SOON);
+    await page.getByRole('radio', { name: /On this machine/ }).check();
+    await page.getByLabel('Or its address').fill(model.url);
+    await page.getByRole('button', { name: 'Use this address' }).click();
+    await page.getByRole('button', { name: 'List models' }).click();
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+    await page.getByText(/tokens a second|Begins after/).waitFor(SOON);
+    await checkLooks({ ...opened, problems: [] });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('status').filter({ hasText: 'answers' }).first().waitFor(SOON);
+    for (const name of names) {
+      const { model: used } = await (await fetch(at(name, '/healthz'))).json();
+      expect([name, used.demo]).toEqual([name, false]);
+    }
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.waitForURL(at('voice', '/setup/speech'));
+  });
+
+  it('lets a voice be heard and chosen', async () => {
+    const { page } = opened;
+    await page.goto(at('voice', '/setup/speech'));
+    await page.getByLabel('Language').selectOption('British English');
+    await page.getByRole('button', { name: 'Hear it' }).click();
+    await expect.poll(() => speech.requests.length, SOON).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'Use this voice' }).click();
+    await page.getByText('This voice answers from now on.').waitFor(SOON);
+    expect(settings()).toContain('INPROC_LANG: b');
+    await checkLooks({ ...opened, problems: [] });
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.waitForURL(at('research', '/setup/search'));
+  });
+
+  it('tries a search service before it counts', async () => {
+    const { page } = opened;
+    await page.goto(at('research', '/setup/search'));
+    await page.getByLabel('Address', { exact: true }).fill(search.searxngUrl);
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('SearXNG answered.').waitFor(SOON);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('This SearXNG is searched from now on.').waitFor(SOON);
+    await checkLooks({ ...opened, problems: [] });
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.waitForURL(at('switchboard', '/setup/connector'));
+  });
+
+  it('connects a product and sends a message there', async () => {
+    const { page } = opened;
+    await page.goto(at('switchboard', '/setup/connector'));
+    await page.getByLabel('Product', { exact: true }).selectOption('Discord');
+    await page.getByLabel('CHAT_BOT_TOKEN').fill('wrong');
+    await page.getByText('More', { exact: true }).click();
+    await page.getByLabel('CHAT_API_URL').fill(guild.url);
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText(/Discord refuses/).waitFor(SOON);
+    await page.getByLabel('CHAT_BOT_TOKEN').fill('bot-token');
+    await page.getByLabel('CHAT_DIGEST_CHANNEL').fill('700000000000000002');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('Signed in as trunk.').waitFor(SOON);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Discord is connected.').first().waitFor(SOON);
+    expect(settings()).not.toContain('bot-token');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('Sent. Look at Discord.').waitFor(SOON);
+    expect(guild.posts.map(({ content }) => content)).toEqual(['Hello from Trunkline. This is a test message.']);
+    await checkLooks({ ...opened, problems: [] });
+    await page.getByRole('button', { name: 'Continue' }).click();
+  });
+
+  it('ends on a real schedule, and keeps what was done', async () => {
+    const { page } = opened;
+    await page.goto(at('switchboard', '/setup/result'));
+    await page.getByRole('radio', { name: /A morning digest/ }).check();
+    await page.getByRole('link', { name: 'Go on in Agent' }).click();
+    await page.getByRole('button', { name: 'Schedule it' }).click();
+    await page.getByText('Your morning digest is scheduled.').waitFor(SOON);
+    await checkLooks({ ...opened, problems: [] });
+    const { jobs } = await (await fetch(at('agent', '/api/scheduler/jobs'))).json();
+    expect(jobs).toMatchObject([{ id: expect.stringContaining('morning-digest') }]);
+    const { steps, result } = await (await fetch(at('voice', '/operator/setup'))).json();
+    expect(Object.values(steps)).toEqual(['done', 'done', 'done', 'done', 'done']);
+    expect(result).toBe('digest');
+    await page.goto(at('voice', '/'));
+    await page.getByRole('button', { name: 'Start talking' }).first().waitFor(SOON);
+    expect(await page.getByRole('region', { name: 'Setup' }).count()).toBe(0);
+  });
+
+  it('shows every setting of a service, and changes one', async () => {
+    const { page } = opened;
+    await page.goto(at('agent', '/setup/settings'));
+    await page.getByRole('searchbox', { name: 'Search' }).fill('scheduler disabled');
+    await page.getByRole('button', { name: 'Change SCHEDULER_DISABLED' }).click();
+    await page.getByLabel('New value').selectOption('On');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('settings.yaml', { exact: true }).waitFor(SOON);
+    expect(settings()).toMatch(/SCHEDULER_DISABLED: "?1"?/);
+    await checkLooks({ ...opened, problems: [] });
+  });
+});
