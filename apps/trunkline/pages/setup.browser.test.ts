@@ -32,9 +32,9 @@ describeWithBrowser('the setup', () => {
 
   beforeAll(async () => {
     for (const app of names) await ensurePages({ app });
-    const page = { path: '/tides', title: 'Tides', paragraphs: ['The weather on Mars has no tides.'] };
+    const page = { path: '/mars', title: 'Mars', text: 'The weather on Mars: dust storms.' };
     [model, search, speech, guild] = await Promise.all([
-      startModelServer(),
+      startModelServer({ script: () => 'Hello, and good morning to you.' }),
       startSearchServer({ pages: [page] }),
       startSpeechServer({ speech: [new Uint8Array(4800)] }),
       FakeGuild.start({ 'bot-token': { id: '1', name: 'trunk' } }),
@@ -67,8 +67,8 @@ describeWithBrowser('the setup', () => {
     await page.getByRole('region', { name: 'Setup' }).getByRole('link', { name: 'Set up' }).click();
     await page.getByRole('heading', { name: 'Choose a model' }).waitFor(SOON);
     await page.getByRole('radio', { name: /On this machine/ }).check();
-    await page.getByLabel('Or its address').fill(model.url);
-    await page.getByRole('button', { name: 'Use this address' }).click();
+    await page.getByText('It is at another address').click();
+    await page.getByLabel('Address', { exact: true }).fill(model.url);
     await page.getByRole('button', { name: 'List models' }).click();
     await page.getByRole('button', { name: 'Test', exact: true }).click();
     await page.getByText(/tokens a second|Begins after/).waitFor(SOON);
@@ -115,7 +115,7 @@ describeWithBrowser('the setup', () => {
     await page.goto(at('switchboard', '/setup/connector'));
     await page.getByLabel('Product', { exact: true }).selectOption('Discord');
     await page.getByLabel('CHAT_BOT_TOKEN').fill('wrong');
-    await page.getByText('More', { exact: true }).click();
+    await page.locator('summary').click();
     await page.getByLabel('CHAT_API_URL').fill(guild.url);
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText(/Discord refuses/).waitFor(SOON);
@@ -128,7 +128,9 @@ describeWithBrowser('the setup', () => {
     expect(settings()).not.toContain('bot-token');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('Sent. Look at Discord.').waitFor(SOON);
-    expect(guild.posts.map(({ content }) => content)).toEqual(['Hello from Trunkline. This is a test message.']);
+    expect(guild.posts.map(({ content }) => content)).toEqual([
+      'Hello from Trunkline. This is a test message.',
+    ]);
     await checkLooks({ ...opened, problems: [] });
     await page.getByRole('button', { name: 'Continue' }).click();
   });

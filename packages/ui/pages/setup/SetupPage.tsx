@@ -1,6 +1,6 @@
 import type { SetupStep, SetupSteps, SetupView, StepState } from '@trunkline/std';
 import { Check, Minus, SlidersHorizontal } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../src/api/ApiProvider.tsx';
 import { Skeleton } from '../../src/components/EmptyState.tsx';
 import { Loaded } from '../../src/components/Panel.tsx';
@@ -124,9 +124,17 @@ function StepList({ view, places, part }: StepListProps) {
   const reachable = stepsAt(places);
   const current =
     part === 'settings' ? part : (reachable.find(({ step }) => step.id === part)?.step.id ?? 'model');
+  const list = useRef<HTMLOListElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another step is another link
+  useEffect(() => {
+    const link = list.current?.querySelector<HTMLElement>('[aria-current]');
+    // Not scrollIntoView, which would scroll the page too.
+    if (list.current && link)
+      list.current.scrollLeft = link.offsetLeft - (list.current.clientWidth - link.offsetWidth) / 2;
+  }, [current, reachable.length]);
   return (
     <nav aria-label="Setup" className="min-w-0">
-      <ol className="relative flex gap-1 overflow-x-auto pb-1 md:sticky md:top-6 md:flex-col">
+      <ol ref={list} className="relative flex gap-1 overflow-x-auto pb-1 md:sticky md:top-6 md:flex-col">
         {reachable.map(({ step: { id, label }, href }, index) => (
           <li key={id} className="shrink-0">
             <NavLink href={href} isCurrent={current === id}>

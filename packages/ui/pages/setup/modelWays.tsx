@@ -32,8 +32,6 @@ export function FromMachine(props: WayProps) {
   const api = useApi();
   const search = useWork<FoundGateway[]>();
   const [chosen, setChosen] = useState<FoundGateway>();
-  const [address, setAddress] = useState('');
-  const [ownAddress, setOwnAddress] = useState<string>();
   const find = () => {
     setChosen(undefined);
     search.run(async (signal) => {
@@ -55,7 +53,7 @@ export function FromMachine(props: WayProps) {
         }
         flush
       >
-        <div className="flex flex-col gap-4 p-4">
+        <div className="flex flex-col gap-4 p-4 empty:hidden">
           {search.busy && <Busy>Looking for a model server</Busy>}
           <Trouble work={search} what="The machine could not be searched." />
           {search.answer?.length === 0 && (
@@ -71,41 +69,27 @@ export function FromMachine(props: WayProps) {
                   key={gateway.url}
                   gateway={gateway}
                   isChosen={chosen?.url === gateway.url}
-                  onChoose={() => {
-                    setChosen(gateway);
-                    setOwnAddress(undefined);
-                  }}
+                  onChoose={() => setChosen(gateway)}
                 />
               ))}
             </ul>
           )}
-          <form
-            className="flex flex-wrap items-end gap-2"
-            onSubmit={(event) => {
-              event.preventDefault();
-              setChosen(undefined);
-              setOwnAddress(address.trim());
-            }}
-          >
-            <TextField
-              label="Or its address"
-              mono
-              type="url"
-              required
-              placeholder="http://192.168.1.20:11434"
-              className="min-w-0 flex-1 basis-64"
-              value={address}
-              onChange={(event) => setAddress(event.target.value)}
-            />
-            <Button type="submit">Use this address</Button>
-          </form>
         </div>
       </Panel>
       {chosen && !chosen.needsKey && (
         <TestAndSave key={chosen.url} place={{ url: chosen.url }} models={chosen.models} {...props} />
       )}
       {chosen?.needsKey && <AtAddress key={chosen.url} url={chosen.url} needsKey {...props} />}
-      {ownAddress && <AtAddress key={ownAddress} url={ownAddress} needsKey={false} {...props} />}
+      {chosen === undefined && (
+        <details>
+          <summary className="cursor-pointer text-14 text-muted hover:text-ink">
+            It is at another address
+          </summary>
+          <div className="mt-4 flex flex-col gap-4">
+            <AtAddress url="" needsKey={false} {...props} />
+          </div>
+        </details>
+      )}
     </>
   );
 }
@@ -187,6 +171,7 @@ function AtAddress({ url: given, needsKey, keyPage, exampleModel, ...props }: At
             label="Address"
             mono
             required
+            placeholder="http://192.168.1.20:11434"
             value={url}
             hint={isOpen ? 'Fill in the parts in angle brackets.' : undefined}
             onChange={(event) => {

@@ -4,6 +4,7 @@ import { useApi } from '../../src/api/ApiProvider.tsx';
 import { asApiError } from '../../src/api/api.ts';
 import { Button } from '../../src/components/Button.tsx';
 import { useLatest } from '../../src/hooks/useLatest.ts';
+import { useOperator } from '../../src/operator/OperatorProvider.tsx';
 import type { Places } from './places.ts';
 
 interface Setup {
@@ -35,13 +36,15 @@ interface StepFrameProps {
 /** One step: what it is for, its content, and the way on. */
 export function StepFrame({ title, intro, children }: StepFrameProps) {
   const { view, step, mark, goBack, goOn } = useSetup();
+  const { status } = useOperator();
   const [busy, setBusy] = useState(false);
   const isDone = view.steps[step] === 'done';
   const skip = async () => {
     setBusy(true);
     if (view.steps[step] === 'open') await mark('skipped');
     setBusy(false);
-    goOn?.();
+    if (goOn === undefined) window.location.assign(status.home);
+    else goOn();
   };
   return (
     <section aria-labelledby="step-title" className="flex min-w-0 flex-col gap-6">
@@ -59,20 +62,17 @@ export function StepFrame({ title, intro, children }: StepFrameProps) {
           </Button>
         )}
         <span className="flex-1" />
-        {goOn === undefined ? (
-          isDone || (
-            <Button busy={busy} onClick={() => void skip()}>
-              Skip
-            </Button>
-          )
-        ) : (
-          <Button variant={isDone ? 'primary' : 'secondary'} busy={busy} onClick={() => void skip()}>
-            {isDone ? 'Continue' : 'Skip this step'}
-          </Button>
-        )}
+        <Button variant={isDone ? 'primary' : 'secondary'} busy={busy} onClick={() => void skip()}>
+          {wayWords(isDone, view.steps[step] === 'skipped', goOn === undefined)}
+        </Button>
       </footer>
     </section>
   );
+}
+
+function wayWords(isDone: boolean, isSkipped: boolean, isLast: boolean): string {
+  if (isLast) return isDone ? 'Finish' : 'Finish without it';
+  return isDone ? 'Continue' : isSkipped ? 'Go on' : 'Skip this step';
 }
 
 /** A request that takes a while: busy while it runs, and its answer or what went wrong. */
