@@ -38,7 +38,10 @@ function Wizard({ health }: { health: Health | undefined }) {
   const [changed, setChanged] = useState<SetupView>();
   const part = usePart();
   const view = changed ?? resource.body;
-  const places: Places = { own: status.service, links: health?.services ?? [] };
+  // While a service restarts nobody tells where the others are; the steps stay.
+  const known = useRef<Places['links']>([]);
+  if (health !== undefined) known.current = health.services;
+  const places: Places = { own: status.service, links: known.current };
   return (
     <div className="grid gap-6 md:grid-cols-[12rem_minmax(0,1fr)] md:gap-10">
       <StepList view={view} places={places} part={part} />
@@ -74,7 +77,7 @@ function Step({ view, places, part, onChange }: StepProps) {
   );
   const shown = reachable[at];
   // biome-ignore lint/correctness/useExhaustiveDependencies: another step begins at its top
-  useEffect(() => window.scrollTo({ top: 0 }), [at]);
+  useEffect(() => void window.scrollTo({ top: 0 }), [at]);
   if (shown === undefined) return null;
   const { id, Content } = shown.step;
   const mark = async (state: Exclude<StepState, 'open'>, result?: string) => {
