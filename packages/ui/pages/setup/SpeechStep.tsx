@@ -33,7 +33,7 @@ export default function SpeechStep() {
   return (
     <StepFrame
       title="Choose a voice"
-      intro="Speech runs on this machine: nothing that you say leaves it. Listen to a voice, then test your microphone."
+      intro="Listen to a voice before you choose it, then test your microphone. The built-in voices run on this machine."
     >
       <Loaded resource={resource} failed="The voices could not be loaded.">
         {(speech) => <Voices speech={speech} />}
