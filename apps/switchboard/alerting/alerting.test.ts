@@ -104,6 +104,13 @@ it('shows alerts of a running switchboard, with the incidents that made them', a
   await seen.first('message.outbound.chat.alert');
   const { body } = await service.call('/api/alerts');
   expect(body.data[0]).toMatchObject({ severity: 'medium', content: expect.stringContaining('Disk full') });
+  // A high one is told to the operator too, on the same topic: it is listed once, with its severity.
+  await service.call('/api/incidents', { title: 'Key leaked', severity: 'high' });
+  await waitFor(
+    () => seen.messages.filter(({ topic }) => topic === 'message.outbound.chat.alert').length === 3,
+  );
+  const { data } = (await service.call('/api/alerts')).body;
+  expect(data).toMatchObject([{ severity: 'high' }, { severity: 'medium' }]);
   seen.close();
   await service.stop();
 });

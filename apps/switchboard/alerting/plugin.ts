@@ -145,7 +145,7 @@ function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
       .history({ topic, limit: context.req.valid('query').limit })
       .catch(throwBusFailure);
     const seen = entries.map(({ message }) => message).filter(messageFilter(context));
-    const alerts = seen.map(({ id, timestamp, correlationId, payload }) => ({
+    const alerts = withoutCopies(seen).map(({ id, timestamp, correlationId, payload }) => ({
       id,
       at: new Date(timestamp).toISOString(),
       correlationId,
@@ -153,6 +153,14 @@ function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
     }));
     return context.json({ success: true, data: alerts.toReversed() });
   });
+}
+
+/** What the operator is told goes to the same topic by default: an alert that is there with its severity is shown once. */
+function withoutCopies(messages: readonly Message[]): Message[] {
+  const key = ({ correlationId, payload }: Message) => `${correlationId} ${text(fieldsOf(payload).content)}`;
+  const isAlert = ({ payload }: Message) => fieldsOf(payload).severity !== undefined;
+  const posted = new Set(messages.filter(isAlert).map(key));
+  return messages.filter((message) => isAlert(message) || !posted.has(key(message)));
 }
 
 /** Lets one event per key and period pass, and counts those it held back. */

@@ -48,13 +48,15 @@ function SourceLine({ source }: { source: SourceHealth }) {
   return (
     <Line
       title={source.title}
-      detail={source.state === 'failing' ? source.words : undefined}
-      trail={
-        <>
-          {source.at && <RelativeTime at={source.at} />}
-          <Lamp {...sourceLamp(source)} />
-        </>
+      detail={
+        source.at && (
+          <>
+            Asked <RelativeTime at={source.at} />
+            {source.state === 'failing' && `. ${source.words}`}
+          </>
+        )
       }
+      trail={<Lamp {...sourceLamp(source)} />}
     />
   );
 }

@@ -10,6 +10,8 @@ interface Alert {
   at: string;
   content: string;
   severity?: 'critical' | 'high' | 'medium' | 'low';
+  /** Of messages to the operator, which are no alerts. */
+  urgency?: string;
 }
 
 const TONES = { critical: 'failed', high: 'failed', medium: 'waiting', low: 'plain' } as const;
@@ -48,7 +50,7 @@ function Alerts() {
         'Errors of parts, many drops in a short time, and incidents that are high show here.',
       ]}
     >
-      {({ at, severity = 'medium', content }) => (
+      {({ at, urgency, severity = urgency === 'high' ? 'high' : 'medium', content }) => (
         <li className="border-line border-b px-4 py-3 last:border-b-0">
           <p className="flex items-center gap-2 text-12 text-muted">
             <Badge tone={TONES[severity]}>{severity}</Badge>
