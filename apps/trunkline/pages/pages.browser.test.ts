@@ -22,6 +22,7 @@ const PAGES: Record<Name, readonly string[]> = {
     ...['activity', 'tasks', 'schedules', 'goals', 'board', 'memory', 'notes', 'skills'].map(inConsole),
     ...['helpers', 'connections', 'telemetry', 'audit', 'settings'].map(inConsole),
     ...['people', 'policy', 'audit', 'secrets', 'posture'].map((tab) => `/trust/${tab}`),
+    '/setup',
   ],
   research: ['/', '/#/library', '/#/files', '/#/sources'],
   switchboard: [
@@ -36,7 +37,8 @@ function inConsole(section: string): string {
   return `/app#/${section}`;
 }
 
-describeWithBrowser('every page, with content, as the operator sees it', () => {
+/** With some content, as the operator sees it; no rule of axe is broken on a desktop and a phone, in light and dark. */
+describeWithBrowser('every page', () => {
   let browser: TestBrowser;
   let fleet: Locked;
   let opened: TestPage;
@@ -95,21 +97,16 @@ describeWithBrowser('every page, with content, as the operator sees it', () => {
   }
 
   describe.each(names)('of %s', (name) => {
-    it.each(PAGES[name])(
-      '%s breaks no rule of axe, on a desktop and a phone, light and dark',
-      async (path) => {
-        const { page } = opened;
-        opened.problems.length = 0;
-        await page.goto(at(name, path));
-        await page.getByRole('main').getByRole('heading').first().waitFor(SOON);
-        // Skeletons stand for what is still being loaded.
-        await expect
-          .poll(() => page.locator('div.animate-breathe, [role=progressbar]').count(), SOON)
-          .toBe(0);
-        await checkLooks(opened, { axe: true });
-        for (const link of await page.locator('a[href]').evaluateAll(hrefs)) links.add(link);
-      },
-    );
+    it.each(PAGES[name])('%s breaks no rule of axe', async (path) => {
+      const { page } = opened;
+      opened.problems.length = 0;
+      await page.goto(at(name, path));
+      await page.getByRole('main').getByRole('heading').first().waitFor(SOON);
+      // Skeletons stand for what is still being loaded.
+      await expect.poll(() => page.locator('div.animate-breathe, [role=progressbar]').count(), SOON).toBe(0);
+      await checkLooks(opened, { axe: true });
+      for (const link of await page.locator('a[href]').evaluateAll(hrefs)) links.add(link);
+    });
   });
 
   it('leads only to pages that are there', async () => {

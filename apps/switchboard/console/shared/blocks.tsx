@@ -1,9 +1,9 @@
 // What several pages of the console are built from.
 import {
   Button,
-  ErrorState,
   hashRoute,
   ListPanel,
+  LoadFailure,
   type PagedList,
   type Resource,
   Skeleton,
@@ -64,8 +64,7 @@ interface LoadedProps<Data> {
 /** One thing that the service holds: while it loads, when it cannot be loaded, and when it is there. */
 export function Loaded<Data>({ resource: { body, error }, what, children, ...skeleton }: LoadedProps<Data>) {
   if (body !== undefined) return children(body.data);
-  if (error)
-    return <ErrorState what={`${what} could not be loaded.`} why={error.message} todo={error.advice} />;
+  if (error) return <LoadFailure what={`${what} could not be loaded.`} error={error} />;
   return <Skeleton {...skeleton} />;
 }
 

@@ -1,6 +1,8 @@
 import { Fragment, type ReactNode, useEffect, useId, useRef } from 'react';
+import type { ApiError } from '../api/api.ts';
 import type { PagedList, Resource } from '../hooks/useResource.ts';
 import { cn } from '../lib/cn.ts';
+import { OPERATOR_REQUIRED } from '../operator/operatorApi.ts';
 import { Button } from './Button.tsx';
 import { EmptyState, ErrorState, Skeleton } from './EmptyState.tsx';
 
@@ -103,10 +105,17 @@ interface LoadedProps<Body> {
 export function Loaded<Body>({ resource: { body, error }, failed, rows = 6, children }: LoadedProps<Body>) {
   return (
     <>
-      {error && <ErrorState what={failed} why={error.message} todo={error.advice} />}
+      {error && <LoadFailure what={failed} error={error} />}
       {body === undefined ? !error && <Skeleton rows={rows} /> : children(body)}
     </>
   );
+}
+
+/** Why something could not be loaded. What is for the operator is said once, by the banner at the top. */
+export function LoadFailure({ what, error, action }: { what: string; error: ApiError; action?: ReactNode }) {
+  if (error.code === OPERATOR_REQUIRED)
+    return <p className="text-14 text-muted">Shown once you sign in as operator.</p>;
+  return <ErrorState what={what} why={error.message} todo={error.advice} action={action} />;
 }
 
 interface PagedItemsProps<Item> {
@@ -125,10 +134,9 @@ export function PagedItems<Item>({ list, failed, empty, children }: PagedItemsPr
     <>
       {error && (
         <div className="p-4">
-          <ErrorState
+          <LoadFailure
             what={failed}
-            why={error.message}
-            todo={error.advice}
+            error={error}
             action={
               <Button size="small" onClick={reload}>
                 Try again
