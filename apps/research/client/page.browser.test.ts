@@ -188,7 +188,7 @@ describeWithBrowser('the research page', () => {
     const notes = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes\n\nTides.') };
     await page.getByLabel('Files to upload').setInputFiles(notes);
     await page.getByText('1 file added.', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'notes.md', exact: true }).click();
+    await page.getByRole('button', { name: 'Notes', exact: true }).click();
     const shown = page.getByRole('dialog', { name: 'Notes' });
     await shown.getByText('Tides.').waitFor();
     await page.keyboard.press('Escape');

@@ -5,6 +5,7 @@ import { ErrorState, Skeleton } from '../components/EmptyState.tsx';
 import { Badge, Line } from '../components/Lamp.tsx';
 import { Panel } from '../components/Panel.tsx';
 import { RelativeTime } from '../components/RelativeTime.tsx';
+import { SETUP } from '../setup/SetupOffer.tsx';
 import {
   type Fact,
   type Health,
@@ -14,7 +15,6 @@ import {
   type MissingPart,
   splitFacts,
 } from './health.ts';
-import { SETUP } from '../setup/SetupOffer.tsx';
 import { PostureLine } from './PostureLine.tsx';
 
 interface StatusPanelProps {
