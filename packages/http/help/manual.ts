@@ -123,7 +123,7 @@ const MAX_HITS = 40;
 
 /** Sections that have every word, headings before text, the best first. */
 export function searchManual(pages: Iterable<HelpPage>, query: string): Hit[] {
-  const words = wordsOf(query);
+  const words = searchTerms(query);
   if (words.length === 0) return [];
   const hits: Hit[] = [];
   for (const page of pages)
@@ -137,7 +137,7 @@ export function searchManual(pages: Iterable<HelpPage>, query: string): Hit[] {
   return hits.sort((one, other) => other.score - one.score).slice(0, MAX_HITS);
 }
 
-function wordsOf(query: string): string[] {
+function searchTerms(query: string): string[] {
   return query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 10);
 }
 
@@ -149,7 +149,7 @@ function scoreOf(word: string, heading: string, text: string): number {
 
 /** The text around the first word that was found, as HTML with the words marked. */
 export function snippetOf({ section }: Hit, query: string): string {
-  const words = wordsOf(query);
+  const words = searchTerms(query);
   const lower = section.text.toLowerCase();
   const first = Math.min(...words.map((word) => lower.indexOf(word)).filter((at) => at >= 0), lower.length);
   const from = first === lower.length ? 0 : Math.max(0, first - 80);

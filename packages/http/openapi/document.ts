@@ -5,6 +5,13 @@ import type { AppEnv } from '../app/context.ts';
 import { HttpError, type RenderError } from '../errors/http-error.ts';
 import { ValidationError } from '../validation/validate.ts';
 import { EXAMPLE_FIELD } from './describe-route.ts';
+import type {
+  ApiDocument,
+  Operation,
+  Parameter,
+  ResponseDescription,
+  SecurityScheme,
+} from './document-types.ts';
 import { applyExample, findExample, type RouteExample, readExamples } from './examples.ts';
 import { compareGroups, groupOf, pathParameterText } from './groups.ts';
 
@@ -192,23 +199,6 @@ function waysIn(guards: readonly GuardMark[]): Record<string, string[]>[] {
   const distinct = new Map(combinations.map((places) => [[...new Set(places)].sort().join(), places]));
   return [...distinct.values()].map((places) => Object.fromEntries(places.map((place) => [place, []])));
 }
-
-/** The parts of an OpenAPI 3.1 document, as the generator types them. */
-export type ApiDocument = Awaited<ReturnType<typeof generateSpecs>>;
-
-export type Operation = NonNullable<NonNullable<ApiDocument['paths'][string]>['get']>;
-
-type Components = NonNullable<ApiDocument['components']>;
-
-export type Schema = NonNullable<Components['schemas']>[string];
-
-export type SchemaOrReference = Schema | { $ref: string };
-
-export type Parameter = Exclude<NonNullable<Components['parameters']>[string], { $ref: string }>;
-
-export type ResponseDescription = Exclude<NonNullable<Components['responses']>[string], { $ref: string }>;
-
-type SecurityScheme = Exclude<NonNullable<Components['securitySchemes']>[string], { $ref: string }>;
 
 interface GuardMark {
   credentials: readonly string[];

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiDocument, Operation, Parameter, Schema, SchemaOrReference } from './document.ts';
+import type { ApiDocument, Operation, Parameter, Schema, SchemaOrReference } from './document-types.ts';
 
 /** A request and its answer, as a service gave it. */
 export interface RouteExample {
@@ -76,7 +76,7 @@ function applyResponse(operation: Operation, example: RouteExample | undefined, 
 type Schemas = Readonly<Record<string, SchemaOrReference>>;
 
 /** A value that fits the schema: its own example or default, or the plainest of its type. */
-export function exampleOf(schema: SchemaOrReference | undefined, schemas: Schemas, depth = 0): unknown {
+function exampleOf(schema: SchemaOrReference | undefined, schemas: Schemas, depth = 0): unknown {
   if (schema === undefined || depth > MAX_DEPTH) return {};
   if ('$ref' in schema) return exampleOf(schemas[schema.$ref.split('/').pop() ?? ''], schemas, depth + 1);
   const given = [schema.example, schema.examples?.[0], schema.default, schema.const, schema.enum?.[0]];

@@ -1,18 +1,15 @@
 import type { Hono } from 'hono';
 import type { AppEnv } from '../app/context.ts';
 import { escapeHtml, mountReadingAssets, readingPage } from '../reading/shell.ts';
-import {
-  type ApiDocument,
-  type DocumentOptions,
-  generateDocument,
-  type ListedOperation,
-  type Operation,
-  operationsOf,
-  type Parameter,
-  type ResponseDescription,
-  type Schema,
-  type SchemaOrReference,
-} from './document.ts';
+import { type DocumentOptions, generateDocument, type ListedOperation, operationsOf } from './document.ts';
+import type {
+  ApiDocument,
+  Operation,
+  Parameter,
+  ResponseDescription,
+  Schema,
+  SchemaOrReference,
+} from './document-types.ts';
 
 const MAX_DEPTH = 6;
 

@@ -18,18 +18,22 @@ for (const box of document.querySelectorAll('.pre')) addCopy(box);
 
 function addCopy(box) {
   const button = element('button', { type: 'button', className: 'copy', textContent: 'Copy' });
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(box.querySelector('code').textContent);
-      button.textContent = 'Copied';
-    } catch {
-      // Without leave, or on a page that is not secure, the text is at least marked.
-      getSelection()?.selectAllChildren(box.querySelector('code'));
-      button.textContent = 'Press Ctrl+C';
-    }
+  const code = box.querySelector('code');
+  const tell = (words) => {
+    button.textContent = words;
     setTimeout(() => {
       button.textContent = 'Copy';
     }, 2000);
+  };
+  // Without leave, or on a page that is not secure, the text is at least marked.
+  const mark = () => {
+    getSelection()?.selectAllChildren(code);
+    tell('Press Ctrl+C');
+  };
+  button.addEventListener('click', () => {
+    const writing = navigator.clipboard?.writeText(code.textContent);
+    if (writing === undefined) mark();
+    else writing.then(() => tell('Copied'), mark);
   });
   box.append(button);
 }
@@ -58,7 +62,9 @@ function startDocs() {
   openTarget();
   for (const route of document.querySelectorAll('.op')) {
     const details = route.querySelector('details');
-    details.addEventListener('toggle', () => details.open && addTrial(route));
+    details.addEventListener('toggle', () => {
+      if (details.open) addTrial(route);
+    });
     if (details.open) addTrial(route);
   }
 }
@@ -105,14 +111,20 @@ function filterRoutes(text) {
 
 let description;
 
-/** A form for the route: its parameters and its body, filled with the example. */
-async function addTrial(route) {
+function addTrial(route) {
   if (route.querySelector('.try') !== null) return;
   const form = element('form', { className: 'try' }, [element('h4', { textContent: 'Try it' })]);
   route.querySelector('.inner').append(form);
   description ??= fetch('/openapi.json').then((response) => response.json());
-  const { method, path } = route.dataset;
-  const operation = (await description).paths[path]?.[method];
+  description.then(
+    ({ paths }) => fillTrial(form, route.dataset, paths),
+    (error) => form.append(`Cannot read /openapi.json: ${error.message}`),
+  );
+}
+
+/** A form for the route: its parameters and its body, filled with the example. */
+function fillTrial(form, { method, path }, paths) {
+  const operation = paths[path]?.[method];
   const [type, media] = Object.entries(operation?.requestBody?.content ?? {})[0] ?? [];
   if (operation === undefined || type === 'multipart/form-data') {
     form.append(element('p', { className: 'note', textContent: 'It takes a file: use the command above.' }));
@@ -130,11 +142,11 @@ async function addTrial(route) {
   addCopy(box);
   form.append(box);
   let running;
-  form.addEventListener('submit', async (event) => {
+  form.addEventListener('submit', (event) => {
     event.preventDefault();
     running?.abort();
     running = new AbortController();
-    await sendTrial({ method, path, inputs, body, type, state, output, box, signal: running.signal });
+    void sendTrial({ method, path, inputs, body, type, state, output, box, signal: running.signal });
   });
 
   function field(parameter) {
@@ -199,18 +211,23 @@ function startHelp() {
   const main = document.getElementById('main');
   const text = [...main.childNodes];
   let latest = 0;
-  search?.addEventListener('input', async () => {
+  search?.addEventListener('input', () => {
     latest += 1;
     const mine = latest;
     const words = search.value.trim();
-    if (words === '') {
-      main.replaceChildren(...text);
-      return;
-    }
-    const response = await fetch(`/help?q=${encodeURIComponent(words)}`);
-    const found = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('main');
-    if (mine === latest && found !== null) main.replaceChildren(...found.childNodes);
+    if (words === '') main.replaceChildren(...text);
+    else
+      findInHelp(words).then(
+        (found) => mine === latest && main.replaceChildren(...found),
+        (error) => mine === latest && main.replaceChildren(`Cannot search: ${error.message}`),
+      );
   });
+}
+
+async function findInHelp(words) {
+  const response = await fetch(`/help?q=${encodeURIComponent(words)}`);
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  return page.getElementById('main')?.childNodes ?? [`The service answered ${response.status}.`];
 }
 
 if (page === 'docs') startDocs();

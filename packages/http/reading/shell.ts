@@ -5,7 +5,7 @@ import type { Env, Hono } from 'hono';
 import { getMimeType } from 'hono/utils/mime';
 
 /** Pages that are read: made on the server when asked for, with a style sheet and a script of the service itself. */
-export const READING_POLICY =
+const READING_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const UI = join(import.meta.dirname, '../../ui');
