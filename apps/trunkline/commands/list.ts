@@ -25,7 +25,7 @@ export const commands: Readonly<Record<string, Command>> = {
     load: () => import('./login.ts'),
   },
   doctor: {
-    summary: 'Check model, speech, NATS, ports and directories, and say what to do.',
+    summary: 'Check model, speech, addresses, ports and directories (--fix mends some), and say what to do.',
     load: () => import('./doctor.ts'),
   },
   audit: {

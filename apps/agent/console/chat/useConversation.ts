@@ -32,7 +32,7 @@ export interface Conversation {
 }
 
 /** The service says a message once, however often it comes under one id. */
-export interface UnsentMessage {
+interface UnsentMessage {
   id: string;
   sessionId: string;
   text: string;
