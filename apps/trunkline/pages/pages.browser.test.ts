@@ -23,6 +23,8 @@ const PAGES: Record<Name, readonly string[]> = {
     ...['helpers', 'connections', 'telemetry', 'audit', 'settings'].map(inConsole),
     ...['people', 'policy', 'audit', 'secrets', 'posture'].map((tab) => `/trust/${tab}`),
     '/setup',
+    '/docs',
+    '/help',
   ],
   research: ['/', '/#/library', '/#/files', '/#/sources'],
   switchboard: [
