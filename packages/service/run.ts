@@ -37,7 +37,7 @@ interface RunningService {
 }
 
 /** What a service that is run gets beside its options. */
-export type RunContext = Pick<ServiceContext, 'logger' | 'env' | 'settings'> & {
+type RunContext = Pick<ServiceContext, 'logger' | 'env' | 'settings'> & {
   /** Keeps another secret out of the log from then on. */
   hide: (secret: string) => void;
 };

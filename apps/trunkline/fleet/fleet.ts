@@ -154,7 +154,9 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       : 'embedded',
     missing: () => members.flatMap(({ service }) => service.running?.missing() ?? []),
     problem: async () => {
-      const problems = await Promise.all(members.map(({ service }) => service.running?.problem?.()));
+      const problems = await Promise.all(
+        members.map(async ({ service }) => await service.running?.problem?.()),
+      );
       return unique(problems.flatMap((problem) => problem ?? [])).join('\n  ') || undefined;
     },
     stop,
