@@ -75,8 +75,8 @@ describeWithBrowser('the setup', () => {
     await checkLooks({ ...opened, problems: [] });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('status').filter({ hasText: 'answers' }).first().waitFor(SOON);
-    const { roles } = await (await fetch(at('research', '/operator/setup'))).json();
-    expect(roles.chat).toMatchObject({ model: 'test-model', url: model.url });
+    const isDemo = async (name: Name) => (await (await fetch(at(name, '/healthz'))).json()).model.demo;
+    await expect.poll(() => Promise.all(names.map(isDemo)), SOON).toEqual([false, false, false, false]);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.waitForURL(at('voice', '/setup/speech'));
   });

@@ -163,10 +163,12 @@ function labelOf(field: string, country: string): string {
 }
 
 function tidy(text: string): string {
-  return text
-    .replace(/\s*\+\+\s*/g, '; ')
-    .replace(/\s+/g, ' ')
-    // An abbreviation looks like the end of a sentence to whoever cites it.
-    .replace(/\best\./g, 'estimate')
-    .replace(/^[; ]+|[;. -]+$/g, '');
+  return (
+    text
+      .replace(/\s*\+\+\s*/g, '; ')
+      .replace(/\s+/g, ' ')
+      // An abbreviation looks like the end of a sentence to whoever cites it.
+      .replace(/\best\./g, 'estimate')
+      .replace(/^[; ]+|[;. -]+$/g, '')
+  );
 }
