@@ -67,7 +67,7 @@ function notesWrite(notesOf: NotesOf): Tool {
       tab: z.string().describe('Name of a tab.'),
       content: z.string(),
       mode: z.enum(['append', 'replace']).default('append'),
-      create: z.boolean().default(false).describe('Makes the tab where there is none of this name.'),
+      create: z.boolean().default(false).describe('Makes a missing tab.'),
     }),
     execute: async ({ tab, content, mode, create }, context) => {
       const origins = context.principal?.origins;

@@ -132,6 +132,7 @@ describe('the tools of a skill', () => {
     expect(await offered('default')).toEqual([
       'current_time',
       'calculator',
+      'look_up',
       'web_search',
       'fetch_url',
       'deep_research',

@@ -8,10 +8,7 @@ import { createWordNet } from './wordnet.ts';
 const MOST_ENTRIES = 6;
 
 const input = z.object({
-  query: z
-    .string()
-    .max(500)
-    .describe('A question or a few words, such as "capital of Peru" or "define serendipity".'),
+  query: z.string().max(500),
 });
 
 function offlineShelves(): OfflineShelf[] {
@@ -20,11 +17,11 @@ function offlineShelves(): OfflineShelf[] {
 
 /** Answers from reference works that are installed with Trunkline, without the network. */
 export function createLookUp(shelves: readonly OfflineShelf[] = offlineShelves()): Tool {
-  const contents = shelves.map((shelf) => `${citedAs(shelf)}: ${shelf.covers}`).join('; ');
   return defineTool({
     name: 'look_up',
     effects: ['reads'],
-    description: `Looks something up in reference works on this machine, without the network. ${contents}. For anything newer or other use web_search.`,
+    description:
+      'Offline: facts about countries (World Factbook, 2015) and meanings of English words (WordNet).',
     input,
     execute: ({ query }, { signal }) =>
       orRefusal(async () => {

@@ -16,7 +16,7 @@ export function createWebSearch(engine: SearchEngine): Tool {
     name: 'web_search',
     effects: ['reads'],
     external: true,
-    description: 'Searches the web and gives titles, addresses and snippets.',
+    description: 'Looks something up on the web: gives titles, addresses and snippets of what it finds.',
     input,
     async execute({ query, max_results }, { signal }) {
       const words = query.trim();
