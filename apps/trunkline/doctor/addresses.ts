@@ -91,7 +91,7 @@ async function yamlFiles(folder: string | undefined, depth: number): Promise<str
   if (folder === undefined || depth === 0) return [];
   // A folder that is not there yet names nothing.
   const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
-  const found = entries.map((entry) => {
+  const found = entries.map(async (entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return yamlFiles(path, depth - 1);
     return ['.yaml', '.yml'].includes(extname(entry.name)) ? [path] : [];

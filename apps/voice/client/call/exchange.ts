@@ -36,7 +36,7 @@ export interface ToolStep {
 }
 
 /** What the service has to tell beside the conversation: it waits for the model, or summarised older messages. */
-export interface Note {
+interface Note {
   kind: 'note';
   id: number;
   text: string;

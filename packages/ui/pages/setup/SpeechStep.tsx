@@ -1,4 +1,4 @@
-import type { HeardSpeech, SpeechSetup } from '@trunkline/std';
+import { errorMessage, type HeardSpeech, type SpeechSetup } from '@trunkline/std';
 import { Mic, Square, Volume2 } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useApi } from '../../src/api/ApiProvider.tsx';
@@ -156,7 +156,7 @@ function MicrophoneTest() {
       recording.current = await startRecording();
       setRecording(true);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(errorMessage(error));
     }
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: only the start of a recording sets the time
