@@ -28,6 +28,7 @@ export {
   type GuardedFetchOptions,
   type GuardedRequest,
   type GuardedResponse,
+  isUnanswered,
 } from './fetch/guarded-fetch.ts';
 export { whyUnreachable } from './fetch/reach.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';

@@ -12,6 +12,8 @@ export interface ToolContext {
   scope?: string | undefined;
   /** Says that this result holds text from outside the operator's trust, for tools of which only some results do. */
   addOrigins?: ((origins: readonly Origin[]) => void) | undefined;
+  /** Says that the result of an `external` tool holds nothing from outside after all: it reached nobody, or found nothing. */
+  ownWords?: (() => void) | undefined;
   /** Whether policy lets this call reach something else too: a file that a search meets, the target of a redirect. */
   permits?: ((subject: CallSubject) => boolean) | undefined;
   /** A person, or a rule that the operator wrote, has allowed exactly this call. */

@@ -198,11 +198,15 @@ async function run(
   const addOrigins = (more: readonly Origin[]) => {
     origins = joinOrigins(origins, more);
   };
+  const ownWords = () => {
+    origins = [];
+  };
   const principal =
     request.origins.length === 0 ? deps.principal : withOrigins(request.principal, request.origins);
   const permits = (subject: CallSubject) => isPermitted(subject, prepared, deps);
   const approved = isApproved(prepared.decided);
-  const result = await runWithin(call, tool, input, { ...deps, principal, addOrigins, permits, approved });
+  const context = { principal, addOrigins, ownWords, permits, approved };
+  const result = await runWithin(call, tool, input, { ...deps, ...context });
   return { result, origins };
 }
 
@@ -228,21 +232,23 @@ async function runWithin(
   call: RequestedCall,
   tool: RunningTool,
   input: unknown,
-  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'permits' | 'approved'>,
+  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'ownWords' | 'permits' | 'approved'>,
 ): Promise<string> {
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope, addOrigins, permits, approved } = deps;
+  const { sessionId, principal, scope, addOrigins, ownWords, permits, approved } = deps;
   const { signal } = deadline;
   const { toolCallId } = call;
-  const context = { signal, sessionId, toolCallId, principal, scope, addOrigins, permits };
+  const context = { signal, sessionId, toolCallId, principal, scope, addOrigins, ownWords, permits };
   const execution = async () => tool.execute(input, approved ? { ...context, approved } : context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));
   } catch (error) {
-    if (deadline.isExpired)
+    if (deadline.isExpired) {
+      ownWords?.();
       return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;
+    }
     if (deps.signal.aborted) return stopped(tool);
     return errorText(error);
   } finally {

@@ -101,6 +101,7 @@ describe('a turn', () => {
         toolCallId: 'call_1',
         signal: expect.any(AbortSignal),
         addOrigins: expect.any(Function),
+        ownWords: expect.any(Function),
         permits: expect.any(Function),
       },
     ]);

@@ -75,6 +75,10 @@ describeWithBrowser('approvals on the pages', () => {
     const opened = await pages.open('/');
     const { page } = opened;
     await signIn(page);
+    const put = await page.request.post(`${pages.agent().url}/api/inbox`, {
+      data: { text: 'Keep a summary', priority: 'next' },
+    });
+    expect(put.status()).toBeLessThan(300);
     await say(page, 'Read the inbox and keep a summary');
     const forTask = page.getByRole('button', { name: 'Approve for this task' });
     await forTask.waitFor();

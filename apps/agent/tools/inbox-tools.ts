@@ -25,10 +25,12 @@ function checkInbox(inbox: InboxStore, actor: ToolDeps['actor']): Tool {
     description:
       'Gives the items that came in from outside and marks them delivered. Items of priority now have started a turn already.',
     input,
-    execute: async ({ priority_floor, limit }, { principal }) => {
+    execute: async ({ priority_floor, limit }, { principal, ownWords }) => {
       const query = { floor: priority_floor, limit: clamp(limit, 1, maxItems) };
       const items = inbox.for(actor(principal)).take(query);
-      return items.length === 0 ? 'Inbox empty.' : items.map(line).join('\n');
+      if (items.length > 0) return items.map(line).join('\n');
+      ownWords?.();
+      return 'Inbox empty.';
     },
   });
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type AgentStores, openStores } from '../stores/stores.ts';
 import { collectTools } from '../toolset.ts';
@@ -190,6 +190,23 @@ describe('the task board', () => {
 });
 
 describe('the inbox', () => {
+  it('says in its own words that it is empty, and marks what came from outside', async () => {
+    const tool = storeTools(stores).find(({ name }) => name === 'check_inbox')!;
+    const ownWords = vi.fn();
+    const take = () =>
+      tool.execute?.(tool.input.parse({}), {
+        signal: new AbortController().signal,
+        sessionId: 'session',
+        toolCallId: 'call',
+        ownWords,
+      });
+    expect(await take()).toBe('Inbox empty.');
+    expect(ownWords).toHaveBeenCalledOnce();
+    stores.inbox.add({ text: 'from outside', priority: 'next' });
+    expect(await take()).toContain('from outside');
+    expect(ownWords).toHaveBeenCalledOnce();
+  });
+
   it('gives pending items down to the floor and marks them [A090]', async () => {
     expect(await call('check_inbox')).toBe('Inbox empty.');
     stores.inbox.add({ text: 'later on', priority: 'later' });

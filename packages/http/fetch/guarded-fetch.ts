@@ -1,4 +1,4 @@
-import { errorMessage } from '@trunkline/std';
+import { connectionFailure, errorMessage, systemCode } from '@trunkline/std';
 import type { RequestInit, Response } from 'undici';
 import { findHttpError } from '../errors/http-error.ts';
 import { type AddressPolicyOptions, createAddressPolicy, parseFetchableUrl } from './address-policy.ts';
@@ -62,21 +62,24 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const settings = { ...DEFAULTS, ...options };
   const policy = createAddressPolicy(options);
   return async (input, request = {}) => {
-    const url = parseFetchableUrl(input);
+    const url = parseFirst(input);
     const deadline = AbortSignal.timeout(settings.timeoutMs);
     const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
     // The client is heavy, and many processes never fetch a page: it is loaded with the first one.
     const { createGuardedAgent, undiciFetch } = await import('./guarded-agent.ts');
     const agent = createGuardedAgent(policy, signal);
+    let isAnswered = false;
     try {
       const outgoing = firstRequest(url, request, settings.userAgent);
       const follow = { maxRedirects: settings.maxRedirects, allows: request.allowsRedirect };
-      const response = await followRedirects(outgoing, follow, (next) =>
-        undiciFetch(next.url, { ...next.init, redirect: 'manual', dispatcher: agent, signal }),
-      );
+      const response = await followRedirects(outgoing, follow, async ({ url, init }) => {
+        const answer = await undiciFetch(url, { ...init, redirect: 'manual', dispatcher: agent, signal });
+        isAnswered = true;
+        return answer;
+      });
       return await toGuardedResponse(response, settings);
     } catch (error) {
-      throw explain(error, { url, ms: settings.timeoutMs, deadline, given: request.signal });
+      throw explain(error, { url, ms: settings.timeoutMs, deadline, given: request.signal, isAnswered });
     } finally {
       await agent.destroy();
     }
@@ -129,16 +132,40 @@ interface FailureContext {
   ms: number;
   deadline: AbortSignal;
   given: AbortSignal | undefined;
+  isAnswered: boolean;
 }
 
 /** Our own refusals come wrapped by the client; a caller's abort stays what it is. */
-function explain(error: unknown, { url, ms, deadline, given }: FailureContext): unknown {
+function explain(error: unknown, context: FailureContext): unknown {
+  const { url, ms, deadline, given, isAnswered } = context;
   if (given?.aborted) return given.reason;
-  const refusal = findHttpError(error);
-  if (refusal !== undefined) return refusal;
   const host = url.hostname;
-  if (deadline.aborted) return fetchErrors.fetch_timeout({ host, ms });
-  return fetchErrors.fetch_failed({ host, reason: errorMessage(error) }, { cause: error });
+  const ours = findHttpError(error) ?? (deadline.aborted && fetchErrors.fetch_timeout({ host, ms }));
+  const explained = ours || fetchErrors.fetch_failed({ host, reason: errorMessage(error) }, { cause: error });
+  // Another failure may quote: a certificate says for which names it is.
+  if (!isAnswered && (ours || isConnectionFailure(error))) unanswered.add(explained);
+  return explained;
+}
+
+function isConnectionFailure(error: unknown): boolean {
+  const code = systemCode(error instanceof Error ? (error.cause ?? error) : error);
+  return code !== undefined && connectionFailure(code) !== code;
+}
+
+const unanswered = new WeakSet<object>();
+
+/** Whether a guarded fetch failed before anybody answered, so that its words hold nothing that others wrote. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && unanswered.has(error);
+}
+
+function parseFirst(input: string | URL): URL {
+  try {
+    return parseFetchableUrl(input);
+  } catch (error) {
+    if (error instanceof Error) unanswered.add(error);
+    throw error;
+  }
 }
 
 /** Decodes by the charset of the header, else of the page's own meta element, else as UTF-8. */

@@ -1,4 +1,4 @@
-import { pdfOf, pdfUnpackingTo } from '@trunkline/testing';
+import { freePort, pdfOf, pdfUnpackingTo } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool } from '../call-tool.suite.ts';
 import { type PageServer, send, startPages } from '../page-server.suite.ts';
@@ -139,6 +139,24 @@ describe('fetch_url', () => {
     );
     expect(asked).toEqual([{ url: `${other}/json?d=1`, host: '127.0.0.2' }]);
     expect(await fetching('/away', true)).not.toContain('may not read');
+  });
+
+  it('says of a failure whether its words are our own, or may quote what others wrote', async () => {
+    const gone = `http://127.0.0.1:${await freePort()}/`;
+    const isOurs = async (url: string, options = open) => {
+      let ours = false;
+      const ownWords = () => {
+        ours = true;
+      };
+      await callTool(createFetchUrl(options), { url }, undefined, { ownWords });
+      return ours;
+    };
+    const nowhere = { ...open, lookup: () => Promise.reject(new Error('no network')) };
+    expect(await isOurs(gone)).toBe(true);
+    expect(await isOurs('http://a.example/', nowhere)).toBe(true);
+    expect(await isOurs('not an address')).toBe(true);
+    for (const path of ['/json', '/missing', '/image', '/to-private', '/to-file', '/cut'])
+      expect([path, await isOurs(`${pages.url}${path}`)]).toEqual([path, false]);
   });
 
   it('reads a page nested as deep as it can be parsed quickly', async () => {

@@ -4,6 +4,7 @@ import {
   type GuardedFetchOptions,
   type GuardedResponse,
   HttpError,
+  isUnanswered,
 } from '@trunkline/http';
 import { defineTool, type Tool, type ToolContext, urlSubject } from '@trunkline/llm';
 import { z } from 'zod';
@@ -45,8 +46,9 @@ export function createFetchUrl(options: FetchUrlOptions = {}): Tool {
       try {
         return await fetchText(fetch, url, Math.min(Math.max(max_chars, 1), MOST_CHARS), context);
       } catch (error) {
-        if (error instanceof HttpError) return failure(error);
-        throw error;
+        if (!(error instanceof HttpError)) throw error;
+        if (isUnanswered(error)) context.ownWords?.();
+        return failure(error);
       }
     },
   });

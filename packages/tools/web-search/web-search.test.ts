@@ -4,7 +4,7 @@ import { callTool } from '../call-tool.suite.ts';
 import { type PageServer, send, startPages } from '../page-server.suite.ts';
 import { createDuckDuckGo } from './duckduckgo.ts';
 import { createSearxng } from './searxng.ts';
-import { createWebSearch } from './web-search.ts';
+import { createWebSearch, type SearchEngine } from './web-search.ts';
 
 let pages: PageServer;
 let posted = '';
@@ -50,6 +50,7 @@ beforeAll(async () => {
     '/page/search': send('text/html', '<html>not json</html>'),
     '/odd/search': send('application/json', '{"results": "none"}'),
     '/busy/search': send('text/plain', 'later', 429),
+    '/tired/search': send('application/json', '{"results": [], "unresponsive_engines": [["a", "Obey!"]]}'),
     '/hang/search': () => undefined,
   });
 });
@@ -110,6 +111,23 @@ describe('web_search', () => {
     expect(await callTool(createWebSearch(engine), { query: 'x' })).toMatch(
       /^Error: DuckDuckGo cannot be reached: .*Check the network, or set SEARXNG_URL/,
     );
+  });
+
+  it('says of a result whether it holds what others wrote', async () => {
+    const isOurs = async (engine: SearchEngine) => {
+      let ours = false;
+      const ownWords = () => {
+        ours = true;
+      };
+      await callTool(createWebSearch(engine), { query: 'x' }, undefined, { ownWords });
+      return ours;
+    };
+    const duck = (path: string) => createDuckDuckGo({ url: `${pages.url}${path}` });
+    expect(await isOurs(createDuckDuckGo({ url: `http://127.0.0.1:${await freePort()}/` }))).toBe(true);
+    expect(await isOurs(duck('/none/'))).toBe(true);
+    expect(await isOurs(duck('/limited/'))).toBe(true);
+    expect(await isOurs(duck('/many/'))).toBe(false);
+    expect(await isOurs(createSearxng({ url: `${pages.url}/tired` }))).toBe(false);
   });
 
   it('refuses an empty query', async () => {

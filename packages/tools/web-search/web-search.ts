@@ -1,3 +1,4 @@
+import { isUnanswered } from '@trunkline/http';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { CodedError } from '@trunkline/std';
 import { z } from 'zod';
@@ -18,15 +19,19 @@ export function createWebSearch(engine: SearchEngine): Tool {
     external: true,
     description: 'Looks something up on the web: gives titles, addresses and snippets of what it finds.',
     input,
-    async execute({ query, max_results }, { signal }) {
+    async execute({ query, max_results }, { signal, ownWords }) {
       const words = query.trim();
-      if (words === '') return 'Error: the query is empty.';
       const limit = Math.min(Math.max(max_results, 1), MOST_RESULTS);
       try {
-        return listing(words, await engine.search(words, limit, signal));
+        if (words === '') throw new SearchError('search_refused', 'the query is empty.');
+        const results = await engine.search(words, limit, signal);
+        if (results.length === 0) ownWords?.();
+        return listing(words, results);
       } catch (error) {
-        if (error instanceof SearchError) return failure(error);
-        throw error;
+        if (!(error instanceof SearchError)) throw error;
+        // Other failures may quote what the engine sent.
+        if (error.code === 'search_refused' || isUnanswered(error.cause)) ownWords?.();
+        return failure(error);
       }
     },
   });
