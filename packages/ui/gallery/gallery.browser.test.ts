@@ -33,6 +33,7 @@ describeWithBrowser('the gallery of all parts', () => {
     const output = join(scratch.path, 'gallery');
     await bundlePages({ source: join(import.meta.dirname, 'fixtures'), output, assets: 'assets' });
     server = await servePages(output, {
+      '/healthz': (_request, response) => sendJson(response, 200, { ok: true, services: [] }),
       '/api/secret': (request, response) => {
         const right = request.headers['x-api-key'] === 'open sesame';
         sendJson(
