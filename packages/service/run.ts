@@ -94,7 +94,7 @@ async function serveUntilSignal<Table extends OptionTable, Running extends Runni
   const record =
     home === undefined
       ? undefined
-      : recordRunning(home, run.members?.(running) ?? [{ name: run.table.service, url: running.url }]);
+      : await recordRunning(home, run.members?.(running) ?? [{ name: run.table.service, url: running.url }]);
   const link = signInLink(run, running, options);
   const problem = await running.problem?.();
   print(run.announce?.(running, link, problem) ?? introduction(run.table.title, running.url, link, problem));

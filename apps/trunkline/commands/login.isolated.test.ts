@@ -67,7 +67,7 @@ describe('npm start', () => {
 
   it('keeps the key in a file that only its owner reads, and out of what it prints', () => {
     expect(statSync(join(home.path, 'operator-key')).mode & 0o777).toBe(0o600);
-    const key = operatorHeaders('http://127.0.0.1:1', home.path, {})['x-operator-key'] ?? '';
+    const key = operatorHeaders(at('agent', ''), home.path, {})['x-operator-key'] ?? '';
     expect(key).toMatch(/^[\w-]{43}$/);
     expect(up.output()).not.toContain(key);
   });
@@ -108,20 +108,6 @@ describe('the command line', () => {
     await chat.waitForLine('2+2 = 4');
     chat.write('\n');
     expect(await chat.exited).toMatchObject({ code: 0 });
-  });
-
-  it.each([
-    ['http://127.0.0.1:7870', true],
-    ['http://localhost:7870', true],
-    ['http://[::1]:7870', true],
-    ['https://agent.example', true],
-    ['https://agent.example:8443', false],
-    ['https://agent.example.evil.example', false],
-    ['http://192.168.1.5:7870', false],
-    ['http://127.0.0.1.evil.example', false],
-  ])('shows the key to %s: %s', (url, isShown) => {
-    const headers = operatorHeaders(url, home.path, { A2A_PUBLIC_URL: 'https://agent.example/' });
-    expect(Object.keys(headers)).toEqual(isShown ? ['x-operator-key'] : []);
   });
 });
 

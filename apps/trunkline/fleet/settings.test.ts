@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentOptions } from '@trunkline/agent';
 import { createLogger, readOptions, secretStoreOf } from '@trunkline/config';
+import { recordRunning } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import type { SettingsView } from '@trunkline/std';
 import { FakeGuild, temporaryHome, waitFor } from '@trunkline/testing';
@@ -155,6 +156,8 @@ it('trunkline init tests a connector and a search with the services, and they ta
     say: (text: string) => void said.push(text),
     ask: async (question: string) => answers.find(([pattern]) => pattern.test(question))?.[1] ?? '',
   };
+  const record = await recordRunning(folder, fleet.members);
+  onTestFinished(record.remove);
   await serviceSteps({ terminal, setup, services: new RunningServices(urls, folder, own), home: folder });
   const text = said.join('\n');
   expect(text).toContain('Discord: signed in as trunk');

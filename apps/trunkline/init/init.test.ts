@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createLogger, secretStoreOf } from '@trunkline/config';
 import { Setup } from '@trunkline/setup';
@@ -80,9 +83,18 @@ it('lets everything be skipped, and says what goes wrong on the way', async () =
     expect(text).toContain(words);
   expect((await setup.view('trunkline')).steps.model).toBe('skipped');
 
-  const nowhere = 'http://127.0.0.1:1';
+  // A stranger on all four ports is none of ours, and gets no request, so no key and nothing that is typed.
+  const requests: string[] = [];
+  const stranger = createServer((request, response) => {
+    requests.push(request.url ?? '');
+    response.end('{"overrides":[]}');
+  });
+  onTestFinished(() => void stranger.close());
+  await once(stranger.listen(0, '127.0.0.1'), 'listening');
+  const nowhere = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
   const urls = { voice: nowhere, agent: nowhere, research: nowhere, switchboard: nowhere };
   const quiet = answering();
   await serviceSteps({ terminal: quiet, setup, services: new RunningServices(urls, home, env), home });
   expect(quiet.text()).toContain('none runs. Start the services with "npm start"');
+  expect(requests).toEqual([]);
 });

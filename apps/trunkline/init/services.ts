@@ -1,4 +1,5 @@
 import type { Environment } from '@trunkline/config';
+import { isServedAt } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { CommandError } from '../commands/command.ts';
@@ -29,7 +30,9 @@ export class RunningServices {
     return this.#urls[service];
   }
 
+  /** From this home: a stranger on the port would get what is typed in here. */
   async isRunning(service: ServiceName): Promise<boolean> {
+    if (!isServedAt(this.#home, this.url(service))) return false;
     try {
       return (await this.#fetch(service, '/operator/setup', { signal: AbortSignal.timeout(lookMs) })).ok;
     } catch {
