@@ -49,6 +49,17 @@ export interface ChatLimits {
   trimEvery: number;
 }
 
+interface Branch {
+  /** The conversation. */
+  root: string;
+  /** The turn beside which it begins: the first of those that stand there. */
+  place: string;
+  /** The ids of the turns that it has from before it began, as JSON. */
+  path: string;
+}
+
+/** Turns that a search looks at. */
+const maxSearched = 5000;
 const usualLimits: ChatLimits = { fromPrograms: 5000, turns: 1000, trimEvery: 200 };
 const maxTitleLength = 80;
 
@@ -65,14 +76,16 @@ export class ChatStore {
 
   /** The conversation has the owner of its first turn. */
   save(turn: ChatTurn, origin: ChatOrigin, owner = 'anonymous'): void {
+    const root = this.rootOf(turn.session_id);
     this.#database.transaction(() => {
       this.#database
         .prepare(
           `INSERT INTO chat (session_id, title, state, origin, owner, updated_at) VALUES (?, ?, ?, ?, ?, ?)
            ON CONFLICT (session_id) DO UPDATE SET
-           title = iif(origin = 'inbox', excluded.title, title), state = excluded.state, updated_at = excluded.updated_at`,
+           title = iif(origin = 'inbox', excluded.title, title),
+           state = iif(coalesce(head, session_id) = ?, excluded.state, state), updated_at = excluded.updated_at`,
         )
-        .run(turn.session_id, titleOf(turn), turn.state, origin, owner, Date.now());
+        .run(root, titleOf(turn), turn.state, origin, owner, Date.now(), turn.session_id);
       this.#database
         .prepare(
           `INSERT INTO chat_turn (task_id, session_id, turn) VALUES (?, ?, ?)
@@ -101,11 +114,11 @@ export class ChatStore {
   /** Who began a conversation; undefined where there is none. */
   owner(sessionId: string): string | undefined {
     const sql = 'SELECT owner FROM chat WHERE session_id = ?';
-    return this.#database.prepare<{ owner: string }>(sql).get(sessionId)?.owner;
+    return this.#database.prepare<{ owner: string }>(sql).get(this.rootOf(sessionId))?.owner;
   }
 
   bytesOf(owner: string): number {
-    const own = 'session_id IN (SELECT session_id FROM chat WHERE owner = ?)';
+    const own = familyOf('SELECT session_id FROM chat WHERE owner = ?1');
     return storedBytes(this.#database, 'chat_turn', ['turn'], own, owner);
   }
 
@@ -116,13 +129,16 @@ export class ChatStore {
       .get(sessionId);
   }
 
-  /** The last turns of a conversation before that one, the oldest of them first. */
+  /** The last turns of a conversation or branch before that one, the oldest of them first. */
   turns(sessionId: string, limit: number, before = Number.MAX_SAFE_INTEGER): NumberedTurn[] {
+    const path = this.#branch(sessionId)?.path ?? '[]';
     return this.#database
       .prepare<{ number: number; turn: string }>(
-        'SELECT number, turn FROM chat_turn WHERE session_id = ? AND number < ? ORDER BY number DESC LIMIT ?',
+        `SELECT number, turn FROM chat_turn
+         WHERE (session_id = ? OR task_id IN (SELECT value FROM json_each(?))) AND number < ?
+         ORDER BY number DESC LIMIT ?`,
       )
-      .all(sessionId, before, limit)
+      .all(sessionId, path, before, limit)
       .map(({ number, turn }) => ({ number, turn: JSON.parse(turn) as ChatTurn }))
       .reverse();
   }
@@ -134,28 +150,140 @@ export class ChatStore {
     return row === undefined ? undefined : (JSON.parse(row.turn) as ChatTurn);
   }
 
+  /** The conversation that a branch is of; a conversation itself otherwise. */
+  rootOf(sessionId: string): string {
+    return this.#branch(sessionId)?.root ?? sessionId;
+  }
+
+  /** The branch that is shown: a branch itself, or the one of a conversation that was chosen last. */
+  shown(sessionId: string): string {
+    const sql = 'SELECT head FROM chat WHERE session_id = ?';
+    return this.#database.prepare<{ head: string | null }>(sql).get(sessionId)?.head ?? sessionId;
+  }
+
+  /** Shows a branch of its conversation from now on. */
+  show(branch: string): void {
+    const last = this.turns(branch, 1)[0]?.turn.state;
+    this.#database
+      .prepare('UPDATE chat SET head = ?1, state = coalesce(?2, state) WHERE session_id = ?3')
+      .run(branch, last ?? null, this.rootOf(branch));
+  }
+
+  /** All sessions of a conversation: itself and its branches, the oldest first. */
+  branches(root: string): string[] {
+    const sql = 'SELECT session_id FROM chat_branch WHERE root = ? ORDER BY created_at, session_id';
+    const found = this.#database.prepare<{ session_id: string }>(sql).all(root);
+    return [root, ...found.map(({ session_id }) => session_id)];
+  }
+
+  /** Begins a branch beside a turn; it has the turns before that one, but for those named. */
+  addBranch(branch: string, { task_id, session_id }: ChatTurn, without: ReadonlySet<string>): void {
+    const parent = this.#branch(session_id);
+    const at = this.#numberOf(task_id);
+    const shared = this.turns(session_id, this.#limits.turns, at).map(({ turn }) => turn.task_id);
+    const path = shared.filter((id) => !without.has(id));
+    const place = parent !== undefined && this.#firstOf(session_id) === task_id ? parent.place : task_id;
+    this.#database
+      .prepare('INSERT INTO chat_branch (session_id, root, place, path, created_at) VALUES (?, ?, ?, ?, ?)')
+      .run(branch, parent?.root ?? session_id, place, JSON.stringify(path), Date.now());
+  }
+
+  removeBranch(branch: string): void {
+    this.#database.prepare('DELETE FROM chat_branch WHERE session_id = ?').run(branch);
+  }
+
+  /** The sessions that stand beside each other at a turn, with its own among them; empty where it stands alone. */
+  beside({ task_id, session_id }: ChatTurn): string[] {
+    const own = this.#branch(session_id);
+    const isFirst = own !== undefined && this.#firstOf(session_id) === task_id;
+    const place = isFirst ? own.place : task_id;
+    const original = isFirst ? this.find(place)?.session_id : session_id;
+    const others = this.#database
+      .prepare<{ session_id: string }>(
+        'SELECT session_id FROM chat_branch WHERE root = ? AND place = ? ORDER BY created_at, session_id',
+      )
+      .all(own?.root ?? session_id, place)
+      .map((row) => row.session_id);
+    return others.length === 0 ? [] : [...(original === undefined ? [] : [original]), ...others];
+  }
+
+  /** Whether a turn is one of a branch's. */
+  holds(branch: string, { task_id, session_id }: ChatTurn): boolean {
+    if (session_id === branch) return true;
+    const path = this.#branch(branch)?.path;
+    return path !== undefined && (JSON.parse(path) as string[]).includes(task_id);
+  }
+
+  /** How many turns a branch has from that one on. */
+  countFrom(branch: string, taskId: string): number {
+    const own = '(session_id = ? OR task_id IN (SELECT value FROM json_each(?)))';
+    const sql = `SELECT count(*) AS count FROM chat_turn WHERE number >= ? AND ${own}`;
+    const path = this.#branch(branch)?.path ?? '[]';
+    return (
+      this.#database.prepare<{ count: number }>(sql).get(this.#numberOf(taskId), branch, path)?.count ?? 0
+    );
+  }
+
+  /** Turns in which somebody said these words, the newest first; only the newest turns of a viewer are looked at. */
+  search(words: string, viewer: Principal, limit: number): (ChatTurn & { root: string; title: string })[] {
+    const owners = ownerFilter(viewer);
+    const asStored = JSON.stringify(words).slice(1, -1);
+    const cases = [asStored, asStored.toLowerCase(), asStored.toUpperCase(), capital(asStored)];
+    const like = cases.map(() => `turn LIKE ? ESCAPE '\\'`).join(' OR ');
+    return this.#database
+      .prepare<{ turn: string; root: string; title: string }>(
+        `SELECT turn, root, title FROM (
+           SELECT number, turn, chat.session_id AS root, title FROM chat_turn
+           LEFT JOIN chat_branch ON chat_branch.session_id = chat_turn.session_id
+           JOIN chat ON chat.session_id = coalesce(chat_branch.root, chat_turn.session_id)
+           WHERE ${owners.sql} ORDER BY number DESC LIMIT ?)
+         WHERE ${like} ORDER BY number DESC LIMIT ?`,
+      )
+      .all(...owners.values, maxSearched, ...cases.map(likeWords), limit)
+      .map(({ turn, root, title }) => ({ ...(JSON.parse(turn) as ChatTurn), root, title }));
+  }
+
   /** Says whether there was one. */
   delete(sessionId: string): boolean {
-    return this.#database.transaction(() => {
-      this.#database.prepare('DELETE FROM chat_turn WHERE session_id = ?').run(sessionId);
-      return this.#database.prepare('DELETE FROM chat WHERE session_id = ?').run(sessionId).changes > 0;
-    });
+    return this.#forget('SELECT session_id FROM chat WHERE session_id = ?1', sessionId) > 0;
   }
 
   /** Removes conversations that rested since before that time. */
   prune(before: number): void {
-    const old = 'SELECT session_id FROM chat WHERE updated_at < ?';
-    this.#database.prepare(`DELETE FROM chat_turn WHERE session_id IN (${old})`).run(before);
-    this.#database.prepare('DELETE FROM chat WHERE updated_at < ?').run(before);
+    this.#forget('SELECT session_id FROM chat WHERE updated_at < ?1', before);
+  }
+
+  /** Deletes conversations with all their branches; gives how many went. */
+  #forget(roots: string, value: string | number): number {
+    return this.#database.transaction(() => {
+      this.#database.prepare(`DELETE FROM chat_turn WHERE ${familyOf(roots)}`).run(value);
+      this.#database.prepare(`DELETE FROM chat_branch WHERE root IN (${roots})`).run(value);
+      return this.#database.prepare(`DELETE FROM chat WHERE session_id IN (${roots})`).run(value).changes;
+    });
+  }
+
+  #branch(sessionId: string): Branch | undefined {
+    return this.#database
+      .prepare<Branch>('SELECT root, place, path FROM chat_branch WHERE session_id = ?')
+      .get(sessionId);
+  }
+
+  #numberOf(taskId: string): number {
+    const sql = 'SELECT number FROM chat_turn WHERE task_id = ?';
+    return this.#database.prepare<{ number: number }>(sql).get(taskId)?.number ?? 0;
+  }
+
+  /** The first turn that is a session's own. */
+  #firstOf(sessionId: string): string | undefined {
+    const sql = 'SELECT task_id FROM chat_turn WHERE session_id = ? ORDER BY number LIMIT 1';
+    return this.#database.prepare<{ task_id: string }>(sql).get(sessionId)?.task_id;
   }
 
   #trim(sessionId: string): void {
     const { fromPrograms, turns } = this.#limits;
     const ages = `SELECT session_id, row_number() OVER (PARTITION BY owner ORDER BY updated_at DESC) AS age
       FROM chat WHERE origin IN ('a2a', 'inbox')`;
-    const old = `SELECT session_id FROM (${ages}) WHERE age > ?`;
-    this.#database.prepare(`DELETE FROM chat_turn WHERE session_id IN (${old})`).run(fromPrograms);
-    this.#database.prepare(`DELETE FROM chat WHERE session_id IN (${old})`).run(fromPrograms);
+    this.#forget(`SELECT session_id FROM (${ages}) WHERE age > ?1`, fromPrograms);
     this.#database
       .prepare(
         `DELETE FROM chat_turn WHERE session_id = ?1 AND number <= (
@@ -163,6 +291,15 @@ export class ChatStore {
       )
       .run(sessionId, turns);
   }
+}
+
+/** What belongs to some conversations: their own turns and those of their branches. */
+function familyOf(roots: string): string {
+  return `(session_id IN (${roots}) OR session_id IN (SELECT session_id FROM chat_branch WHERE root IN (${roots})))`;
+}
+
+function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function likeWords(search: string): string {

@@ -15,6 +15,7 @@ import {
   writeConfig,
   writeSetup,
 } from '../setup/setup.ts';
+import { mountChatBranches } from './console/chat-branches.ts';
 import { mountChat, mountChats } from './console/chats.ts';
 import { mountConfig, secretVariables } from './console/config.ts';
 import { mountKnowledge } from './console/knowledge.ts';
@@ -34,6 +35,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountChat,
   mountApprovals,
   mountChats,
+  mountChatBranches,
   mountInbox,
   (app, deps) => mountOpenAiApi(app, agentModel(deps)),
   mountRuntime,

@@ -19,6 +19,23 @@ interface Row {
   scope: string | null;
 }
 
+interface TurnStart {
+  task_id: string;
+  session_id: string;
+  /** Of the session when the turn began. */
+  version: number;
+}
+
+interface Version {
+  /** How many messages of the version before it stay. */
+  kept: number;
+  added: string;
+}
+
+/** Versions of a session that can be gone back to. */
+const maxVersions = 200;
+const wholeEvery = 50;
+
 /** Conversations on disk, by session id. */
 export class SessionStore {
   readonly #database: Database;
@@ -57,28 +74,123 @@ export class SessionStore {
     return row?.version ?? 0;
   }
 
-  save(sessionId: string, { messages, version, owner = operatorScope }: Session): void {
+  /** With the turn that made it so, the version can be gone back to. */
+  save(sessionId: string, { messages, version, owner = operatorScope }: Session, taskId?: string): void {
+    this.#database.transaction(() => {
+      if (taskId !== undefined) this.#keepVersion(sessionId, messages, version, taskId);
+      this.#database
+        .prepare(
+          `INSERT INTO session (session_id, messages, version, scope, updated_at) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (session_id) DO UPDATE
+           SET messages = excluded.messages, version = excluded.version, updated_at = excluded.updated_at`,
+        )
+        .run(sessionId, JSON.stringify(messages), version, owner, Date.now());
+    });
+  }
+
+  /** Records with which version a turn begins. The first time counts: a turn towards a goal begins several times. */
+  begin(taskId: string, sessionId: string, { messages, version }: Session): void {
+    this.#database.transaction(() => {
+      // A conversation of before versions were kept.
+      this.#putVersion(sessionId, version, 0, messages, 'IGNORE');
+      this.#database
+        .prepare('INSERT OR IGNORE INTO turn_start (task_id, session_id, version) VALUES (?, ?, ?)')
+        .run(taskId, sessionId, version);
+    });
+  }
+
+  /**
+   * Makes a new session of what the model saw before a turn, with the owner of the first. Undefined where that is no
+   * longer stored; else the ids of the turns that a session had then and since that the new one has not.
+   */
+  fork(taskId: string, into: string): { without: ReadonlySet<string> } | undefined {
+    const start = this.#database
+      .prepare<TurnStart>('SELECT * FROM turn_start WHERE task_id = ?')
+      .get(taskId);
+    const messages = start && this.#messagesAt(start.session_id, start.version);
+    if (start === undefined || messages === undefined) return undefined;
+    const owner = this.owner(start.session_id);
+    this.#putVersion(into, 1, 0, messages, 'REPLACE');
+    this.save(into, { messages, version: 1, owner });
+    const later = this.#database
+      .prepare<TurnStart>(
+        'SELECT * FROM turn_start WHERE session_id = ? AND (ended IS NULL OR ended > ?)',
+      )
+      .all(start.session_id, start.version);
+    return { without: new Set(later.map(({ task_id }) => task_id)) };
+  }
+
+  #messagesAt(sessionId: string, version: number): Messages | undefined {
+    const steps: Version[] = [];
+    for (let wanted = version; ; wanted -= 1) {
+      const step = this.#database
+        .prepare<Version>('SELECT kept, added FROM session_version WHERE session_id = ? AND version = ?')
+        .get(sessionId, wanted);
+      if (step === undefined) return undefined;
+      steps.push(step);
+      if (step.kept === 0) break;
+    }
+    return steps.reduceRight<Messages>(
+      (messages, { kept, added }) => [...messages.slice(0, kept), ...(JSON.parse(added) as Messages)],
+      [],
+    );
+  }
+
+  /** Only what is new is stored, and now and then all of it, so that old versions can go. */
+  #keepVersion(sessionId: string, messages: Messages, version: number, taskId: string): void {
+    const before = this.load(sessionId).messages;
+    const differs = messages.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(before[at]));
+    const common = differs === -1 ? messages.length : differs;
+    const kept = version % wholeEvery === 0 ? 0 : common;
+    this.#putVersion(sessionId, version, kept, messages.slice(kept), 'REPLACE');
+    this.#database.prepare('UPDATE turn_start SET ended = ? WHERE task_id = ?').run(version, taskId);
+    if (kept > 0) return;
+    for (const table of ['session_version', 'turn_start']) {
+      this.#database
+        .prepare(`DELETE FROM ${table} WHERE session_id = ? AND version < ?`)
+        .run(sessionId, version - maxVersions);
+    }
+  }
+
+  #putVersion(
+    sessionId: string,
+    version: number,
+    kept: number,
+    added: Messages,
+    otherwise: 'IGNORE' | 'REPLACE',
+  ): void {
     this.#database
       .prepare(
-        `INSERT INTO session (session_id, messages, version, scope, updated_at) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT (session_id) DO UPDATE
-         SET messages = excluded.messages, version = excluded.version, updated_at = excluded.updated_at`,
+        `INSERT OR ${otherwise} INTO session_version (session_id, version, kept, added) VALUES (?, ?, ?, ?)`,
       )
-      .run(sessionId, JSON.stringify(messages), version, owner, Date.now());
+      .run(sessionId, version, kept, JSON.stringify(added));
   }
 
   bytesOf(owner: string): number {
-    return storedBytes(this.#database, 'session', ['messages'], 'scope = ?', owner);
+    const own = 'session_id IN (SELECT session_id FROM session WHERE scope = ?)';
+    const versions = storedBytes(this.#database, 'session_version', ['added'], own, owner);
+    return versions + storedBytes(this.#database, 'session', ['messages'], 'scope = ?', owner);
   }
 
   /** Says whether there was one. */
   delete(sessionId: string): boolean {
-    return this.#database.prepare('DELETE FROM session WHERE session_id = ?').run(sessionId).changes > 0;
+    return this.#database.transaction(() => {
+      for (const table of ['session_version', 'turn_start'])
+        this.#database.prepare(`DELETE FROM ${table} WHERE session_id = ?`).run(sessionId);
+      return this.#database.prepare('DELETE FROM session WHERE session_id = ?').run(sessionId).changes > 0;
+    });
   }
 
-  /** Removes sessions that rested since before that time; gives how many went. */
+  /** Removes sessions that rested since before that time, with all their branches; gives how many went. */
   prune(before: number): number {
-    return this.#database.prepare('DELETE FROM session WHERE updated_at < ?').run(before).changes;
+    const root = `coalesce((SELECT root FROM chat_branch WHERE chat_branch.session_id = session.session_id), session_id)`;
+    const used = 'SELECT session_id FROM chat WHERE updated_at >= ?';
+    const pruned = this.#database
+      .prepare(`DELETE FROM session WHERE updated_at < ? AND ${root} NOT IN (${used})`)
+      .run(before, before).changes;
+    for (const table of ['session_version', 'turn_start'])
+      this.#database.exec(`DELETE FROM ${table} WHERE session_id NOT IN (SELECT session_id FROM session)`);
+    return pruned;
   }
 }
 

@@ -25,6 +25,7 @@ import {
   type WaitingCall,
   waitingCall,
 } from '../approvals/approvals.ts';
+import type { ChatStore } from '../chats/chat-store.ts';
 import { memoryOf, notYours, type Owners } from '../owners.ts';
 import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
@@ -42,6 +43,7 @@ export interface TurnRunnerOptions {
   findSkill(name: string): Promise<Skill | undefined>;
   sessions: SessionStore;
   checkpoints: CheckpointStore;
+  chats: Pick<ChatStore, 'rootOf'>;
   locks: KeyedQueue;
   /** Undefined where session memory is off. */
   memory(): { store: SessionMemory; sessions: number; tokens: number } | undefined;
@@ -98,6 +100,7 @@ export class TurnRunner {
       const { owner = prepared.owner } = prepared.session;
       if (!this.#options.owners.mayContinue(request.principal, owner) && !request.joins)
         throw new TurnRefusal(notYours);
+      this.#options.sessions.begin(request.taskId, request.sessionId, prepared.session);
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
     });
@@ -188,7 +191,8 @@ export class TurnRunner {
     const memory = this.#options.memory();
     if (memory === undefined) return '';
     const tokens = Math.min(memory.tokens, window / 10);
-    return memory.store.digest(scope, sessionId, { ...memory, tokens });
+    // What was said in another branch of a chat is not told in this one.
+    return memory.store.digest(scope, this.#options.chats.rootOf(sessionId), { ...memory, tokens });
   }
 
   /** Saves before it reports, so that nothing reported is ever lost. */
@@ -301,7 +305,7 @@ export class TurnRunner {
         : appended(sessions.load(request.sessionId), event, request);
     if (messages.length === 0) return;
     const { owner = prepared.owner } = session;
-    sessions.save(request.sessionId, { messages, version: version + 1, owner });
+    sessions.save(request.sessionId, { messages, version: version + 1, owner }, request.taskId);
     // What the operator adds to a conversation of somebody else stays theirs.
     const isOwn = owners.mayContinue(request.principal, owner);
     const scope = isOwn ? options.scope : memoryOf(owner, request.sessionId);
@@ -310,7 +314,8 @@ export class TurnRunner {
       question: question !== undefined && originsIn([question]).length > 0,
       answer: event.origins !== undefined,
     };
-    this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope, outside });
+    const chat = this.#options.chats.rootOf(request.sessionId);
+    this.#options.memory()?.store.keep({ ...recordOf(chat, messages, event), scope, outside });
   }
 }
 

@@ -113,6 +113,30 @@ const migrations = [
    ALTER TABLE chat ADD COLUMN owner TEXT NOT NULL DEFAULT 'operator';
    UPDATE chat SET owner = coalesce((SELECT scope FROM session WHERE session.session_id = chat.session_id), 'operator');
    CREATE INDEX chat_by_owner ON chat (owner, updated_at, session_id);`,
+  // What a session held after each of its turns, and which of these each turn began with: a branch begins there.
+  `CREATE TABLE session_version (
+     session_id TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     kept INTEGER NOT NULL,
+     added TEXT NOT NULL,
+     PRIMARY KEY (session_id, version)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE turn_start (
+     task_id TEXT PRIMARY KEY,
+     session_id TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     ended INTEGER
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX turn_start_by_session ON turn_start (session_id, version);
+   CREATE TABLE chat_branch (
+     session_id TEXT PRIMARY KEY,
+     root TEXT NOT NULL,
+     place TEXT NOT NULL,
+     path TEXT NOT NULL,
+     created_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX chat_branch_by_root ON chat_branch (root, created_at);
+   ALTER TABLE chat ADD COLUMN head TEXT;`,
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

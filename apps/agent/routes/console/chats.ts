@@ -11,6 +11,7 @@ import { joiningMetadata } from '../../turns/executor.ts';
 import type { SessionMemory } from '../../turns/session-memory.ts';
 import { plainMessages, type SessionStore } from '../../turns/session-store.ts';
 import { jsonRoutes } from '../json-routes.ts';
+import { branchesAt } from './chat-branches.ts';
 import { consoleErrors } from './errors.ts';
 
 const body = z.object({
@@ -40,6 +41,8 @@ const listQuery = z.object({
 const turnsQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(30),
   before: z.coerce.number().int().positive().optional(),
+  /** A turn that is to be among them, in whichever branch it is. */
+  task: z.string().max(200).optional(),
 });
 const attachment = z.object({ name: z.string().min(1).max(200), text: z.string().max(200_000) });
 export type Attachment = z.output<typeof attachment>;
@@ -50,6 +53,8 @@ const newMessage = z.object({
   /** The task whose question the message answers. */
   task_id: z.string().optional(),
   skill: z.string().optional(),
+  /** The branch of the conversation in which it is said; left out, the one that is shown. */
+  branch: sessionId.optional(),
   /** The sender's own id of the message: sent again under the same id, it is said once. */
   message_id: z.string().min(1).max(100).optional(),
 });
@@ -70,14 +75,26 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     return { sessions, next };
   });
   const turns = { summary: 'The last turns of a conversation', query: turnsQuery };
-  get('/api/chat/sessions/:id', turns, ({ param: { id }, query: { limit, before }, principal }) => {
+  get('/api/chat/sessions/:id', turns, ({ param: { id }, query: { limit, before, task }, principal }) => {
     if (!mayRead(id, principal)) throw consoleErrors.chat_of_others();
-    const found = chats.turns(id, limit + 1, before);
-    const page = found.slice(-limit);
+    const root = chats.rootOf(id);
+    const wanted = task === undefined ? undefined : chats.find(task);
+    const isHere = wanted !== undefined && chats.rootOf(wanted.session_id) === root;
+    const shown = chats.shown(id);
+    const branch = isHere && !chats.holds(shown, wanted) ? wanted.session_id : shown;
+    const size = isHere ? Math.max(limit, chats.countFrom(branch, wanted.task_id)) : limit;
+    const found = chats.turns(branch, size + 1, before);
+    const page = found.slice(-size);
     return {
-      chat: chats.chat(id) ?? null,
+      chat: chats.chat(root) ?? null,
+      branch,
+      branches: branchesAt(
+        chats,
+        root,
+        page.map(({ turn }) => turn),
+      ),
       turns: page.map(({ turn }) => recorder.find(turn.task_id) ?? turn),
-      next: found.length > limit ? (page[0]?.number ?? null) : null,
+      next: found.length > size ? (page[0]?.number ?? null) : null,
     };
   });
   const say = {
@@ -86,11 +103,14 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     json: newMessage,
   };
   post('/api/chat/sessions/:id/messages', say, async ({ param: { id }, json, principal }) => {
-    const { task_id, skill, message_id: requestId, ...said } = json;
+    const { task_id, skill, message_id: requestId, branch = chats.shown(id), ...said } = json;
     if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
+    if (chats.rootOf(branch) !== chats.rootOf(id))
+      throw consoleErrors.not_found({ what: `branch ${branch} of this conversation` });
     const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
-    const message = chatMessage(id, said, task_id);
+    const message = chatMessage(branch, said, task_id);
     const task = await start(engine.for(principal), { message, metadata, requestId });
+    chats.show(branch);
     return { task_id: task.id, turn: recorder.find(task.id) };
   });
   app.get(
@@ -187,9 +207,12 @@ export function mountChat(
   const forget = { summary: 'Forget a conversation' };
   route.delete('/api/chat/sessions/:id', forget, async ({ param: { id }, principal }) => {
     if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
-    for (const task of openTasks(engine, id)) engine.cancel(task, false);
-    await memory.forget(id);
-    const deleted = [sessions.delete(id), chats.delete(id)].includes(true);
+    const root = chats.rootOf(id);
+    const branches = chats.branches(root);
+    for (const branch of branches)
+      for (const task of openTasks(engine, branch)) engine.cancel(task, false);
+    await memory.forget(root);
+    const deleted = [...branches.map((branch) => sessions.delete(branch)), chats.delete(root)].includes(true);
     return { ok: true, deleted };
   });
 }

@@ -18,6 +18,14 @@ export const consoleErrors = defineErrors({
     403,
     'This conversation belongs to somebody else. Choose another session_id, or sign in as the operator ("trunkline login").',
   ],
+  too_many_branches: [
+    409,
+    'This conversation has as many branches as are kept. Begin a new chat, or go on in one of its branches.',
+  ],
+  turn_not_kept: [
+    409,
+    'What the model saw before this turn is no longer kept, or the turn has not begun yet. Edit a later message, or begin a new chat.',
+  ],
   figures_of_all: [
     403,
     'What the models cost all callers together is for the operator. Sign in as the operator ("trunkline login") to see it; what a task of yours cost stands with the task.',
