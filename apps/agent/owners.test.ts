@@ -341,6 +341,28 @@ describe('a conversation', () => {
     expect((await ask('ava', ['GET', '/api/chat/sessions/of-ava'])).text).not.toContain('POISON');
   });
 
+  it('has branches and places that others neither make, show nor find', async () => {
+    const said = await ask('ava', ['POST', '/api/chat', { message: 'A secret plum.', session_id: 'plums' }]);
+    const { task_id } = JSON.parse(said.text);
+    const branches = '/api/chat/sessions/plums/branches';
+    const { branch } = JSON.parse((await ask('ava', ['POST', branches, { task_id }])).text);
+    for (const other of ['bob', 'nobody', 'program']) {
+      const calls: Call[] = [
+        ['POST', branches, { task_id }],
+        ['PUT', '/api/chat/sessions/plums/branch', { branch: 'plums' }],
+        ['GET', `/api/chat/sessions/${branch}`],
+        ['POST', `/api/chat/sessions/${branch}/messages`, { text: 'POISON' }],
+      ];
+      for (const call of calls) expect((await ask(other, call)).status).toBe(403);
+      const own: Call = ['POST', `/api/chat/sessions/of-${other}/messages`, { text: 'POISON', branch }];
+      expect((await ask(other, own)).status).toBe(404);
+      const elsewhere: Call = ['POST', `/api/chat/sessions/of-${other}/branches`, { task_id }];
+      expect((await ask(other, elsewhere)).status).toBe(404);
+      expect((await read(other, '/api/chat/search?q=secret%20plum')).places).toEqual([]);
+    }
+    expect((await read('ava', '/api/chat/search?q=secret%20plum')).places).toHaveLength(2);
+  });
+
   it('that nobody names is one for everybody known', async () => {
     for (const who of ['ava', 'bob', 'nobody', 'operator'])
       expect((await ask(who, ['POST', '/api/chat', { message: `I am ${who}.` }])).status).toBe(200);
@@ -492,6 +514,8 @@ it('gives conversations of older versions the owners that they had', () => {
   const home = temporaryDirectory();
   onTestFinished(home.remove);
   const database = openState(home.path);
+  database.exec('DROP TABLE session_version; DROP TABLE turn_start; DROP TABLE chat_branch');
+  database.exec('ALTER TABLE chat DROP COLUMN head');
   database.exec('DROP INDEX chat_by_owner; ALTER TABLE chat DROP COLUMN owner; PRAGMA user_version = 4');
   const scopes = [null, 'operator', 'person:voice:ava', 'context:c3', 'agent:a2a/user:ann', 'people:chat'];
   for (const [index, scope] of scopes.entries()) {

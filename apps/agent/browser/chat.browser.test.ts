@@ -53,6 +53,38 @@ describeWithBrowser('the chat page', () => {
     await checkLooks(opened);
   });
 
+  it('edits a message and makes an answer again, each in a branch, and finds what was said in any of them', async () => {
+    model.enqueue('Red it is.');
+    const { page } = await pages.open('/');
+    await say(page, 'Paint the shed');
+    await lastTurn(page).getByText('Red it is.').waitFor();
+    await lastTurn(page).getByRole('button', { name: 'Make the answer again' }).waitFor();
+    model.enqueue('Blue it is.');
+    await message(page).focus();
+    await page.keyboard.press('ArrowUp');
+    await page.getByRole('textbox', { name: 'Your message' }).fill('Paint the boat');
+    await page.keyboard.press('Enter');
+    await lastTurn(page).getByText('Blue it is.').waitFor();
+    await lastTurn(page).getByText('2 of 2').waitFor();
+    model.enqueue('Green it is.');
+    await lastTurn(page).getByRole('button', { name: 'Make the answer again' }).click();
+    await lastTurn(page).getByText('Green it is.').waitFor();
+    await lastTurn(page).getByText('3 of 3').waitFor();
+    await message(page).focus();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowLeft');
+    await lastTurn(page).getByText('Blue it is.').waitFor();
+    await page.reload();
+    await lastTurn(page).getByText('2 of 3').waitFor();
+    expect(await page.getByRole('article', { name: 'Turn' }).count()).toBe(1);
+    await page.getByLabel('Find a chat').fill('red IT');
+    const places = page.getByRole('region', { name: 'In messages' });
+    await places.getByRole('link', { name: 'Paint the shed' }).click();
+    await lastTurn(page).getByText('Red it is.').waitFor();
+    await page.keyboard.press('Escape');
+    await lastTurn(page).getByText('1 of 3').waitFor();
+  });
+
   it('keeps a message that was not sent, and Retry says it once, also where it had arrived', async () => {
     model.enqueue('I am here.');
     const { page } = await pages.open('/');

@@ -104,18 +104,14 @@ export class SessionStore {
    * longer stored; else the ids of the turns that a session had then and since that the new one has not.
    */
   fork(taskId: string, into: string): { without: ReadonlySet<string> } | undefined {
-    const start = this.#database
-      .prepare<TurnStart>('SELECT * FROM turn_start WHERE task_id = ?')
-      .get(taskId);
+    const start = this.#database.prepare<TurnStart>('SELECT * FROM turn_start WHERE task_id = ?').get(taskId);
     const messages = start && this.#messagesAt(start.session_id, start.version);
     if (start === undefined || messages === undefined) return undefined;
     const owner = this.owner(start.session_id);
     this.#putVersion(into, 1, 0, messages, 'REPLACE');
     this.save(into, { messages, version: 1, owner });
     const later = this.#database
-      .prepare<TurnStart>(
-        'SELECT * FROM turn_start WHERE session_id = ? AND (ended IS NULL OR ended > ?)',
-      )
+      .prepare<TurnStart>('SELECT * FROM turn_start WHERE session_id = ? AND (ended IS NULL OR ended > ?)')
       .all(start.session_id, start.version);
     return { without: new Set(later.map(({ task_id }) => task_id)) };
   }
@@ -139,7 +135,9 @@ export class SessionStore {
   /** Only what is new is stored, and now and then all of it, so that old versions can go. */
   #keepVersion(sessionId: string, messages: Messages, version: number, taskId: string): void {
     const before = this.load(sessionId).messages;
-    const differs = messages.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(before[at]));
+    const differs = messages.findIndex(
+      (message, at) => JSON.stringify(message) !== JSON.stringify(before[at]),
+    );
     const common = differs === -1 ? messages.length : differs;
     const kept = version % wholeEvery === 0 ? 0 : common;
     this.#putVersion(sessionId, version, kept, messages.slice(kept), 'REPLACE');

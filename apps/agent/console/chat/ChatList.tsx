@@ -2,6 +2,7 @@ import {
   Badge,
   Button,
   EmptyState,
+  ErrorState,
   hashRoute,
   IconButton,
   Lamp,
@@ -14,12 +15,13 @@ import {
   readStored,
   SelectField,
   TextField,
+  useResource,
   writeStored,
 } from '@trunkline/ui';
 import { Ellipsis, MessageSquarePlus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useLiveList } from '../app/live.ts';
-import type { ChatOrigin, ChatSource, ChatSummary, TurnState } from './wire.ts';
+import type { ChatOrigin, ChatPlace, ChatSource, ChatSummary, TurnState } from './wire.ts';
 
 const SOURCES: readonly { value: ChatSource; label: string }[] = [
   { value: 'all', label: 'Anyone' },
@@ -42,7 +44,7 @@ interface ChatListProps {
   onForget(chat: ChatSummary): void;
 }
 
-/** Conversations, searchable by their first words and by source. */
+/** Conversations, searchable by their first words, by what was said in them and by source. */
 export function ChatList({ list, current, onNew, onOpen, onForget, ...filter }: ChatListProps) {
   const { search, onSearch, from, onFrom } = filter;
   return (
@@ -84,14 +86,53 @@ export function ChatList({ list, current, onNew, onOpen, onForget, ...filter }: 
             </ul>
           )}
         </PagedItems>
+        {search.trim().length > 1 && <Places words={search.trim()} onOpen={onOpen} />}
       </nav>
     </div>
   );
 }
 
+/** Where the words were said, whatever the chats are named. */
+function Places({ words, onOpen }: { words: string; onOpen(): void }) {
+  const { body, error } = useResource<{ places: ChatPlace[] }>(
+    `/api/chat/search?q=${encodeURIComponent(words)}`,
+  );
+  if (error)
+    return <ErrorState what="The messages could not be searched." why={error.message} todo={error.advice} />;
+  if (!body || body.places.length === 0) return null;
+  return (
+    <section aria-label="In messages" className="mt-3 flex flex-col gap-0.5">
+      <h2 className="px-3 text-12 text-muted">In messages</h2>
+      <ul className="flex flex-col gap-0.5">
+        {body.places.map(({ session_id, title, task_id, before, match, after }) => (
+          <li key={task_id}>
+            <a
+              href={hashRoute('chat', session_id, task_id)}
+              onClick={onOpen}
+              className="flex min-w-0 flex-col rounded-corner px-3 py-2 hover:bg-hover"
+            >
+              <span className="truncate">{title}</span>
+              <span className="line-clamp-2 text-12 break-words text-muted">
+                {before}
+                <mark className="rounded-sm bg-accent-wash text-ink">{match}</mark>
+                {after}
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function NoChats({ search, from }: { search: string; from: ChatSource }) {
   if (search !== '')
-    return <EmptyState title="None found" next="No chat begins with these words. Try others." />;
+    return (
+      <EmptyState
+        title="None found"
+        next="No chat has these words in its title. What was said is listed below."
+      />
+    );
   return from === 'all' ? (
     <EmptyState title="No chats yet" next="What you ask is kept here." />
   ) : (

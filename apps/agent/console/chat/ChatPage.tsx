@@ -22,7 +22,7 @@ import type { ChatSummary } from './wire.ts';
 
 /** The page at "/": talk to the agent. */
 export function ChatPage() {
-  const [, named] = useHashRoute();
+  const [, named, place] = useHashRoute();
   const [fallback, setFallback] = useState(newSessionId);
   const sessionId = named ?? fallback;
   const [search, setSearch] = useState('');
@@ -38,13 +38,25 @@ export function ChatPage() {
     setShowChats(false);
   }, []);
   const forget = useForget(chats.reload, (gone) => gone === sessionId && startNew());
-  useHotkeys([{ keys: 'n', label: 'Begin a new chat', run: startNew }]);
+  const openChat = (step: number) => {
+    const listed = chats.items ?? [];
+    const next = listed[listed.findIndex(({ session_id }) => session_id === sessionId) + step];
+    if (next) window.location.hash = chatAddress(next.session_id);
+  };
+  useHotkeys([
+    { keys: 'n', label: 'Begin a new chat', run: startNew },
+    { keys: 'j', label: 'Next chat', run: () => openChat(1) },
+    { keys: 'k', label: 'Previous chat', run: () => openChat(-1) },
+  ]);
 
   const onChange = () => {
     if (named === undefined) window.history.replaceState(null, '', chatAddress(sessionId));
     chats.reload();
   };
-  const conversation = useConversation(sessionId, onChange);
+  const onBranch = () => {
+    if (place !== undefined) window.location.hash = chatAddress(sessionId);
+  };
+  const conversation = useConversation(sessionId, place, onChange, onBranch);
   const list = (
     <ChatList
       list={chats}
@@ -97,7 +109,11 @@ export function ChatPage() {
               {activity.fresh > 0 && <Badge tone="accent">{activity.fresh}</Badge>}
             </Button>
           </header>
-          <ConversationView sessionId={sessionId} conversation={conversation} />
+          <ConversationView
+            sessionId={sessionId}
+            conversation={conversation}
+            found={place === undefined ? undefined : { taskId: place, words: search }}
+          />
         </div>
       </div>
       <ConfirmDialog

@@ -22,10 +22,12 @@ interface ComposerProps {
   answering: boolean;
   onSend(text: string, attachments: readonly Attachment[]): Promise<void>;
   onStop(): Promise<void>;
+  /** Asked for with the arrow up in an empty box. */
+  onEditLast(): void;
 }
 
 /** Where one says something: Enter sends, Shift and Enter begin a new line. */
-export function Composer({ working, answering, onSend, onStop }: ComposerProps) {
+export function Composer({ working, answering, onSend, onStop, onEditLast }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState('');
   const [sending, setSending] = useState(false);
@@ -47,6 +49,11 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
     field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') return field.current?.blur();
+    if (event.key === 'ArrowUp' && text === '') {
+      event.preventDefault();
+      return onEditLast();
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     void send();

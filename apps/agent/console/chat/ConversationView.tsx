@@ -1,11 +1,12 @@
 import { suggestions } from '@trunkline/std';
-import { Button, DemoNote, ErrorState, Mark, NotSent, Progress, useAttempt } from '@trunkline/ui';
+import { Button, DemoNote, ErrorState, Mark, NotSent, Progress, useAttempt, useHotkeys } from '@trunkline/ui';
 import { BookOpen, Brain, CalendarClock, Clock, ListTodo, NotebookPen } from 'lucide-react';
-import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef } from 'react';
+import { lazy, type RefObject, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useServiceHealth } from '../shared/AgentShell.tsx';
 import { Composer } from './Composer.tsx';
+import type { TurnActions } from './TurnView.tsx';
 import type { Conversation } from './useConversation.ts';
-import { isParked } from './wire.ts';
+import { isParked, type Turn } from './wire.ts';
 
 const NEAR_PX = 80;
 
@@ -21,13 +22,54 @@ const IDEAS = [
 interface ConversationViewProps {
   sessionId: string;
   conversation: Conversation;
+  /** What a search found: the turn, and the words in it. */
+  found: { taskId: string; words: string } | undefined;
 }
 
 /** One conversation, with the place to go on with it. */
-export function ConversationView({ sessionId, conversation }: ConversationViewProps) {
+export function ConversationView({ sessionId, conversation, found }: ConversationViewProps) {
   const attempt = useAttempt();
+  const [editing, setEditing] = useState<string>();
   const { turns, loading, error, open, hasOlder, unsent, say, retry, discard } = conversation;
-  const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`);
+  const isFound = found !== undefined && turns.some(({ task_id }) => task_id === found.taskId);
+  const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`, isFound);
+  useFound(scroller, isFound ? found : undefined);
+  const working = open?.state === 'working';
+  const last = turns.at(-1);
+  const { fork, step } = useLatestActions(conversation);
+  const act = useCallback((action: () => Promise<void>) => void attempt(action), [attempt]);
+  const edit = useCallback(
+    async (turn: Turn, text: string) => {
+      await fork(turn, text);
+      setEditing(undefined);
+    },
+    [fork],
+  );
+  const actions = useMemo<TurnActions>(
+    () => ({
+      edit,
+      beginEdit: setEditing,
+      regenerate: (turn) => act(() => fork(turn)),
+      step: (turn, by) => act(() => step(turn, by)),
+    }),
+    [act, edit, fork, step],
+  );
+  const editLast = () => last && !working && setEditing(last.task_id);
+  const stepLast = (by: number) => {
+    const turn = turns.findLast(({ task_id }) => conversation.branches[task_id] !== undefined);
+    if (turn) actions.step(turn, by);
+  };
+  useHotkeys([
+    { keys: 'arrowup', label: 'Edit the last message, from an empty message box' },
+    { keys: 'e', label: 'Edit the last message', run: editLast },
+    {
+      keys: 'r',
+      label: 'Make the last answer again',
+      run: () => last && !working && actions.regenerate(last),
+    },
+    { keys: 'arrowleft', label: 'Previous version', run: () => stepLast(-1) },
+    { keys: 'arrowright', label: 'Next version', run: () => stepLast(1) },
+  ]);
   const latest = useRef(conversation.send);
   useEffect(() => {
     latest.current = conversation.send;
@@ -49,7 +91,15 @@ export function ConversationView({ sessionId, conversation }: ConversationViewPr
           {turns.length > 0 && (
             <Suspense fallback={<Progress words="Loading the chat" />}>
               {turns.map((turn) => (
-                <TurnView key={turn.task_id} turn={turn} onAnswer={answer} />
+                <TurnView
+                  key={turn.task_id}
+                  turn={turn}
+                  onAnswer={answer}
+                  beside={conversation.branches[turn.task_id]}
+                  editing={editing === turn.task_id}
+                  idle={!working}
+                  actions={actions}
+                />
               ))}
             </Suspense>
           )}
@@ -77,7 +127,8 @@ export function ConversationView({ sessionId, conversation }: ConversationViewPr
       <div className="mx-auto w-full max-w-3xl px-4 pb-4" onInput={prepareTurns}>
         <Composer
           key={sessionId}
-          working={open?.state === 'working'}
+          working={working}
+          onEditLast={editLast}
           answering={open !== undefined && isParked(open)}
           onSend={say}
           onStop={conversation.stop}
@@ -127,15 +178,77 @@ function Welcome({ onAsk }: { onAsk(text: string): void }) {
   );
 }
 
-/** Keeps the end of a scrolling part in view while it grows, unless the person has scrolled away from it. */
-function useStickToEnd(key: string): RefObject<HTMLDivElement | null> {
+/** What can be done with a conversation, as functions that stay the same. */
+function useLatestActions(conversation: Conversation): Pick<Conversation, 'fork' | 'step'> {
+  const latest = useRef(conversation);
+  useEffect(() => {
+    latest.current = conversation;
+  });
+  return useMemo(
+    () => ({
+      fork: (turn, text) => latest.current.fork(turn, text),
+      step: (turn, by) => latest.current.step(turn, by),
+    }),
+    [],
+  );
+}
+
+/** Brings what a search found into view, and marks the words in it. */
+function useFound(
+  scroller: RefObject<HTMLDivElement | null>,
+  found: { taskId: string; words: string } | undefined,
+): void {
+  const [taskId, words] = [found?.taskId, found?.words.trim().toLowerCase() ?? ''];
+  useEffect(() => {
+    const content = scroller.current?.firstElementChild;
+    if (taskId === undefined || !content) return;
+    // What shows a turn may still be on its way.
+    const show = () => {
+      const turn = content.querySelector(`[data-task="${CSS.escape(taskId)}"]`);
+      if (turn === null) return;
+      observer.disconnect();
+      const ranges = rangesOf(turn, words);
+      CSS.highlights.set('found', new Highlight(...ranges));
+      (ranges[0]?.startContainer.parentElement ?? turn).scrollIntoView({ block: 'center' });
+    };
+    const observer = new MutationObserver(show);
+    observer.observe(content, { childList: true, subtree: true });
+    show();
+    return () => {
+      observer.disconnect();
+      CSS.highlights.delete('found');
+    };
+  }, [scroller, taskId, words]);
+}
+
+function rangesOf(part: Element, words: string): Range[] {
+  if (words === '') return [];
+  const ranges: Range[] = [];
+  const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const text = node.textContent?.toLowerCase() ?? '';
+    for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + words.length)) {
+      const range = new Range();
+      range.setStart(node, at);
+      range.setEnd(node, at + words.length);
+      ranges.push(range);
+    }
+  }
+  return ranges;
+}
+
+/**
+ * Keeps the end of a scrolling part in view while it grows, unless the person has scrolled away from it, or something
+ * else is to be shown.
+ */
+function useStickToEnd(key: string, elsewhere: boolean): RefObject<HTMLDivElement | null> {
   const part = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another content begins at its end
   useEffect(() => {
     const element = part.current;
     const content = element?.firstElementChild;
     if (!element || !content) return;
-    let sticks = true;
+    let sticks = !elsewhere;
     const toEnd = () => {
       if (sticks) element.scrollTop = element.scrollHeight;
     };
@@ -160,6 +273,6 @@ function useStickToEnd(key: string): RefObject<HTMLDivElement | null> {
       element.removeEventListener('scroll', onScroll);
       element.removeEventListener('click', onClick);
     };
-  }, [key]);
+  }, [key, elsewhere]);
   return part;
 }

@@ -1,35 +1,78 @@
 import {
   Badge,
+  Button,
   CodeView,
   CopyButton,
   countOf,
   dollars,
   duration,
   ErrorState,
+  IconButton,
   Lamp,
   type LampState,
   MarkdownView,
   plural,
   stateLamp,
   Thoughts,
+  useAttempt,
 } from '@trunkline/ui';
-import { ChevronRight, Paperclip } from 'lucide-react';
-import { lazy, memo, Suspense } from 'react';
+import { ChevronLeft, ChevronRight, Paperclip, Pencil, RefreshCw } from 'lucide-react';
+import { type KeyboardEvent, lazy, memo, Suspense, useEffect, useRef, useState } from 'react';
 import { readableAnswer } from './QuestionCard.tsx';
 import { type Entry, isParked, type ToolEntry, type Turn } from './wire.ts';
 
 interface TurnViewProps {
   turn: Turn;
   onAnswer(text: string): Promise<void>;
+  /** The branches that stand beside each other here, its own among them. */
+  beside: readonly string[] | undefined;
+  editing: boolean;
+  /** Nothing runs: a branch may be begun. */
+  idle: boolean;
+  actions: TurnActions;
+}
+
+export interface TurnActions {
+  /** Undefined ends it. */
+  beginEdit(taskId: string | undefined): void;
+  /** Rejects with an ApiError. */
+  edit(turn: Turn, text: string): Promise<void>;
+  regenerate(turn: Turn): void;
+  step(turn: Turn, by: number): void;
 }
 
 /** What was said and done in one turn. */
-export const TurnView = memo(function TurnView({ turn, onAnswer }: TurnViewProps) {
-  const blocks = blocksOf(turn.entries);
+export const TurnView = memo(function TurnView(props: TurnViewProps) {
+  const { turn, onAnswer, beside, editing, idle, actions } = props;
+  const [asked, ...rest] = turn.entries;
+  const isAsked = asked?.kind === 'user';
+  const blocks = blocksOf(isAsked ? rest : turn.entries);
   const last = blocks.at(-1);
   const working = turn.state === 'working';
   return (
-    <article aria-label="Turn" aria-busy={working} className="flex flex-col gap-4">
+    <article aria-label="Turn" aria-busy={working} data-task={turn.task_id} className="flex flex-col gap-4">
+      {isAsked && editing && (
+        <EditMessage
+          text={asked.text}
+          onSave={(text) => actions.edit(turn, text)}
+          onCancel={() => actions.beginEdit(undefined)}
+        />
+      )}
+      {isAsked && !editing && (
+        <div className="flex flex-col items-end gap-1">
+          <Said text={asked.text} attachments={asked.attachments} />
+          <div className="flex items-center gap-1 text-12 text-muted">
+            <Versions turn={turn} beside={beside} onStep={actions.step} />
+            <IconButton
+              small
+              label="Edit the message"
+              icon={<Pencil aria-hidden />}
+              disabled={!idle}
+              onClick={() => actions.beginEdit(turn.task_id)}
+            />
+          </div>
+        </div>
+      )}
       {blocks.map((block, index) => (
         <Block
           // biome-ignore lint/suspicious/noArrayIndexKey: entries only follow each other, none moves
@@ -45,7 +88,7 @@ export const TurnView = memo(function TurnView({ turn, onAnswer }: TurnViewProps
         <Lamp state="waiting" word="Thinking" />
       )}
       {turn.state === 'canceled' && <Lamp state="idle" word="Stopped" />}
-      <TurnFooter turn={turn} />
+      <TurnFooter turn={turn} idle={idle} onRegenerate={actions.regenerate} />
     </article>
   );
 });
@@ -137,8 +180,102 @@ function Failure({ text }: { text: string }) {
   );
 }
 
+// Which of the versions it is, and the way to the others.
+function Versions({
+  turn,
+  beside,
+  onStep,
+}: { turn: Turn; beside: readonly string[] | undefined } & {
+  onStep: TurnActions['step'];
+}) {
+  if (beside === undefined) return null;
+  const at = beside.indexOf(turn.session_id);
+  return (
+    <div role="group" aria-label="Versions" className="flex items-center">
+      <IconButton
+        small
+        label="Previous version"
+        icon={<ChevronLeft aria-hidden />}
+        disabled={at <= 0}
+        onClick={() => onStep(turn, -1)}
+      />
+      <span className="font-mono">
+        {at + 1} of {beside.length}
+      </span>
+      <IconButton
+        small
+        label="Next version"
+        icon={<ChevronRight aria-hidden />}
+        disabled={at === beside.length - 1}
+        onClick={() => onStep(turn, 1)}
+      />
+    </div>
+  );
+}
+
+/** Enter says it in a new branch, Escape leaves all as it is. */
+function EditMessage(props: { text: string; onSave(text: string): Promise<void>; onCancel(): void }) {
+  const { onSave, onCancel } = props;
+  const [text, setText] = useState(props.text);
+  const [busy, setBusy] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const attempt = useAttempt();
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(text.length, text.length);
+    // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it opens
+  }, []);
+  const save = async () => {
+    if (busy || text.trim() === '') return;
+    setBusy(true);
+    await attempt(() => onSave(text.trim()));
+    setBusy(false);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') onCancel();
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void save();
+  };
+  return (
+    <form
+      aria-label="Edit the message"
+      className="flex flex-col gap-2 rounded-corner border border-edge bg-raised p-2 focus-within:border-ink"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <textarea
+        ref={field}
+        aria-label="Your message"
+        value={text}
+        maxLength={200_000}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="field-sizing-content max-h-60 min-h-10 w-full resize-none bg-transparent px-2 py-2 text-16 outline-none"
+      />
+      <div className="flex items-center justify-end gap-2">
+        <span className="min-w-0 flex-1 px-2 text-12 text-muted">The old version is kept.</span>
+        <Button size="small" onClick={onCancel}>
+          Cancel
+        </Button>
+        <Button size="small" type="submit" variant="primary" busy={busy} disabled={text.trim() === ''}>
+          Send
+        </Button>
+      </div>
+    </form>
+  );
+}
+
 // Tokens, money and time, once they are known.
-function TurnFooter({ turn }: { turn: Turn }) {
+function TurnFooter({
+  turn,
+  idle,
+  onRegenerate,
+}: { turn: Turn; idle: boolean } & {
+  onRegenerate(turn: Turn): void;
+}) {
   const { usage, duration_ms } = turn;
   const answer = turn.entries.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : [])).join('\n\n');
   if (turn.state === 'working' || (usage === null && duration_ms === null)) return null;
@@ -152,6 +289,13 @@ function TurnFooter({ turn }: { turn: Turn }) {
     <footer className="flex min-h-7 items-center gap-2 font-mono text-12 text-muted">
       <span>{facts.join(' · ')}</span>
       {answer !== '' && <CopyButton value={answer} label="Copy the answer" />}
+      <IconButton
+        small
+        label="Make the answer again"
+        icon={<RefreshCw aria-hidden />}
+        disabled={!idle}
+        onClick={() => onRegenerate(turn)}
+      />
     </footer>
   );
 }

@@ -5,9 +5,14 @@ import { type Attachment, type ChatSummary, type Entry, isOpen, isParked, type T
 
 interface TurnsPage {
   chat: ChatSummary | null;
+  branch: string;
+  branches: Branches;
   turns: Turn[];
   next: number | null;
 }
+
+/** The branches that stand beside each other at a turn, by the id of the turn. */
+type Branches = Readonly<Record<string, readonly string[]>>;
 
 export interface Conversation {
   /** Undefined before anything was said. */
@@ -29,6 +34,11 @@ export interface Conversation {
   retry(message: UnsentMessage): Promise<void>;
   discard(message: UnsentMessage): void;
   stop(): Promise<void>;
+  branches: Branches;
+  /** Says something else instead of a turn's message, or the same once more, in a new branch. */
+  fork(turn: Turn, text?: string): Promise<void>;
+  /** Shows the branch so many places further at a turn; nothing where there is none. */
+  step(turn: Turn, by: number): Promise<void>;
 }
 
 /** The service says a message once, however often it comes under one id. */
@@ -43,13 +53,19 @@ interface UnsentMessage {
 
 /**
  * One conversation: its turns, kept up to date while one of them is open, also after the page was loaded anew and when
- * others say something in it. `onChange` hears that something was said or done.
+ * others say something in it. `onChange` hears that something was said or done, `onBranch` that another branch is
+ * shown. `place` is a turn to be shown, in whichever branch it is.
  */
-export function useConversation(sessionId: string, onChange: () => void): Conversation {
+export function useConversation(
+  sessionId: string,
+  place: string | undefined,
+  onChange: () => void,
+  onBranch: () => void,
+): Conversation {
   const api = useApi();
   const [state, setState] = useState<ConversationState>(NOTHING);
   const shown = state.sessionId === sessionId ? state : NOTHING;
-  const path = `/api/chat/sessions/${encodeURIComponent(sessionId)}`;
+  const path = sessionPath(sessionId);
   const open = shown.turns.findLast(isOpen);
 
   const [round, setRound] = useState(0);
@@ -59,9 +75,11 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
   useEffect(() => {
     const leaving = new AbortController();
     void api
-      .request<TurnsPage>(path, { signal: leaving.signal })
-      .then(({ chat, turns, next }) => ({ title: chat?.title, turns, next, error: undefined }))
-      .catch((error: unknown) => ({ title: undefined, turns: [], next: null, error: asApiError(error) }))
+      .request<TurnsPage>(`${path}${place === undefined ? '' : `?task=${encodeURIComponent(place)}`}`, {
+        signal: leaving.signal,
+      })
+      .then(({ chat, ...page }) => ({ title: chat?.title, ...page, error: undefined }))
+      .catch((error: unknown) => ({ ...NOTHING, error: asApiError(error) }))
       .then((found) => {
         if (!leaving.signal.aborted)
           setState((before) =>
@@ -69,7 +87,7 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
           );
       });
     return () => leaving.abort();
-  }, [api, path, sessionId, round]);
+  }, [api, path, place, sessionId, round]);
 
   const change = useCallback(
     (update: (turns: readonly Turn[]) => Turn[]) =>
@@ -90,7 +108,9 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
 
   const post = async (said: Pick<UnsentMessage, 'text' | 'attachments'> & { message_id?: string }) => {
     const answers = open !== undefined && isParked(open) ? { task_id: open.task_id } : {};
-    const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body: { ...said, ...answers } });
+    const { branch } = shown;
+    const body = { ...said, ...answers, ...(branch !== undefined && { branch }) };
+    const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body });
     // A turn that is shown already hears of its answer by its stream, which may be ahead of this answer.
     change((turns) => mergeTurns([...turns, turn], turns));
     onChange();
@@ -114,8 +134,25 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
     }
   };
 
+  const reload = () => {
+    onBranch();
+    onChange();
+    setRound((before) => before + 1);
+  };
+
   return {
     ...shown,
+    async fork({ task_id }, text) {
+      await api.request(`${path}/branches`, { body: { task_id, ...(text !== undefined && { text }) } });
+      reload();
+    },
+    async step({ task_id, session_id }, by) {
+      const beside = shown.branches[task_id] ?? [];
+      const branch = beside[beside.indexOf(session_id) + by];
+      if (branch === undefined) return;
+      await api.request(`${path}/branch`, { method: 'PUT', body: { branch } });
+      reload();
+    },
     unsent: unsent.filter((message) => message.sessionId === sessionId),
     say: (text, attachments = []) =>
       retry({ id: randomId(), sessionId, text, attachments, error: undefined }),
@@ -124,8 +161,14 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
     open,
     hasOlder: shown.next !== null,
     async loadOlder() {
-      const { turns, next } = await api.request<TurnsPage>(`${path}?before=${shown.next}`);
-      setState((before) => ({ ...before, turns: [...turns, ...before.turns], next }));
+      const asked = shown.branch === undefined ? path : sessionPath(shown.branch);
+      const { turns, next, branches } = await api.request<TurnsPage>(`${asked}?before=${shown.next}`);
+      setState((before) => ({
+        ...before,
+        turns: [...turns, ...before.turns],
+        next,
+        branches: { ...branches, ...before.branches },
+      }));
     },
     send: (text, attachments = []) => post({ text, attachments }),
     async stop() {
@@ -134,8 +177,15 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
   };
 }
 
+function sessionPath(sessionId: string): string {
+  return `/api/chat/sessions/${encodeURIComponent(sessionId)}`;
+}
+
 interface ConversationState {
   sessionId: string | undefined;
+  /** The branch whose turns are shown; undefined before the service has said. */
+  branch: string | undefined;
+  branches: Branches;
   title: string | undefined;
   turns: readonly Turn[];
   next: number | null;
@@ -147,6 +197,8 @@ interface ConversationState {
 
 const NOTHING: ConversationState = {
   sessionId: undefined,
+  branch: undefined,
+  branches: {},
   title: undefined,
   turns: [],
   next: null,
@@ -155,14 +207,21 @@ const NOTHING: ConversationState = {
   error: undefined,
 };
 
-type Found = Pick<ConversationState, 'title' | 'turns' | 'next' | 'error'>;
+type Found = Pick<ConversationState, 'title' | 'branch' | 'branches' | 'turns' | 'next' | 'error'>;
 
-/** What is shown stays as it is: something may have been said before the answer came, and older turns were loaded. */
-function withFound(shown: ConversationState, sessionId: string, found: Found): ConversationState {
+/**
+ * What is shown of a branch stays as it is: something may have been said before the answer came, and older turns were
+ * loaded. Of another branch nothing stays.
+ */
+function withFound(before: ConversationState, sessionId: string, found: Found): ConversationState {
+  const isOther = before.branch !== undefined && found.branch !== undefined && before.branch !== found.branch;
+  const shown = isOther ? NOTHING : before;
   const isShown = shown.turns.length > 0;
   return {
     sessionId,
     loading: false,
+    branch: found.branch ?? shown.branch,
+    branches: { ...shown.branches, ...found.branches },
     title: found.title ?? shown.title,
     turns: mergeTurns(found.turns, shown.turns),
     next: shown.loaded ? shown.next : found.next,

@@ -83,7 +83,12 @@ it('edits a message in a branch of its own: the model sees the path that is show
   expect(seen()).toHaveLength(7);
   expect(JSON.stringify(seen())).not.toContain('Zwei');
   await say('tree', 'Vier', 'Vierte.', { branch: edited.branch });
-  expect(said(await shown('tree'))).toEqual(['One | First.', 'Zwei | Zweite.', 'Drei | Dritte.', 'Vier | Vierte.']);
+  expect(said(await shown('tree'))).toEqual([
+    'One | First.',
+    'Zwei | Zweite.',
+    'Drei | Dritte.',
+    'Vier | Vierte.',
+  ]);
 });
 
 it('keeps branches and the one that is shown over a restart, and lists the chat once', async () => {
@@ -95,13 +100,16 @@ it('keeps branches and the one that is shown over a restart, and lists the chat 
   expect(sessions).toMatchObject([{ session_id: 'tree', title: 'One' }]);
 });
 
-it('leaves a question of another branch where it is, and makes a failed answer again', async () => {
+it('leaves a question of another branch where it is', async () => {
   model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which colour?' } }] });
   const { task_id } = await send('/api/chat/sessions/asks/messages', { text: 'Paint it' });
   await settled('asks', 'input-required');
   await fork('asks', { task_id, text: 'Leave it' }, 'I leave it.');
   expect(seen()).toEqual(['Leave it']);
-  expect(await shown('asks')).toMatchObject({ chat: { state: 'completed' }, turns: [{ state: 'completed' }] });
+  expect(await shown('asks')).toMatchObject({
+    chat: { state: 'completed' },
+    turns: [{ state: 'completed' }],
+  });
   await say('asks', 'Thanks', 'Welcome.');
   expect(seen()).toEqual(['Leave it', 'I leave it.', 'Thanks']);
   await send('/api/chat/sessions/asks/branch', { branch: 'asks' }, 'PUT');
@@ -112,7 +120,7 @@ it('leaves a question of another branch where it is, and makes a failed answer a
   expect(JSON.stringify(seen())).not.toContain('leave');
 });
 
-it('refuses what is of another chat, what is no longer kept, and unknown branches', async () => {
+it('refuses turns and branches of another chat', async () => {
   const { turns } = await shown('asks');
   const task_id = turns[0]?.task_id ?? '';
   expect((await send('/api/chat/sessions/tree/branches', { task_id })).status).toBe(404);

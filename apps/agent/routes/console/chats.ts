@@ -209,8 +209,7 @@ export function mountChat(
     if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
     const root = chats.rootOf(id);
     const branches = chats.branches(root);
-    for (const branch of branches)
-      for (const task of openTasks(engine, branch)) engine.cancel(task, false);
+    for (const branch of branches) for (const task of openTasks(engine, branch)) engine.cancel(task, false);
     await memory.forget(root);
     const deleted = [...branches.map((branch) => sessions.delete(branch)), chats.delete(root)].includes(true);
     return { ok: true, deleted };
