@@ -191,7 +191,7 @@ function Versions({
   if (beside === undefined) return null;
   const at = beside.indexOf(turn.session_id);
   return (
-    <div role="group" aria-label="Versions" className="flex items-center">
+    <fieldset aria-label="Versions" className="flex items-center">
       <IconButton
         small
         label="Previous version"
@@ -209,7 +209,7 @@ function Versions({
         disabled={at === beside.length - 1}
         onClick={() => onStep(turn, 1)}
       />
-    </div>
+    </fieldset>
   );
 }
 
@@ -221,9 +221,9 @@ function EditMessage(props: { text: string; onSave(text: string): Promise<void>;
   const field = useRef<HTMLTextAreaElement>(null);
   const attempt = useAttempt();
   useEffect(() => {
+    const { length } = field.current?.value ?? '';
     field.current?.focus();
-    field.current?.setSelectionRange(text.length, text.length);
-    // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it opens
+    field.current?.setSelectionRange(length, length);
   }, []);
   const save = async () => {
     if (busy || text.trim() === '') return;

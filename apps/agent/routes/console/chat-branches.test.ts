@@ -55,7 +55,7 @@ const said = ({ turns }: Shown) =>
   turns.map(({ entries }) => entries.map((entry) => ('text' in entry ? entry.text : entry.kind)).join(' | '));
 /** What the model was last given of people and its own answers. */
 const seen = () =>
-  (model.chats().at(-1)?.messages as { role: string; content: unknown }[])
+  ((model.chats().at(-1)?.messages ?? []) as { role: string; content: unknown }[])
     .filter(({ role }) => role !== 'system')
     .map(({ content }) => content);
 
