@@ -70,6 +70,7 @@ export async function start(
     stop,
     requiresKey: () => keys.token !== undefined || keys.apiKey !== undefined,
     problem: async () => (await values.model.gateway.problem())?.message,
+    overrides: () => modelOverrides(values.context.live.config, options),
   };
 }
 
@@ -132,7 +133,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     options,
     env: service.env,
     logger: logger,
-    overrides: () => modelOverrides(agent.context.live.config, options),
+    overrides: service.overrides ?? (() => modelOverrides(agent.context.live.config, options)),
   });
   const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);

@@ -172,6 +172,7 @@ function createResearchApp(
     options,
     env: service.env,
     logger: service.logger,
+    overrides: service.overrides,
   });
   const close = mountRoutes(app, research, { guard, operator, printer });
   const directory = join(import.meta.dirname, 'dist');

@@ -137,6 +137,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     options,
     env: service.env,
     logger: service.logger,
+    overrides: service.overrides,
   });
   mountRoutes(app, switchboard);
   const pages = join(import.meta.dirname, 'dist');

@@ -117,6 +117,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     options,
     env: service.env,
     logger: service.logger,
+    overrides: service.overrides,
   });
   mountRoutes(app, voice);
   servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });

@@ -82,10 +82,3 @@ describe('a check', () => {
     });
   });
 });
-
-it('lists the models, or throws', async () => {
-  expect(await createModelGateway(right()).models()).toEqual(['small', 'large']);
-  await expect(createModelGateway({ ...right(), apiKey: '' }).models()).rejects.toMatchObject({
-    code: 'refused-key',
-  });
-});

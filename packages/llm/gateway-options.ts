@@ -64,8 +64,6 @@ export interface ModelGateway {
   check(signal?: AbortSignal): Promise<ModelCheck>;
   /** What keeps the models from being used, as calls and looks at their lists showed; undefined when nothing does. */
   problem(): Promise<ModelProblem | undefined>;
-  /** The names of the models at the endpoint. */
-  models(signal?: AbortSignal): Promise<string[]>;
   /** Vectors for texts; undefined when no embedding model is configured. */
   embed: ((texts: readonly string[], signal?: AbortSignal) => Promise<number[][]>) | undefined;
 }

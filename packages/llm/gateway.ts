@@ -6,7 +6,7 @@ import { checkEndpoint, demoCheck } from './check.ts';
 import { silentCutWindow } from './context-window.ts';
 import { createDemoModel } from './demo/model.ts';
 import { embedTexts } from './embeddings.ts';
-import { type Endpoint, listModels, parseEndpoint } from './endpoint.ts';
+import { type Endpoint, parseEndpoint } from './endpoint.ts';
 import type { ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 import { healthOf } from './health.ts';
 import { explain } from './limits.ts';
@@ -54,7 +54,6 @@ export function createLiveGateway(
     describe: () => now().describe(),
     check: (signal) => now().check(signal),
     problem: () => now().problem(),
-    models: (signal) => now().models(signal),
     // Whoever keeps it uses the endpoint of the moment too.
     get embed(): ModelGateway['embed'] {
       const { embed } = now();
@@ -124,7 +123,6 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     describe: () => ({ name: model || 'LLM_MODEL is not set', url: endpoint.shownUrl, demo: false }),
     check: (signal) => checkEndpoint(endpoint, configured, signal),
     problem: () => health.problem(configured),
-    models: (signal) => listModels(endpoint, signal),
     embed: embeddingModel
       ? (texts, signal) => embedTexts(provider.embeddingModel(embeddingModel), texts, policy, signal)
       : undefined,
@@ -142,7 +140,6 @@ function createDemoGateway(options: ModelGatewayOptions): ModelGateway {
     describe: () => ({ name: demo.modelId, url: undefined, demo: true }),
     check: async () => demoCheck,
     problem: async () => undefined,
-    models: async () => [demo.modelId],
     embed: undefined,
   };
 }

@@ -36,6 +36,6 @@ export {
   settingsOf,
   signInOf,
 } from './service.ts';
-export type { SettingsContext } from './settings-routes.ts';
+export { type SettingsContext, saveSettings } from './settings-change.ts';
 export { mountSetup, type SetupRoutes } from './setup.ts';
 export { mountTrust, type TrustDeps } from './trust.ts';

@@ -10,8 +10,9 @@ import {
 } from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess, type UseOnce } from '@trunkline/identity';
 import { createSignIn, type OidcOptions } from '@trunkline/oidc';
+import type { SetupView } from '@trunkline/std';
 import { neighbours } from './running.ts';
-import type { SettingsContext } from './settings-routes.ts';
+import type { SettingsContext } from './settings-change.ts';
 
 /** Descriptions of the services for the peers that may delegate work to them. */
 export const peerRoles: Readonly<Record<'agent' | 'research' | 'voice', string>> = {
@@ -31,6 +32,8 @@ export interface Service {
   requiresKey?(): boolean;
   /** What keeps its model from being used, in words; undefined when nothing does. */
   problem?(): Promise<string | undefined>;
+  /** What wins over models.yaml beside the variables. */
+  overrides?(): SetupView['overrides'];
 }
 
 /** What the starter of a service passes besides its options. */
@@ -48,6 +51,8 @@ export interface ServiceContext {
   accounts?: Accounts;
   /** The services that run together with this one, itself included. */
   services?: () => Promise<readonly ServiceLink[]>;
+  /** What wins over models.yaml in any of them. */
+  overrides?: () => SetupView['overrides'];
   /** Where variables whose names come from data are read; the process's own when not given. */
   env?: Environment;
   /** How the options came to be; flags and other services count only where it is given. */

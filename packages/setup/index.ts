@@ -1,4 +1,11 @@
 export { findGateways } from './find-gateways.ts';
 export { completeUrl, providerPresets } from './providers.ts';
-export { isModelSecret, Setup, type SetupDeps, type SetupOptions, setupSteps } from './setup.ts';
-export { listModels, testModel, testModelFile } from './try-model.ts';
+export {
+  isModelSecret,
+  Setup,
+  type SetupDeps,
+  type SetupOptions,
+  setupSteps,
+  variableOverrides,
+} from './setup.ts';
+export { type GatewayTest, listModels, testGateway, testModel, testModelFile } from './try-model.ts';

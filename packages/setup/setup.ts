@@ -48,8 +48,8 @@ export interface SetupDeps {
   secrets: SecretStore;
   env?: Environment | undefined;
   logger: Logger;
-  /** What else wins over models.yaml in this service. */
-  overrides?: () => SetupView['overrides'];
+  /** What else wins over models.yaml, in this service or one beside it. */
+  overrides?: (() => SetupView['overrides']) | undefined;
 }
 
 const steps = ['model', 'speech', 'search', 'connector', 'result'] as const;
@@ -83,7 +83,8 @@ export class Setup {
   async view(service: string): Promise<SetupView> {
     const file = this.#modelFile();
     const roles = rolesOf(this.#models());
-    const overrides = [...variableOverrides(this.#deps.options), ...(this.#deps.overrides?.() ?? [])];
+    const all = [...variableOverrides(this.#deps.options), ...(this.#deps.overrides?.() ?? [])];
+    const overrides = [...new Map(all.map((override) => [override.setting, override])).values()];
     const isSet =
       file !== undefined || roles.chat?.url !== undefined || this.#deps.options.llmGatewayUrl !== undefined;
     const kept = await this.#readSteps();
@@ -189,7 +190,7 @@ function rolesOf(models: ModelsFile): Partial<Record<SetupRole, SetModel>> {
 }
 
 /** Each variable that is set, and the role for which it wins over models.yaml. */
-function variableOverrides(options: SetupOptions): SetupView['overrides'] {
+export function variableOverrides(options: SetupOptions): SetupView['overrides'] {
   const set: [setting: string, role: SetupRole, value: string | undefined][] = [
     ['LLM_GATEWAY_URL', 'chat', options.llmGatewayUrl],
     ['LLM_URL', 'chat', options.llmUrl],

@@ -5,9 +5,9 @@ import {
   createModelGateway,
   ModelError,
   type ModelErrorCode,
+  type ModelGateway,
   type ModelProbe,
   probeModel,
-  toModelError,
 } from '@trunkline/llm';
 import {
   errorMessage,
@@ -31,19 +31,27 @@ export async function listModels(
 ): Promise<ModelList> {
   const url = completeUrl(given);
   if (url === undefined) return { ok: false, url: given, models: [], problem: addressWords(given) };
-  try {
-    const models = await createModelGateway({ url, apiKey }).models(signal);
-    if (models.length > 0) return { ok: true, url, models: models.sort() };
-    return {
-      ok: false,
-      url,
-      models,
-      problem: `${hostOf(url)} offers no model. Load or pull one there first.`,
-    };
-  } catch (error) {
-    const { code, message } = toModelError(error, { secrets: [apiKey ?? ''].filter(Boolean) });
+  const { code, message, models } = await createModelGateway({ url, apiKey }).check(signal);
+  // No model is chosen yet, which is all that is wrong with a list.
+  if (code !== undefined && code !== 'misconfigured')
     return { ok: false, url, models: [], problem: failureWords(code, message, { url, apiKey }) };
-  }
+  if (models.length > 0) return { ok: true, url, models: models.sort() };
+  return { ok: false, url, models, problem: `${hostOf(url)} offers no model. Load or pull one there first.` };
+}
+
+/** A test with what `models.yaml` would say of the model. */
+export type GatewayTest = ModelTest & Pick<ModelProbe, 'facts'>;
+
+/** Tries what the model of a gateway can do: some hundred tokens. Failures come back in the words of its settings. */
+export async function testGateway(
+  gateway: Pick<ModelGateway, 'languageModel'>,
+  caller: AbortSignal,
+): Promise<GatewayTest & { code?: ModelErrorCode | undefined }> {
+  const signal = AbortSignal.any([caller, AbortSignal.timeout(testLimitMs)]);
+  const probe = await probeModel(gateway.languageModel(), signal);
+  const [answer] = probe.findings;
+  if (answer?.ok !== false) return { ...resultOf(probe), facts: probe.facts };
+  return { ...failed(answer.words), facts: probe.facts, code: answer.code };
 }
 
 /** Tries what a model can do: some hundred tokens. Failures come back as words. */
@@ -54,14 +62,12 @@ export async function testModel(
 ): Promise<ModelTest> {
   const url = completeUrl(given);
   if (url === undefined) return failed(addressWords(given));
-  const signal = AbortSignal.any([caller, AbortSignal.timeout(testLimitMs)]);
   const gateway = createModelGateway({ url, apiKey, model, loadingTimeoutMs, maxRetries: 0 });
-  const probe = await probeModel(gateway.languageModel(), signal);
-  const [answer] = probe.findings;
-  if (answer?.ok !== false) return resultOf(probe);
+  const { facts: _, code, ...tested } = await testGateway(gateway, caller);
+  if (tested.ok) return tested;
   caller.throwIfAborted();
-  const offered = answer.code === 'not-found' ? await listModels({ url, apiKey }, signal) : undefined;
-  return failed(failureWords(answer.code ?? 'unknown', answer.words, { url, apiKey, model, offered }));
+  const offered = code === 'not-found' ? await listModels({ url, apiKey }, caller) : undefined;
+  return failed(failureWords(code ?? 'unknown', tested.summary, { url, apiKey, model, offered }));
 }
 
 interface FileTest {

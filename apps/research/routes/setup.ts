@@ -30,10 +30,12 @@ export function mountSetup(
     async (context) => {
       const { query, url, basicAuth } = context.req.valid('json');
       const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(MOST_MS)]);
-      const found =
-        url === undefined
-          ? await aggregator.search({ text: query, limit: MOST_RESULTS }, ['web', 'encyclopedia'], signal)
-          : await tryInstance(query, { url, basicAuth }, signal);
+      if (url !== undefined) return context.json(await trySearxng(query, { url, basicAuth }, signal));
+      const found = await aggregator.search(
+        { text: query, limit: MOST_RESULTS },
+        ['web', 'encyclopedia'],
+        signal,
+      );
       return context.json<SearchTrial>({
         results: found.results
           .slice(0, MOST_RESULTS)
@@ -45,16 +47,19 @@ export function mountSetup(
   );
 }
 
-async function tryInstance(
+/** A query to a SearXNG that is not configured yet; failures come back as words. */
+export async function trySearxng(
   query: string,
   place: { url: string; basicAuth: string | undefined },
   signal: AbortSignal,
-) {
+): Promise<SearchTrial> {
   try {
     const found = await createSearxng({ ...place, timeoutMs: MOST_MS }).search(query, MOST_RESULTS, signal);
     return {
-      results: found.map((result) => ({ ...result, source: searxng.name })),
-      answered: [searxng],
+      results: found
+        .slice(0, MOST_RESULTS)
+        .map(({ title, url, snippet }) => ({ title, url, snippet, source: searxng.name })),
+      answered: [searxng.title],
       troubles: [],
     };
   } catch (error) {

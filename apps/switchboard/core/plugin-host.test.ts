@@ -24,13 +24,14 @@ it('starts plugins in order, goes on without those that fail, and stops them in 
     throw new Error('no wind');
   };
   const logger = createLogger({ name: 'test', destination: { write: () => true } });
+  let problem: string | undefined;
   const host = new PluginHost(
     [
       plugin('first'),
       plugin('quiet', { off: 'set QUIET_TOKEN to switch it on' }),
       plugin('broken', { start: failure }),
       plugin('last', { stop: failure }),
-      plugin('end'),
+      plugin('end', { problem: () => problem }),
     ],
     { bus, logger } as PluginContext,
   );
@@ -46,6 +47,8 @@ it('starts plugins in order, goes on without those that fail, and stops them in 
     { name: 'last', state: 'running' },
     { name: 'end', state: 'running' },
   ]);
+  problem = 'nobody listens';
+  expect(host.list().at(-1)).toEqual({ name: 'end', state: 'failed', words: 'nobody listens' });
   await waitFor(() => errors.length === 1);
   expect(errors[0]).toEqual({ source: 'plugins', plugin: 'broken', error: 'no wind' });
   await host.stop();

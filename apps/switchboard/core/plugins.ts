@@ -40,7 +40,11 @@ export class PluginHost {
   }
 
   list(): PluginStatus[] {
-    return [...this.#status.values()];
+    return [...this.#status.values()].map((status) => {
+      const plugin = this.#plugins.find(({ name }) => name === status.name);
+      const words = status.state === 'running' ? plugin?.problem?.() : undefined;
+      return words === undefined ? status : { ...status, state: 'failed', words };
+    });
   }
 
   #report({ name, kind }: Plugin, status: Omit<PluginStatus, 'name' | 'kind'>): void {
@@ -125,6 +129,8 @@ export interface Plugin {
   mount?(app: Hono<SwitchboardEnv>, context: PluginContext): void;
   /** When it throws, the switchboard runs on without it. */
   start(context: PluginContext): Promise<void>;
+  /** What keeps it from its work while it runs, in words. */
+  problem?(): string | undefined;
   /** Called only after a start that succeeded. */
   stop(): Promise<void>;
 }

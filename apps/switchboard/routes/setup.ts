@@ -33,18 +33,7 @@ export function mountSetup(app: App<Caller>, { operator, options, plugins }: Set
     '/operator/setup/connectors',
     describeRoute({ summary: 'The surfaces that can be connected, and what each needs' }),
     guard,
-    (context) => {
-      const states = plugins.list();
-      return context.json<ConnectorsView>({
-        connectors: surfaces.map((surface: Surface) =>
-          viewOf(
-            surface,
-            options,
-            states.find(({ name }) => name === surface.name),
-          ),
-        ),
-      });
-    },
+    (context) => context.json(connectorsView(options, plugins.list())),
   );
   app.post(
     '/operator/setup/connectors/:name/check',
@@ -55,13 +44,27 @@ export function mountSetup(app: App<Caller>, { operator, options, plugins }: Set
     guard,
     validate('json', checkBody),
     async (context) => {
+      const { values } = context.req.valid('json');
       const name = context.req.param('name');
-      const surface = surfaces.find((one) => one.name === name) as Surface | undefined;
-      if (surface === undefined) throw errors.connector_unknown({ name });
-      const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(CHECK_MS)]);
-      return context.json(await check(surface, options, context.req.valid('json').values, signal));
+      return context.json(await checkConnector(name, { options, values }, context.req.raw.signal));
     },
   );
+}
+
+/** Every surface that can be connected, with its state where the switchboard runs. */
+export function connectorsView(
+  options: SwitchboardOptions,
+  states: readonly PluginStatus[] = [],
+): ConnectorsView {
+  return {
+    connectors: surfaces.map((surface: Surface) =>
+      viewOf(
+        surface,
+        options,
+        states.find(({ name }) => name === surface.name),
+      ),
+    ),
+  };
 }
 
 function viewOf(
@@ -88,12 +91,14 @@ function viewOf(
   };
 }
 
-async function check(
-  surface: Surface,
-  options: SwitchboardOptions,
-  values: Readonly<Record<string, string>>,
-  signal: AbortSignal,
+/** Asks a product who we are there, with values by variable in place of those that are set. */
+export async function checkConnector(
+  name: string,
+  { options, values }: { options: SwitchboardOptions; values: Readonly<Record<string, string>> },
+  caller: AbortSignal,
 ): Promise<ConnectorCheck> {
+  const surface = surfaces.find((one) => one.name === name) as Surface | undefined;
+  if (surface === undefined) throw errors.connector_unknown({ name });
   const tried: Record<string, unknown> = { ...options };
   for (const [key, option] of Object.entries(surface.options)) {
     const given = option.env.map((variable) => values[variable]?.trim()).find(Boolean);
@@ -106,7 +111,7 @@ async function check(
   const ask = surface.diagnose(tried as SwitchboardOptions);
   if (ask === undefined) return { ok: false, words: `Fill in ${surface.variables}.` };
   try {
-    return { ok: true, words: await ask(signal) };
+    return { ok: true, words: await ask(AbortSignal.any([caller, AbortSignal.timeout(CHECK_MS)])) };
   } catch (error) {
     return { ok: false, words: `${surface.title} refuses: ${errorMessage(error)}` };
   }

@@ -2,10 +2,11 @@ import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
 import { ConfigError, defineOptions, type Environment, homeOptions, toggle } from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
-import { createModelGateway, gatewaySettings, isFree, type ModelGateway, probeModel } from '@trunkline/llm';
+import { createModelGateway, gatewaySettings, isFree, type ModelGateway } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAccess, type Diagnosis } from '@trunkline/service';
+import { testGateway } from '@trunkline/setup';
 import { errorMessage } from '@trunkline/std';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
@@ -189,12 +190,11 @@ async function checkModel(options: AgentOptions, env: Environment, isAsked: bool
 
 /** Tries an answer, a tool call and an image: unasked only where that costs nothing. */
 async function tryModel(gateway: ModelGateway, isAsked: boolean): Promise<Diagnosis[]> {
-  const model = gateway.languageModel();
-  if (!isAsked && !isFree(model)) {
+  if (!isAsked && !isFree(gateway.languageModel())) {
     const words = 'not tried, as it may cost money: trunkline doctor --probe tries it with a few tokens.';
     return [{ subject: 'model abilities', state: 'ok', words }];
   }
-  const { findings } = await probeModel(model, AbortSignal.timeout(PROBE_LIMIT_MS));
+  const { findings } = await testGateway(gateway, AbortSignal.timeout(PROBE_LIMIT_MS));
   return findings.map(({ subject, ok, words }) => ({
     subject: `model ${subject}`,
     state: ok ? 'ok' : 'warning',

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { AuditLog } from '@trunkline/audit';
 import {
   ConfigError,
   choice,
@@ -21,6 +20,7 @@ import {
 import { modelRoles } from '@trunkline/llm';
 import { Setup } from '@trunkline/setup';
 import { errorMessage, type ModelUnderTest } from '@trunkline/std';
+import { directTrials, recordChange } from '../init/direct-trials.ts';
 import { modelStep, savedOf, testWords } from '../init/model-step.ts';
 import { serviceSteps } from '../init/service-steps.ts';
 import { RunningServices } from '../init/services.ts';
@@ -75,8 +75,9 @@ const run = defineCommand({
         terminal.say('Setting up Trunkline. Enter skips a step; Ctrl-C stops, and what was saved stays.\n');
         const services = servicesOf(options, env);
         const home = options.trunklineHome;
+        const direct = directTrials({ home, env, logger: errorsOnly() });
         if (await modelStep(terminal, setup, signal, await services.overrides())) record(home, 'chat');
-        await serviceSteps({ terminal, setup, services, home });
+        await serviceSteps({ terminal, setup, services, direct, home });
       }
       return 0;
     } catch (error) {
@@ -163,19 +164,14 @@ const modelTable = defineOptions('trunkline init', 'Models', { ...homeOptions, .
 function openSetup({ trunklineHome }: InitOptions, env: Environment): Setup {
   const own = { ...env, TRUNKLINE_HOME: trunklineHome };
   const options = { ...readOptions(modelTable, { env: own }), llmUrl: variableText('LLM_URL', own) };
+  return new Setup({ options, secrets: secretStoreOf(own), env: own, logger: errorsOnly() });
+}
+
+function errorsOnly() {
   const destination = { write: (line: string) => process.stderr.write(line) };
-  const logger = createLogger({ name: 'init', level: 'ERROR', destination });
-  return new Setup({ options, secrets: secretStoreOf(own), env: own, logger });
+  return createLogger({ name: 'init', level: 'ERROR', destination });
 }
 
 function record(home: string, role: string): void {
-  const log = new AuditLog({ home, logger: console });
-  log.record({
-    service: 'trunkline',
-    action: 'setup.model',
-    subject: role,
-    principal: { kind: 'operator', id: 'command line', via: [] },
-    result: 'done',
-  });
-  log.close();
+  recordChange(home, 'setup.model', role);
 }

@@ -14,6 +14,7 @@ import {
   type ServiceLink,
   watchSettings,
 } from '@trunkline/service';
+import { type SetupOptions, variableOverrides } from '@trunkline/setup';
 import { errorMessage } from '@trunkline/std';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
@@ -24,6 +25,7 @@ import {
   secretsOf,
   serviceTables,
   type UpOptions,
+  voiceDefaults,
   withModel,
 } from './service-options.ts';
 
@@ -55,6 +57,9 @@ export interface FleetSettings {
   hide: (secret: string) => void;
 }
 
+/** Options, with those beside a model file where there is one. */
+type FileOptions = SetupOptions & { withoutModelFile?: SetupOptions };
+
 /** One of the services, which restarts when its own options change. */
 interface RunningMember {
   name: ServiceName;
@@ -75,6 +80,10 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   const accounts = openAccounts({ home, logger });
   let operator = operatorOf(options, { logger, accounts });
   for (const each of [serviceToken, ...secretsOf(read)]) hide(each);
+  const overrides = () => [
+    ...Object.values<FileOptions>(read).flatMap((own) => variableOverrides(own.withoutModelFile ?? own)),
+    ...members.flatMap(({ service }) => service.running?.overrides?.() ?? []),
+  ];
   const startMember = async (name: ServiceName, given: object, own: RunningMember['listeners']) => {
     const peers: Peers = {
       serviceToken,
@@ -93,7 +102,12 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       operator,
       accounts,
       env,
-      settings: { tables: Object.values(serviceTables), problem },
+      overrides,
+      settings: {
+        tables: Object.values(serviceTables),
+        ...(name === 'voice' && { defaults: voiceDefaults(env) }),
+        problem,
+      },
       portVariable: `${name.toUpperCase()}_PORT`,
     });
     for (const { listeners } of members) for (const listener of listeners) listener();

@@ -35,7 +35,10 @@ export function readServiceOptions(options: UpOptions, env: Environment) {
   ]);
   if (problems.size > 0) throw new ConfigError('The settings cannot be used:', [...problems]);
   return {
-    voice: { ...readOptions(voiceOptions, { env: withLocalVoice(shared) }), port: options.voicePort },
+    voice: {
+      ...readOptions(voiceOptions, { env: { ...shared, ...voiceDefaults(shared) } }),
+      port: options.voicePort,
+    },
     agent: { ...readOptions(agentOptions, { env: shared }), port: options.agentPort },
     research: { ...readOptions(researchOptions, { env: shared }), port: options.researchPort },
     switchboard: { ...readOptions(switchboardOptions, { env: shared }), port: options.switchboardPort },
@@ -70,11 +73,11 @@ export function withModel(
 }
 
 /** Without a speech backend or a sidecar, voice speaks with the voices of this machine. */
-function withLocalVoice(env: Environment): Environment {
+export function voiceDefaults(env: Environment): Record<string, string> {
   const isSet = describeSettings(voiceOptions, { env }).some(
     ({ variable, source }) => ['TTS_BACKEND', 'SIDECAR_URL'].includes(variable) && source !== 'default',
   );
-  return isSet ? env : { ...env, TTS_BACKEND: 'inprocess' };
+  return isSet ? {} : { TTS_BACKEND: 'inprocess' };
 }
 
 /** Secrets of all services, which the log of the shared process must not show. */

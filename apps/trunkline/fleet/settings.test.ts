@@ -4,9 +4,10 @@ import { agentOptions } from '@trunkline/agent';
 import { createLogger, readOptions, secretStoreOf } from '@trunkline/config';
 import { recordRunning } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
-import type { SettingsView } from '@trunkline/std';
+import type { SettingsView, SetupView } from '@trunkline/std';
 import { FakeGuild, temporaryHome, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { directTrials } from '../init/direct-trials.ts';
 import { serviceSteps } from '../init/service-steps.ts';
 import { RunningServices } from '../init/services.ts';
 import { upOptions } from '../options.ts';
@@ -44,6 +45,24 @@ const settingOf = async (name: string, variable: string) =>
 const restarts = (name: string) =>
   log.filter((line) => line.includes('"msg":"restarted"') && line.includes(`"service":"${name}"`)).length;
 const healthOf = async (name: string) => (await fetch(`${url(name)}/healthz`)).json();
+
+it('the voice that the fleet chose is shown, and each service knows what wins over models.yaml in another', async () => {
+  expect(await settingOf('voice', 'TTS_BACKEND')).toMatchObject({ value: 'inprocess', source: 'default' });
+  const path = ['model', 'api_base'];
+  const changes = [{ op: 'set', path, value: 'http://127.0.0.1:9/v1' }];
+  const body = JSON.stringify({ changes, api_key: 'k' });
+  expect((await call('agent', '/api/config', { method: 'PATCH', body })).status).toBe(200);
+  const overrides = async () =>
+    ((await (await call('voice', '/operator/setup')).json()) as SetupView).overrides.map(
+      ({ setting }) => setting,
+    );
+  await waitFor(async () => (await overrides()).includes('model.api_base'));
+  await call('agent', '/api/config', {
+    method: 'PATCH',
+    body: JSON.stringify({ changes: [{ op: 'remove', path }] }),
+  });
+  await waitFor(async () => (await overrides()).length === 0);
+});
 
 it('a change through one service restarts those that it concerns, and no other', async () => {
   const body = JSON.stringify({ SEARXNG_URL: 'http://127.0.0.1:9' });
@@ -158,7 +177,9 @@ it('trunkline init tests a connector and a search with the services, and they ta
   };
   const record = await recordRunning(folder, fleet.members);
   onTestFinished(record.remove);
-  await serviceSteps({ terminal, setup, services: new RunningServices(urls, folder, own), home: folder });
+  const services = new RunningServices(urls, folder, own);
+  const direct = directTrials({ home: folder, env: own, logger });
+  await serviceSteps({ terminal, setup, services, direct, home: folder });
   const text = said.join('\n');
   expect(text).toContain('Discord: signed in as trunk');
   expect(text).toContain('It found nothing.');

@@ -1,12 +1,19 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createLogger, secretStoreOf } from '@trunkline/config';
 import { Setup } from '@trunkline/setup';
-import { startModelServer, temporaryDirectory } from '@trunkline/testing';
+import {
+  FakeGuild,
+  startModelServer,
+  startSearchServer,
+  startSpeechServer,
+  temporaryDirectory,
+} from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
+import { directTrials } from './direct-trials.ts';
 import { modelStep } from './model-step.ts';
 import { serviceSteps } from './service-steps.ts';
 import { RunningServices } from './services.ts';
@@ -75,14 +82,24 @@ it('asks for an address and a key, tests the model that was chosen, and saves it
 });
 
 it('lets everything be skipped, and says what goes wrong on the way', async () => {
-  const { home, env, setup } = open();
+  const { home, setup } = open();
   const terminal = answering('9', '3', 'ftp://x', 'any', 'n', '4', join(home, 'none.gguf'), 'n', '2', '', '');
   expect(await modelStep(terminal, setup, signal)).toBe(false);
   const text = terminal.text();
   for (const words of ['a number from 1 to 4', 'is no address', 'There is no file'])
     expect(text).toContain(words);
   expect((await setup.view('trunkline')).steps.model).toBe('skipped');
+});
 
+it('sets speech, search and a connector without a service that runs, each tested first', async () => {
+  const { home, env, setup } = open();
+  const sound = new Uint8Array(480);
+  const [guild, web, voice] = await Promise.all([
+    FakeGuild.start({ 'sesame-discord': { id: '1', name: 'trunk' } }),
+    startSearchServer({ pages: [{ path: '/oslo', title: 'Weather', text: 'The weather in Oslo.' }] }),
+    startSpeechServer({ speech: [sound] }),
+  ]);
+  onTestFinished(async () => void (await Promise.all([guild.stop(), web.stop(), voice.stop()])));
   // A stranger on all four ports is none of ours, and gets no request, so no key and nothing that is typed.
   const requests: string[] = [];
   const stranger = createServer((request, response) => {
@@ -93,8 +110,41 @@ it('lets everything be skipped, and says what goes wrong on the way', async () =
   await once(stranger.listen(0, '127.0.0.1'), 'listening');
   const nowhere = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
   const urls = { voice: nowhere, agent: nowhere, research: nowhere, switchboard: nowhere };
-  const quiet = answering();
-  await serviceSteps({ terminal: quiet, setup, services: new RunningServices(urls, home, env), home });
-  expect(quiet.text()).toContain('none runs. Start the services with "npm start"');
+  const services = new RunningServices(urls, home, env);
+  const logger = createLogger({ name: 'test', destination: { write: () => undefined } });
+  const own = { TTS_BACKEND: 'compat', TTS_COMPAT_URL: voice.url, CHAT_API_URL: guild.url };
+  const direct = directTrials({ home, env: own, logger });
+  const run = async (...answers: string[]) => {
+    const terminal = answering(...answers);
+    await serviceSteps({ terminal, setup, services, direct, home });
+    expect(terminal.left).toEqual([]);
+    return terminal.text();
+  };
+  const refused = await run('', 'ftp://x', '1', 'wrong', '', '', 'n', '');
+  expect(refused).toContain('"ftp://x" is no address');
+  expect(refused).toContain('Discord: Discord refuses');
+  expect(existsSync(join(home, 'settings.yaml'))).toBe(false);
+
+  const text = await run('2', '1', 'y', web.searxngUrl, '', 'y', '1', 'sesame-discord', '', '7', 'y', '3');
+  expect(readFileSync(join(home, 'voice-test.wav')).length).toBe(44 + sound.length);
+  expect(text).toMatch(/Weather {2}http/);
+  expect(text).toContain('Discord: signed in as trunk');
+  expect(text).toContain('It connects when the services start');
+  expect(text).toContain(`"npm start", then open ${nowhere}/setup/result#reminder`);
+  const settings = readFileSync(join(home, 'settings.yaml'), 'utf8');
+  expect(settings).toMatch(/INPROC_VOICE: b\w_/);
+  expect(settings).toContain(`SEARXNG_URL: ${web.searxngUrl}`);
+  expect(settings).toContain('CHAT_BOT_TOKEN: ${secret:');
+  expect(settings).not.toContain('sesame');
+  expect((await setup.view('trunkline')).steps).toMatchObject({
+    speech: 'done',
+    search: 'done',
+    connector: 'done',
+  });
+  const taken = directTrials({ home, env: { ...own, SEARXNG_URL: nowhere }, logger });
+  await expect(taken.change({ SEARXNG_URL: 'http://other' })).rejects.toThrow(
+    /SEARXNG_URL is set in the environment/,
+  );
+  await expect(direct.change({ SEARXNG_ULR: 'http://other' })).rejects.toThrow('did you mean SEARXNG_URL');
   expect(requests).toEqual([]);
 });

@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Setup } from '@trunkline/setup';
 import type { SetupStep } from '@trunkline/std';
-import { z } from 'zod';
 import { CommandError } from '../commands/command.ts';
 import type { RunningServices, ServiceName } from './services.ts';
 import { choose, confirm, type Terminal } from './terminal.ts';
+import { type Connector, runningTrials, type Trials } from './trials.ts';
 
 export interface StepDeps {
   terminal: Terminal;
   setup: Setup;
   services: RunningServices;
+  /** For services that do not run. */
+  direct: Trials;
   /** TRUNKLINE_HOME. */
   home: string;
 }
@@ -21,7 +23,7 @@ interface Step {
   title: string;
   service: ServiceName;
   /** Whether something was set. */
-  run(deps: StepDeps): Promise<boolean>;
+  run(deps: StepDeps, trials: Trials): Promise<boolean>;
 }
 
 const steps: readonly Step[] = [
@@ -35,25 +37,16 @@ const steps: readonly Step[] = [
   },
 ];
 
-const startAdvice = 'Start the services with "npm start", then run "trunkline init" again.';
+const startAdvice = 'Start the services with "npm start"';
 
-/** Everything after the model. It is tested by the services themselves, so they have to run. */
+/** Everything after the model. A service that runs tests what is its own; for others it is tested here. */
 export async function serviceSteps(deps: StepDeps): Promise<void> {
   const { terminal, setup, services } = deps;
-  const names = ['voice', 'agent', 'research', 'switchboard'] as const;
-  const running = await Promise.all(names.map((name) => services.isRunning(name)));
-  if (!running.includes(true)) {
-    terminal.say(`\nSpeech, search and connectors are tested by the services, and none runs. ${startAdvice}`);
-    return;
-  }
   const states = (await setup.view('trunkline')).steps;
   for (const { name, title, service, run } of steps) {
     terminal.say(`\n${title}${states[name] === 'done' ? ' (done before)' : ''}`);
-    if (!running[names.indexOf(service)]) {
-      terminal.say(`The ${service} service does not run. ${startAdvice}`);
-      continue;
-    }
-    const isSet = await explained(terminal, () => run(deps));
+    const trials = (await services.isRunning(service)) ? runningTrials(services, service) : deps.direct;
+    const isSet = await explained(terminal, () => run(deps, trials));
     if (isSet) await setup.setSteps({ steps: { [name]: 'done' } });
     else if (states[name] === 'open') await setup.setSteps({ steps: { [name]: 'skipped' } });
   }
@@ -71,15 +64,8 @@ async function explained(terminal: Terminal, work: () => Promise<boolean>): Prom
   }
 }
 
-const speechSchema = z.object({
-  languages: z.array(z.object({ id: z.string(), title: z.string() })),
-  voices: z.array(z.object({ id: z.string(), title: z.string(), language: z.string() })),
-  voice: z.string(),
-  language: z.string(),
-});
-
-async function speech({ terminal, services, home }: StepDeps): Promise<boolean> {
-  const view = await services.call('voice', '/operator/setup/speech', speechSchema);
+async function speech({ terminal, home }: StepDeps, trials: Trials): Promise<boolean> {
+  const view = await trials.speech();
   const titleOf = (id: string) => view.languages.find((language) => language.id === id)?.title ?? id;
   const offered = view.languages.filter(({ id }) => view.voices.some(({ language }) => language === id));
   const keep = `keep ${view.voice}, ${titleOf(view.language)}`;
@@ -99,71 +85,37 @@ async function speech({ terminal, services, home }: StepDeps): Promise<boolean> 
     `${voices[0]?.title}`,
   );
   const voice = voices[chosen ?? 0]?.id ?? view.voice;
-  const body = { text: 'Hello, this is how I sound.', voice, lang: language.id };
-  const sound = await services.send('voice', '/operator/setup/speech/say', { method: 'POST', body });
+  terminal.say('Speaking ...');
+  const sound = await trials.say({ text: 'Hello, this is how I sound.', voice, lang: language.id });
   const file = join(home, 'voice-test.wav');
-  await writeFile(file, new Uint8Array(await sound.arrayBuffer()));
+  await writeFile(file, sound);
   terminal.say(`Listen to it: ${file}`);
   if (!(await confirm(terminal, 'Save this voice?', true))) return false;
-  await change(services, 'voice', { INPROC_VOICE: voice, INPROC_LANG: language.id });
+  await trials.change({ INPROC_VOICE: voice, INPROC_LANG: language.id });
   return true;
 }
 
-const searchSchema = z.object({
-  results: z.array(z.object({ title: z.string(), url: z.string() })),
-  troubles: z.array(z.string()),
-});
-
-async function search({ terminal, services }: StepDeps): Promise<boolean> {
+async function search({ terminal }: StepDeps, trials: Trials): Promise<boolean> {
   const url = await terminal.ask(
     'Address of your SearXNG (Enter: search without one, which is refused at times): ',
   );
   if (url === undefined || url === '') return false;
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new CommandError(`"${url}" is no address. It should look like http://127.0.0.1:8888.`);
   const basicAuth =
     (await terminal.ask('user:password, if it asks for them (not shown): ', { hidden: true })) || undefined;
-  const body = { query: 'weather in Oslo', url, basicAuth };
-  const { results, troubles } = await services.call('research', '/operator/setup/search', searchSchema, {
-    method: 'POST',
-    body,
-  });
+  const { results, troubles } = await trials.search({ query: 'weather in Oslo', url, basicAuth });
   for (const trouble of troubles) terminal.say(trouble);
   for (const { title, url: address } of results) terminal.say(`  ${title}  ${address}`);
   if (results.length === 0) terminal.say('It found nothing.');
   if (!(await confirm(terminal, 'Save it?', results.length > 0))) return false;
-  await change(services, 'research', {
-    SEARXNG_URL: url,
-    ...(basicAuth && { SEARXNG_BASIC_AUTH: basicAuth }),
-  });
+  await trials.change({ SEARXNG_URL: url, ...(basicAuth && { SEARXNG_BASIC_AUTH: basicAuth }) });
   return true;
 }
 
-const connectorsSchema = z.object({
-  connectors: z.array(
-    z.object({
-      name: z.string(),
-      title: z.string(),
-      guide: z.string(),
-      state: z.string(),
-      words: z.string().nullable(),
-      testTopic: z.string().nullable(),
-      fields: z.array(
-        z.object({
-          variable: z.string(),
-          doc: z.string(),
-          secret: z.boolean(),
-          isOptional: z.boolean(),
-          isSet: z.boolean(),
-        }),
-      ),
-    }),
-  ),
-});
-
-const checkSchema = z.object({ ok: z.boolean(), words: z.string() });
-
-async function connector(deps: StepDeps): Promise<boolean> {
+async function connector(deps: StepDeps, trials: Trials): Promise<boolean> {
   const { terminal, services } = deps;
-  const { connectors } = await services.call('switchboard', '/operator/setup/connectors', connectorsSchema);
+  const { connectors } = await trials.connectors();
   const titles = connectors.map(({ title, state }) => `${title}${state === 'running' ? ' (connected)' : ''}`);
   const at = await choose(terminal, 'Which one?', titles, 'skip');
   const chosen = at === undefined ? undefined : connectors[at];
@@ -176,24 +128,24 @@ async function connector(deps: StepDeps): Promise<boolean> {
     const value = await terminal.ask(`${variable}: ${doc} (${hint}) `, { hidden: secret });
     if (value) values[variable] = value;
   }
-  const path = `/operator/setup/connectors/${chosen.name}/check`;
-  const checked = await services.call('switchboard', path, checkSchema, { method: 'POST', body: { values } });
+  const checked = await trials.checkConnector(chosen.name, values);
   terminal.say(`${chosen.title}: ${checked.words}`);
   if (!(await confirm(terminal, 'Save it?', checked.ok))) return false;
-  await change(services, 'switchboard', values);
-  if (await isConnected(deps, chosen.name)) await testMessage(deps, chosen);
+  await trials.change(values);
+  if (trials === deps.direct) {
+    const page = `${services.url('switchboard')}/setup/connector`;
+    terminal.say(`Saved. It connects when the services start; ${page} then sends a test message.`);
+  } else if (await isConnected(deps.terminal, trials, chosen.name)) await testMessage(deps, chosen);
   return true;
 }
 
 const connectLimit = 30;
 
 /** The switchboard restarts itself with what was saved. */
-async function isConnected({ terminal, services }: StepDeps, name: string): Promise<boolean> {
+async function isConnected(terminal: Terminal, trials: Trials, name: string): Promise<boolean> {
   terminal.say('Saved. Connecting ...');
   for (let attempt = 0; attempt < connectLimit; attempt += 1) {
-    const view = await services
-      .call('switchboard', '/operator/setup/connectors', connectorsSchema)
-      .catch(() => undefined);
+    const view = await trials.connectors().catch(() => undefined);
     const found = view?.connectors.find((each) => each.name === name);
     if (found?.state === 'running') return true;
     if (found?.state === 'failed') {
@@ -208,16 +160,12 @@ async function isConnected({ terminal, services }: StepDeps, name: string): Prom
 
 async function testMessage(
   { terminal, services }: StepDeps,
-  { title, testTopic }: { title: string; testTopic: string | null },
+  { title, testTopic }: Pick<Connector, 'title' | 'testTopic'>,
 ): Promise<void> {
   if (testTopic === null || !(await confirm(terminal, `Send a test message through ${title}?`, true))) return;
   const payload = { content: 'Hello from Trunkline: this connection works.' };
   await services.send('switchboard', '/publish', { method: 'POST', body: { topic: testTopic, payload } });
   terminal.say(`Sent. Look into ${title}; the page Deliveries of the switchboard shows what became of it.`);
-}
-
-async function change(services: RunningServices, service: ServiceName, values: object): Promise<void> {
-  await services.send(service, '/operator/settings', { method: 'PATCH', body: values });
 }
 
 const results = [
@@ -240,7 +188,9 @@ async function result({ terminal, setup, services }: StepDeps): Promise<boolean>
       : { steps: { result: 'done' }, result: chosen.id },
   );
   if (chosen === undefined) return false;
-  terminal.say(`Open ${services.url(chosen.service)}/setup/result#${chosen.id}`);
+  const page = `${services.url(chosen.service)}/setup/result#${chosen.id}`;
+  const isRunning = await services.isRunning(chosen.service);
+  terminal.say(isRunning ? `Open ${page}` : `${startAdvice}, then open ${page}`);
   terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
   return true;
 }

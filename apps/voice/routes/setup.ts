@@ -1,11 +1,17 @@
+import { join } from 'node:path';
+import type { Logger } from '@trunkline/config';
 import { describeRoute, requireOperator, validate } from '@trunkline/http';
 import { errorMessage, type HeardSpeech, type SpeechSetup } from '@trunkline/std';
 import { z } from 'zod';
 import type { RouteDeps, VoiceApp } from '../components.ts';
 import { voiceErrors } from '../errors.ts';
+import type { VoiceOptions } from '../options.ts';
 import { bytesOf, concatSamples, toFloat32 } from '../speech/audio/samples.ts';
 import { encodeWav } from '../speech/audio/wav.ts';
+import { createSidecarClient } from '../speech/sidecar/client.ts';
+import { createSpeechParts, type SpeechParts } from '../speech/speech.ts';
 import { languages, presets } from '../speech/weights.ts';
+import { findDirectories } from '../store/database.ts';
 
 const MOST_MS = 60_000;
 
@@ -30,14 +36,7 @@ export function mountSetup(
   app.get(
     '/operator/setup/speech',
     describeRoute({ summary: 'The voices to choose from, and the one that speaks' }),
-    (context) =>
-      context.json<SpeechSetup>({
-        languages: Object.entries(languages).map(([id, title]) => ({ id, title })),
-        voices,
-        voice: options.inprocVoice,
-        language: options.inprocLang,
-        backend: options.ttsBackend,
-      }),
+    (context) => context.json(speechSetup(options)),
   );
 
   const { speech_failed } = voiceErrors;
@@ -50,18 +49,7 @@ export function mountSetup(
     }),
     validate('json', sample),
     async (context) => {
-      const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(MOST_MS)]);
-      const parts: Float32Array[] = [];
-      let sampleRate = 0;
-      try {
-        for await (const frame of speech.synthesizer.speak({ ...context.req.valid('json'), signal })) {
-          parts.push(toFloat32(frame.samples));
-          sampleRate = frame.sampleRate;
-        }
-      } catch (error) {
-        throw speech_failed({ reason: errorMessage(error) }, { cause: error });
-      }
-      const wav = encodeWav(bytesOf(concatSamples(parts)), sampleRate);
+      const wav = await say(speech, context.req.valid('json'), context.req.raw.signal);
       return new Response(Buffer.from(wav), { headers: { 'content-type': 'audio/wav' } });
     },
   );
@@ -84,6 +72,58 @@ export function mountSetup(
       }
     },
   );
+}
+
+function speechSetup(options: VoiceOptions): SpeechSetup {
+  return {
+    languages: Object.entries(languages).map(([id, title]) => ({ id, title })),
+    voices,
+    voice: options.inprocVoice,
+    language: options.inprocLang,
+    backend: options.ttsBackend,
+  };
+}
+
+type Sample = z.output<typeof sample>;
+
+/** The sample as a WAV file. */
+async function say(
+  { synthesizer }: Pick<SpeechParts, 'synthesizer'>,
+  given: Sample,
+  caller: AbortSignal,
+): Promise<Uint8Array> {
+  const signal = AbortSignal.any([caller, AbortSignal.timeout(MOST_MS)]);
+  const parts: Float32Array[] = [];
+  let sampleRate = 0;
+  try {
+    for await (const frame of synthesizer.speak({ ...given, signal })) {
+      parts.push(toFloat32(frame.samples));
+      sampleRate = frame.sampleRate;
+    }
+  } catch (error) {
+    throw voiceErrors.speech_failed({ reason: errorMessage(error) }, { cause: error });
+  }
+  return encodeWav(bytesOf(concatSamples(parts)), sampleRate);
+}
+
+/** The step "Speech" without a service that runs. */
+export function directSpeech(options: VoiceOptions, logger: Logger) {
+  return {
+    view: () => speechSetup(options),
+    async say(given: Sample, signal: AbortSignal): Promise<Uint8Array> {
+      const { store } = await findDirectories(options, logger);
+      const sidecar = createSidecarClient({
+        url: options.sidecarUrl,
+        timeoutMs: options.sidecarTimeout * 1000,
+      });
+      const speech = createSpeechParts(options, { sidecar, directory: join(store, 'speech'), logger });
+      try {
+        return await say(speech, given, signal);
+      } finally {
+        await speech.close();
+      }
+    },
+  };
 }
 
 /** `af_heart` is "Heart (female)". */

@@ -15,11 +15,10 @@ import {
   createModelGateway,
   type ModelGateway,
   type ModelsFile,
-  probeModel,
   profileOf,
   profileSection,
 } from '@trunkline/llm';
-import { isModelSecret } from '@trunkline/setup';
+import { isModelSecret, testGateway } from '@trunkline/setup';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -148,7 +147,7 @@ function mountModel({ get, post, put }: JsonRoutes, routes: ConfigRoutes): void 
   };
   post('/api/config/probe-model', probe, async ({ json }) => {
     const settings = { ...routes.settings(), ...settingsGiven(json ?? {}, routes.settings()) };
-    return await probeModel(createModelGateway(settings).languageModel(), AbortSignal.timeout(probeLimitMs));
+    return await testGateway(createModelGateway(settings), AbortSignal.timeout(probeLimitMs));
   });
   const facts = {
     summary: 'Set how a model behaves, for all services',
@@ -166,7 +165,8 @@ function mountModel({ get, post, put }: JsonRoutes, routes: ConfigRoutes): void 
   });
 }
 
-export type { ModelCheck, ModelProbe, ProfileSection } from '@trunkline/llm';
+export type { ModelCheck, ProfileSection } from '@trunkline/llm';
+export type { GatewayTest } from '@trunkline/setup';
 export type ModelView = ReturnType<typeof modelView>;
 
 function modelView(routes: ConfigRoutes) {

@@ -125,6 +125,20 @@ describe('the rules of a server', () => {
 });
 
 describe('a gateway that is not well', () => {
+  it('may refuse a bot, which the connector then shows until it is let in', async () => {
+    guild.server.fail('GET /api/v10/gateway/bot', { status: 401, body: { message: '401: Unauthorized' } });
+    board = await startSwitchboard({ files, env: environment(), home: home.path });
+    const chat = async () => {
+      const { body } = await (board as TestSwitchboard).call('/operator/setup/connectors');
+      return body.connectors.find(({ name }: { name: string }) => name === 'chat');
+    };
+    await waitFor(async () => (await chat()).state === 'failed');
+    expect((await chat()).words).toMatch(/cannot sign in: .*invalid token.*Check/);
+    // A change of the workspace signs missing bots in at once.
+    board.write('channels.yaml', 'channels: []');
+    await waitFor(async () => (await chat()).state === 'running');
+  });
+
   it('may send nonsense', async () => {
     await run();
     guild.emit('MESSAGE_CREATE', { id: '1300000000000000000', channel_id: general });

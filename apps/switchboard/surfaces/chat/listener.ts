@@ -1,4 +1,4 @@
-import { BoundedMap } from '@trunkline/std';
+import { BoundedMap, errorMessage } from '@trunkline/std';
 import type { GuildMember, Interaction, REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugins.ts';
 import type { ProjectDirectory } from '../../projects/registry.ts';
@@ -43,6 +43,8 @@ export class ChatListener {
   readonly #bots = new Map<string, ChatBot>();
   /** Sign-ins under way, by token: a slow one does not hold up the others. */
   readonly #joining = new Map<string, Promise<void>>();
+  /** Why bots are not signed in, by token. */
+  readonly #failures = new Map<string, string>();
   #leaving = new AbortController();
   #retry: NodeJS.Timeout | undefined;
   #unfollow: (() => void) | undefined;
@@ -75,11 +77,23 @@ export class ChatListener {
   async stop(): Promise<void> {
     this.#isOn = false;
     this.#leaving.abort();
+    this.#failures.clear();
     clearTimeout(this.#retry);
     this.#missed.stop();
     this.#unfollow?.();
     this.#queue(() => this.#leave());
     await this.#turn;
+  }
+
+  /** Why it does not hear all that it should; undefined while it listens, or leaves that to another switchboard. */
+  problem(): string | undefined {
+    const { token, agentBots } = this.#settings;
+    const main = this.#failures.get(token);
+    if (main !== undefined) return `The bot cannot sign in: ${main} Check CHAT_BOT_TOKEN.`;
+    const other = agentBots().find((bot) => this.#failures.has(bot.token));
+    return (
+      other && `The bot of ${other.agent} cannot sign in: ${this.#failures.get(other.token)} Check its token.`
+    );
   }
 
   /** Queued, so that a start right after it finds no bot that is about to leave. */
@@ -111,8 +125,10 @@ export class ChatListener {
   async #join(bot: Joining, leaving: AbortSignal): Promise<void> {
     try {
       this.#bots.set(bot.token, await this.#connect(bot, leaving));
+      this.#failures.delete(bot.token);
     } catch (error) {
       if (leaving.aborted) return;
+      this.#failures.set(bot.token, errorMessage(error).replace(/\.?$/, '.'));
       const { logger } = this.#settings.context;
       logger.error({ err: error, agent: bot.agent }, 'failed to sign bot in; check its token');
       clearTimeout(this.#retry);

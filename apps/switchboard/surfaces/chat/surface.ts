@@ -24,6 +24,7 @@ export const chatSurface = defineSurface({
   create(options, { deliveries, leader, projects }) {
     const { chatBotToken: token } = options;
     let ends: (() => Promise<void> | void)[] = [];
+    let problem = (): string | undefined => undefined;
     return {
       off: token === undefined ? 'Set CHAT_BOT_TOKEN to switch it on.' : undefined,
       async start(context) {
@@ -53,8 +54,10 @@ export const chatSurface = defineSurface({
               .stop()
               .catch((error: unknown) => logger.warn({ err: error }, 'failed to disconnect bots'));
         });
+        problem = () => listener.problem();
         ends = [() => listener.stop(), close, () => progress.stop()];
       },
+      problem: () => problem(),
       async stop() {
         for (const end of ends) await end();
       },

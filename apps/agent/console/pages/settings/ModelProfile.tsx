@@ -1,7 +1,7 @@
 import { Button, Lamp, Panel, SelectField, TextField, useApi, useAttempt, useSend } from '@trunkline/ui';
 import { FlaskConical } from 'lucide-react';
 import { useState } from 'react';
-import type { ModelProbe, ModelView, ProfileSection } from '../../../routes/console/config.ts';
+import type { GatewayTest, ModelView, ProfileSection } from '../../../routes/console/config.ts';
 
 const PROBE_MS = 130_000;
 
@@ -17,7 +17,7 @@ export function ModelProfile({ settings, onSaved }: ModelProfileProps) {
   const attempt = useAttempt();
   const send = useSend();
   const [given, setGiven] = useState<ProfileSection>({});
-  const [probe, setProbe] = useState<ModelProbe>();
+  const [probe, setProbe] = useState<GatewayTest>();
   const [busy, setBusy] = useState(false);
   const shown = { ...profile, ...given };
   const isUnusable = Object.values(given).some((value) => typeof value === 'number' && !(value >= 1));
@@ -25,7 +25,7 @@ export function ModelProfile({ settings, onSaved }: ModelProfileProps) {
   const tryIt = async () => {
     setBusy(true);
     await attempt(async () => {
-      const found = await api.request<ModelProbe>('/api/config/probe-model', {
+      const found = await api.request<GatewayTest>('/api/config/probe-model', {
         body: {},
         timeLimitMs: PROBE_MS,
       });

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import {
+  ConfigError,
+  changeSettings,
+  describeSettings,
+  type Environment,
+  knownVariables,
+  type Option,
+  type OptionTable,
+  parseSettings,
+  problemWithName,
+  readSettingsText,
+  removeUnreferenced,
+  type SecretStore,
+  secretNameOf,
+  secretReference,
+  settingsPath,
+} from '@trunkline/config';
+import { defineErrors } from '@trunkline/http';
+import { CodedError, type SettingsChange } from '@trunkline/std';
+import { writeFileAtomic } from '@trunkline/storage';
+import { explainSecrets } from './secrets-routes.ts';
+
+export const settingsErrors = defineErrors({
+  setting_refused: [400, ({ words }: { words: string }) => words],
+  setting_fixed: [409, ({ words }: { words: string }) => words],
+  settings_unusable: [409, ({ words }: { words: string }) => words],
+});
+
+/** How the options of a service came to be, for those who show and change them. */
+export interface SettingsContext {
+  argv?: readonly string[] | undefined;
+  /** The tables of all services of this process, whose values are checked too. */
+  tables?: readonly OptionTable[];
+  /** Values by variable that the starter of the service chose, and that count where nothing is set. */
+  defaults?: Readonly<Record<string, string>>;
+  /** Why the newest settings do not count. */
+  problem?(): string | undefined;
+}
+
+/** Where settings are kept, and the tables by which they are checked. */
+export interface SettingsPlace {
+  /** TRUNKLINE_HOME. */
+  home: string;
+  secrets: SecretStore;
+  settings: SettingsContext & { table: OptionTable; env?: Environment | undefined };
+}
+
+/** Writes settings.yaml, and secrets into their store. Checks everything before it writes anything; fails with one of `settingsErrors`. */
+export async function saveSettings(
+  { home, settings, secrets }: SettingsPlace,
+  changes: SettingsChange,
+): Promise<void> {
+  const file = settingsPath(home);
+  const tables = [settings.table, ...(settings.tables ?? [])];
+  refuseNames(tables, Object.keys(changes));
+  refuseOverridden({ home, settings }, changes);
+  for (const [variable, value] of Object.entries(changes))
+    for (const option of optionsOf(tables, variable)) refuseValue(variable, option, value ?? '');
+  const before = readSettingsText(file);
+  explained(() => parseSettings(before ?? '', file, variablesOf(tables)));
+  const isSecret = (variable: string) => optionsOf(tables, variable).some(({ secret }) => secret);
+  const written = Object.entries(changes).map(([variable, value]): [string, string | null] => {
+    const text = value?.trim() || null;
+    if (text === null || !isSecret(variable) || isReference(text)) return [variable, text];
+    const name = `${secretNameOf(`settings-${variable}`)}-${randomBytes(3).toString('hex')}`;
+    explainSecrets(() => secrets.set(name, text));
+    return [variable, secretReference(name)];
+  });
+  const after = changeSettings(before ?? '', new Map(written));
+  await write(file, before, after);
+  removeUnreferenced(before ?? '', after, { store: secrets, prefix: 'settings' });
+}
+
+async function write(file: string, before: string | undefined, after: string): Promise<void> {
+  try {
+    await writeFileAtomic(file, after, before === undefined ? { mode: 0o600 } : { over: before });
+  } catch (cause) {
+    if (!(cause instanceof CodedError)) throw cause;
+    throw settingsErrors.settings_unusable({ words: cause.message }, { cause });
+  }
+}
+
+function refuseNames(tables: readonly OptionTable[], variables: readonly string[]): void {
+  const known = new Set([...knownVariables(), ...variablesOf(tables)]);
+  const problems = variables.flatMap((variable) => problemWithName(variable, known) ?? []);
+  if (problems.length > 0) throw settingsErrors.setting_refused({ words: `${problems.join('. ')}.` });
+}
+
+/** A value that another source overrides would be stored and never count. */
+function refuseOverridden(
+  { home, settings }: Pick<SettingsPlace, 'home' | 'settings'>,
+  changes: SettingsChange,
+): void {
+  for (const table of [settings.table, ...(settings.tables ?? [])]) {
+    for (const { variable, fixed } of describeSettings(table, sourcesOf(home, settings)))
+      if (fixed !== null && typeof changes[variable] === 'string')
+        throw settingsErrors.setting_fixed({ words: `${fixed}.` });
+  }
+}
+
+function refuseValue(variable: string, option: Option<unknown>, value: string): void {
+  const text = value.trim();
+  if (text === '' || isReference(text)) return;
+  const reading = option.read(text);
+  if ('value' in reading) return;
+  const expected = option.secret ? option.expected : reading.expected;
+  throw settingsErrors.setting_refused({ words: `${variable} cannot be this value; expected ${expected}.` });
+}
+
+function isReference(text: string): boolean {
+  return /^\$\{secret:[^}]+\}$/.test(text);
+}
+
+function optionsOf(tables: readonly OptionTable[], variable: string): Option<unknown>[] {
+  return tables.flatMap(({ options }) => Object.values(options).filter(({ env }) => env.includes(variable)));
+}
+
+export function variablesOf(tables: readonly OptionTable[]): string[] {
+  return tables.flatMap(({ options }) => Object.values(options).flatMap(({ env }) => env));
+}
+
+function explained<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    throw settingsErrors.settings_unusable({ words: cause.message }, { cause });
+  }
+}
+
+export function sourcesOf(home: string, { env, argv = [] }: SettingsPlace['settings']) {
+  return { argv, env: { ...env, TRUNKLINE_HOME: home } };
+}
