@@ -236,7 +236,7 @@ function runWithBreaches(check: string): Outcome {
 // The settings of all checks, and enough sources to plant a breach among; other packages come in by node_modules.
 function isCopied(check: string): (file: string) => boolean {
   const folders = ['scripts/check', 'packages/storage/', 'packages/ui/src/'];
-  if (check === 'docs') folders.push('scripts/', 'apps/trunkline/', 'docs/reference/', 'security/');
+  if (check === 'docs') folders.push('scripts/', 'apps/trunkline/', 'docs/', 'security/', 'packages/llm/');
   return (file) =>
     !file.includes('/') ||
     /^(apps|packages)\/[^/]+\/package\.json$/.test(file) ||

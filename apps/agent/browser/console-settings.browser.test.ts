@@ -39,7 +39,7 @@ describeWithBrowser('an agent without a model', () => {
     await checkLooks(opened);
     await page.getByRole('button', { name: 'Use this model' }).click();
     await page.getByText('The model is set up.').first().waitFor();
-    await page.getByText('Set up', { exact: true }).waitFor();
+    await page.getByRole('tabpanel', { name: 'Model' }).getByText('Set up', { exact: true }).waitFor();
     await expect.poll(async () => (await config(pages.agent())).text, SOON).toContain(model.url);
     expect((await config(pages.agent())).text).not.toContain('the-key');
     expect((await config(pages.agent())).text).toContain('# my own words');

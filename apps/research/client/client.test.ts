@@ -148,7 +148,8 @@ it('words figures', () => {
   expect([59_000, 65_000, 3_720_000].map(durationWords)).toEqual(['59 s', '1 min 5 s', '1 h 2 min']);
   expect([999, 12_400, 1_500_000].map(countWords)).toEqual(['999', '12.4k', '1.50M']);
   expect([null, 0, 0.001, 1.234].map(costWords)).toEqual(['not known', '$0', '< $0.01', '$1.23']);
-  expect(['https://a.example/x', '/api/files/1'].map(placeOf)).toEqual(['a.example', 'Your file']);
+  const places = ['https://a.example/x', '/api/files/1', '/api/offline/factbook/pe'].map(placeOf);
+  expect(places).toEqual(['a.example', 'Your file', 'Offline reference']);
   const untitled = [
     'https://a.example/docs/heat-pumps.html?x=1',
     'https://a.example/',

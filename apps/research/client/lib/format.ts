@@ -30,6 +30,7 @@ export function plural(count: number, word: string): string {
 
 /** The host of an address, or what an address without one stands for. */
 export function placeOf(url: string): string {
+  if (url.startsWith('/api/offline/')) return 'Offline reference';
   return /^https?:/.test(url) && URL.canParse(url) ? new URL(url).host : 'Your file';
 }
 
