@@ -5,6 +5,7 @@ import { operatorAccess } from '@trunkline/identity';
 import type { ModelList, ModelTest, SetupView } from '@trunkline/std';
 import { startModelServer, temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
+import { recordRunning } from './running.ts';
 import { mountSetup } from './setup.ts';
 
 const logger = createLogger({ name: 'test', destination: { write: () => undefined } });
@@ -43,7 +44,7 @@ function start() {
     });
     return { status: answer.status, text: await answer.text() };
   };
-  return { call, audit };
+  return { call, audit, home: home.path };
 }
 
 it('lists, tests and saves a model for the operator, and records it without the key', async () => {
@@ -61,6 +62,30 @@ it('lists, tests and saves a model for the operator, and records it without the 
   expect(view.steps).toMatchObject({ model: 'done', speech: 'skipped', search: 'open' });
   expect(audit.list()).toContainEqual(expect.objectContaining({ action: 'setup.model', subject: 'chat' }));
   expect(JSON.stringify([saved, view, audit.list()])).not.toContain('sesame');
+});
+
+it('goes back to the demo model', async () => {
+  const { call } = start();
+  await call('PUT', '/model', { role: 'chat', model: 'a', url: 'http://127.0.0.1:1/v1' });
+  const back = JSON.parse((await call('PUT', '/model', { role: 'chat', model: null })).text) as SetupView;
+  expect([back.roles, back.steps.model]).toEqual([{}, 'skipped']);
+});
+
+it('takes no service of its own as a model', async () => {
+  const { call, home } = start();
+  const running = await recordRunning(home, [{ name: 'agent', url: 'http://127.0.0.1:8640' }]);
+  onTestFinished(() => running.remove());
+  const url = 'http://localhost:8640/v1';
+  const own = 'At 127.0.0.1:8640 is Trunkline itself';
+  expect((await call('POST', '/models', { url })).text).toContain(own);
+  expect((await call('POST', '/test', { url, model: 'a' })).text).toContain(own);
+  const saved = await call('PUT', '/model', { role: 'chat', url, model: 'a' });
+  expect([saved.status, saved.text]).toEqual([400, expect.stringContaining(own)]);
+  const blocked = await call('POST', '/models', { url: 'http://127.0.0.1:9' });
+  expect(JSON.parse(blocked.text)).toMatchObject({
+    ok: false,
+    problem: expect.stringContaining('calls port 9'),
+  });
 });
 
 it('refuses what cannot be used with words, and everybody but the operator', async () => {

@@ -5,6 +5,7 @@ import { modelRoles } from '@trunkline/llm';
 import { findGateways, Setup, type SetupDeps, type SetupOptions, setupSteps } from '@trunkline/setup';
 import { CodedError, type FoundGateways } from '@trunkline/std';
 import { z } from 'zod';
+import { isServedAt } from './running.ts';
 
 export interface SetupRoutes extends Omit<SetupDeps, 'options'> {
   service: string;
@@ -39,7 +40,8 @@ export function mountSetup<Caller>(
   app: App<Caller>,
   { service, operator, audit, options, ...deps }: SetupRoutes,
 ): void {
-  const setup = new Setup({ ...deps, options: options.withoutModelFile ?? options });
+  const isOwn = (url: string) => isServedAt(options.trunklineHome, url);
+  const setup = new Setup({ ...deps, isOwn, options: options.withoutModelFile ?? options });
   app.use('/operator/setup', requireOperator(operator));
   app.use('/operator/setup/*', requireOperator(operator));
   const { setup_refused } = errors;

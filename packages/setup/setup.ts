@@ -25,7 +25,7 @@ import type {
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { completeUrl, providerPresets } from './providers.ts';
-import { listModels, testModel, testModelFile } from './try-model.ts';
+import { failed, listModels, testModel, testModelFile } from './try-model.ts';
 
 /** The settings of a service that win over models.yaml. */
 export interface SetupOptions {
@@ -48,6 +48,8 @@ export interface SetupDeps {
   secrets: SecretStore;
   env?: Environment | undefined;
   logger: Logger;
+  /** Whether a service of this home answers there: it would ask itself. */
+  isOwn?: (url: string) => boolean;
   /** What else wins over models.yaml, in this service or one beside it. */
   overrides?: (() => SetupView['overrides']) | undefined;
 }
@@ -108,17 +110,23 @@ export class Setup {
         path,
         bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
       })),
+      folder: join(this.#home, 'models'),
     };
   }
 
   /** The models at an address, with the key that is stored for it when none is given. */
-  list(place: ModelPlace, signal: AbortSignal): Promise<ModelList> {
+  async list(place: ModelPlace, signal: AbortSignal): Promise<ModelList> {
+    const problem = this.#ownWords(place.url);
+    if (problem !== undefined) return { ok: false, url: place.url, models: [], problem };
     return listModels(this.#withKey(place), signal);
   }
 
-  test(given: ModelUnderTest, signal: AbortSignal): Promise<ModelTest> {
-    if (!('file' in given)) return testModel({ ...this.#withKey(given), model: given.model }, signal);
-    return testModelFile(given.file, { home: this.#home, logger: this.#deps.logger }, signal);
+  async test(given: ModelUnderTest, signal: AbortSignal): Promise<ModelTest> {
+    if ('file' in given)
+      return testModelFile(given.file, { home: this.#home, logger: this.#deps.logger }, signal);
+    const problem = this.#ownWords(given.url);
+    if (problem !== undefined) return failed(problem);
+    return testModel({ ...this.#withKey(given), model: given.model }, signal);
   }
 
   /** Writes a model into models.yaml and its key into the stored secrets. Fails with a ConfigError that says what is wrong. */
@@ -126,9 +134,19 @@ export class Setup {
     const models = this.#models();
     const before = textOf(models.file);
     if ('file' in given) await models.saveRole('chat', fileSection(given.file));
-    else if (given.model === null) await models.saveRole(given.role, undefined);
-    else await models.saveRole(given.role, this.#section(given));
+    else if (given.model === null) {
+      await models.saveRole(given.role, undefined);
+      // Whoever goes back to the demo model need not be asked again.
+      if (given.role === 'chat') await this.setSteps({ steps: { model: 'skipped' } });
+    } else await models.saveRole(given.role, this.#section(given));
     removeUnreferenced(before, textOf(models.file), { store: this.#deps.secrets, prefix: keyPrefix });
+  }
+
+  #ownWords(given: string): string | undefined {
+    const url = URL.parse(completeUrl(given) ?? '');
+    if (url?.hostname === 'localhost') url.hostname = '127.0.0.1';
+    if (url === null || this.#deps.isOwn?.(url.href) !== true) return undefined;
+    return `At ${url.host} is Trunkline itself, which needs a model to answer. Give the address of a model server.`;
   }
 
   async setSteps(given: SetupSteps): Promise<void> {
@@ -144,6 +162,8 @@ export class Setup {
     }
     const url = completeUrl(given);
     if (url === undefined) throw refusal(`"${given}" is no address of an API.`);
+    const own = this.#ownWords(url);
+    if (own !== undefined) throw refusal(own);
     const name = secretNameOf(url);
     const key = apiKey ?? this.#storedKey(url);
     if (key === undefined || key === '') return { model: literal(model), url: literal(url) };

@@ -137,7 +137,7 @@ function resultOf({ findings, facts, speed }: ModelProbe): ModelTest {
   };
 }
 
-function failed(summary: string): ModelTest {
+export function failed(summary: string): ModelTest {
   return { ok: false, summary, findings: [{ subject: 'answer', ok: false, words: summary }] };
 }
 
@@ -153,6 +153,8 @@ const mostNamed = 8;
 /** What went wrong and what to do, without naming variables: whoever reads it sets nothing by them. */
 function failureWords(code: ModelErrorCode, message: string, { url, apiKey, model, offered }: Tried): string {
   const host = hostOf(url);
+  if (message.includes('bad port'))
+    return `No browser or program calls port ${URL.parse(url)?.port} for pages or APIs, so the server cannot be there. Check the number of the port.`;
   const words: Partial<Record<ModelErrorCode, string>> = {
     unreachable: `Nothing answers at ${host}. Check that the server runs and that the address is right.`,
     'refused-key':

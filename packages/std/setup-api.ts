@@ -114,6 +114,8 @@ export interface SetupView {
   providers: ProviderPreset[];
   /** Model files in the folder `models` of TRUNKLINE_HOME. */
   files: ModelFileView[];
+  /** The path of that folder, which need not be there. */
+  folder: string;
 }
 
 /** `PUT /operator/setup/steps`: what is not named stays. */

@@ -66,8 +66,7 @@ describeWithBrowser('the setup', () => {
     const { page } = opened;
     await page.getByRole('region', { name: 'Setup' }).getByRole('link', { name: 'Set up' }).click();
     await page.getByRole('heading', { name: 'Choose a model' }).waitFor(SOON);
-    await page.getByRole('radio', { name: /On this machine/ }).check();
-    await page.getByText('It is at another address').click();
+    await page.getByRole('radio', { name: /Another address/ }).check();
     await page.getByLabel('Address', { exact: true }).fill(model.url);
     await page.getByRole('button', { name: 'List models' }).click();
     await page.getByRole('button', { name: 'Test', exact: true }).click();

@@ -15,7 +15,13 @@ const TEST_MS = 300_000;
 const SUBJECTS = { answer: 'Answer', tools: 'Tools', context: 'Context', images: 'Images' };
 
 type TestAndSaveProps = { save(saved: SavedModel): void; isSaving: boolean } & (
-  | { place: ModelPlace; models: readonly string[]; exampleModel?: string | undefined; file?: undefined }
+  | {
+      place: ModelPlace;
+      models: readonly string[];
+      isUnlisted?: boolean;
+      exampleModel?: string | undefined;
+      file?: undefined;
+    }
   | { file: string; place?: undefined }
 );
 
@@ -38,6 +44,7 @@ export function TestAndSave(props: TestAndSaveProps) {
     trial.clear();
   };
   const isReady = props.place === undefined || model.trim() !== '';
+  const hasFailed = trial.answer?.ok === false;
   return (
     <div className="flex flex-col gap-4">
       {isListed && (
@@ -55,7 +62,11 @@ export function TestAndSave(props: TestAndSaveProps) {
           mono
           value={model}
           placeholder={props.exampleModel}
-          hint="This address lists no models: write the name of one."
+          hint={
+            props.isUnlisted
+              ? 'Mend what is said above and list again, or write the name of a model.'
+              : 'This address lists no models: write the name of one.'
+          }
           onChange={(event) => choose(event.target.value)}
           className="max-w-md"
         />
@@ -64,8 +75,13 @@ export function TestAndSave(props: TestAndSaveProps) {
         <Button icon={<FlaskConical aria-hidden />} busy={trial.busy} disabled={!isReady} onClick={test}>
           Test
         </Button>
-        <Button variant="primary" busy={props.isSaving} disabled={!isReady} onClick={() => props.save(saved)}>
-          Save
+        <Button
+          variant={hasFailed ? 'danger' : 'primary'}
+          busy={props.isSaving}
+          disabled={!isReady || trial.busy}
+          onClick={() => props.save(saved)}
+        >
+          {hasFailed ? 'Save anyway' : 'Save'}
         </Button>
       </div>
       {trial.busy && <Busy>Asking the model for an answer, a tool call and its context</Busy>}

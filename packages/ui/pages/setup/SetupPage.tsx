@@ -44,14 +44,16 @@ function Wizard({ health }: { health: Health | undefined }) {
   const places: Places = { own: status.service, links: known.current };
   return (
     <div className="grid gap-6 md:grid-cols-[12rem_minmax(0,1fr)] md:gap-10">
-      <StepList view={view} places={places} part={part} />
+      <StepList view={view && withoutTick(view, health)} places={places} part={part} />
       <ErrorBoundary key={part}>
         <Suspense fallback={<Skeleton rows={6} />}>
           {part === 'settings' ? (
             <SettingsTab />
           ) : (
             <Loaded resource={{ ...resource, body: view }} failed="The setup could not be loaded.">
-              {(loaded) => <Step view={loaded} places={places} part={part} onChange={setChanged} />}
+              {(loaded) => (
+                <Step view={loaded} places={places} model={health?.model} part={part} onChange={setChanged} />
+              )}
             </Loaded>
           )}
         </Suspense>
@@ -60,14 +62,21 @@ function Wizard({ health }: { health: Health | undefined }) {
   );
 }
 
+/** A model that cannot be used is not done. */
+function withoutTick(view: SetupView, health: Health | undefined): SetupView {
+  if (health?.model?.problem === undefined) return view;
+  return { ...view, steps: { ...view.steps, model: 'open' } };
+}
+
 interface StepProps {
   view: SetupView;
   places: Places;
+  model: Health['model'];
   part: string | undefined;
   onChange(view: SetupView): void;
 }
 
-function Step({ view, places, part, onChange }: StepProps) {
+function Step({ view, places, model, part, onChange }: StepProps) {
   const api = useApi();
   const send = useSend();
   const reachable = stepsAt(places);
@@ -91,6 +100,7 @@ function Step({ view, places, part, onChange }: StepProps) {
       value={{
         view,
         places,
+        model,
         show: onChange,
         mark,
         step: id,

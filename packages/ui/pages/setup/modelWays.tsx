@@ -32,6 +32,7 @@ export function FromMachine(props: WayProps) {
   const api = useApi();
   const search = useWork<FoundGateway[]>();
   const [chosen, setChosen] = useState<FoundGateway>();
+  const hint = props.view.providers.find(({ id }) => id === chosen?.kind)?.note;
   const find = () => {
     setChosen(undefined);
     search.run(async (signal) => {
@@ -58,8 +59,8 @@ export function FromMachine(props: WayProps) {
           <Trouble work={search} what="The machine could not be searched." />
           {search.answer?.length === 0 && (
             <Note state="waiting" title="No model server answers here">
-              Start one, for example with <code>ollama serve</code>, and look again. Or give its address
-              below.
+              Start one, for example with <code>ollama serve</code>, and look again. If it is elsewhere,
+              choose another address above.
             </Note>
           )}
           {search.answer && search.answer.length > 0 && (
@@ -76,22 +77,18 @@ export function FromMachine(props: WayProps) {
           )}
         </div>
       </Panel>
+      {hint && <p className="text-14 text-muted">{hint}</p>}
       {chosen && !chosen.needsKey && (
         <TestAndSave key={chosen.url} place={{ url: chosen.url }} models={chosen.models} {...props} />
       )}
       {chosen?.needsKey && <AtAddress key={chosen.url} url={chosen.url} needsKey {...props} />}
-      {chosen === undefined && (
-        <details>
-          <summary className="cursor-pointer text-14 text-muted hover:text-ink">
-            It is at another address
-          </summary>
-          <div className="mt-4 flex flex-col gap-4">
-            <AtAddress url="" needsKey={false} {...props} />
-          </div>
-        </details>
-      )}
     </>
   );
+}
+
+/** A model server that is neither found here nor in the list of providers. */
+export function FromAddress(props: WayProps) {
+  return <AtAddress url="" needsKey={false} {...props} />;
 }
 
 interface GatewayProps {
@@ -220,6 +217,7 @@ function AtAddress({ url: given, needsKey, keyPage, exampleModel, ...props }: At
           key={list.answer.url}
           place={place}
           models={list.answer.models}
+          isUnlisted={!list.answer.ok}
           exampleModel={exampleModel}
           {...props}
         />
@@ -233,7 +231,7 @@ export function FromFile(props: WayProps) {
   const { show } = useSetup();
   const api = useApi();
   const reload = useWork<SetupView>();
-  const { files } = props.view;
+  const { files, folder } = props.view;
   const [path, setPath] = useState<string>();
   const chosen = files.find((file) => file.path === path) ?? files[0];
   const lookAgain = () =>
@@ -247,7 +245,7 @@ export function FromFile(props: WayProps) {
       <EmptyState
         icon={<FileBox aria-hidden />}
         title="No model file yet"
-        next="Put a .gguf file into the folder models of TRUNKLINE_HOME, then look again."
+        next={`Put a .gguf file into ${folder} (make the folder if it is not there), then look again.`}
         action={
           <Button icon={<RefreshCw aria-hidden />} busy={reload.busy} onClick={lookAgain}>
             Look again
@@ -265,6 +263,7 @@ export function FromFile(props: WayProps) {
           label: `${name} (${(bytes / 1e9).toFixed(1)} GB)`,
         }))}
         onChange={(event) => setPath(event.target.value)}
+        hint={`The .gguf files in ${folder}.`}
         className="max-w-md"
       />
       <TestAndSave key={chosen.path} file={chosen.path} {...props} />

@@ -16,7 +16,7 @@ interface ChoiceProps<Id extends string> {
 export function Choice<Id extends string>({ label, choices, value, onChange }: ChoiceProps<Id>) {
   const name = useId();
   return (
-    <fieldset className="grid gap-3 sm:grid-cols-3">
+    <fieldset className="grid gap-3 sm:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]">
       <legend className="sr-only">{label}</legend>
       {choices.map(({ id, title, detail, Icon }) => (
         <label

@@ -5,11 +5,14 @@ import { asApiError } from '../../src/api/api.ts';
 import { Button } from '../../src/components/Button.tsx';
 import { useLatest } from '../../src/hooks/useLatest.ts';
 import { useOperator } from '../../src/operator/OperatorProvider.tsx';
+import type { HealthModel } from '../../src/status/health.ts';
 import type { Places } from './places.ts';
 
 interface Setup {
   view: SetupView;
   places: Places;
+  /** The model of this service as it is now. */
+  model: HealthModel | undefined;
   /** Puts in what a change answered. */
   show(view: SetupView): void;
   mark(state: Exclude<StepState, 'open'>, result?: string): Promise<void>;
