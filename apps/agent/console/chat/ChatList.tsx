@@ -66,28 +66,30 @@ export function ChatList({ list, current, onNew, onOpen, onForget, ...filter }: 
           onChange={(event) => onFrom(event.target.value as ChatSource)}
         />
       </div>
-      <nav aria-label="Chats" className="min-h-0 flex-1 overflow-y-auto px-2 pb-3">
-        <PagedItems
-          list={list}
-          failed="The chats could not be loaded."
-          empty={<NoChats search={search} from={from} />}
-        >
-          {(chats) => (
-            <ul className="flex flex-col gap-0.5">
-              {chats.map((chat) => (
-                <Row
-                  key={chat.session_id}
-                  chat={chat}
-                  current={chat.session_id === current}
-                  onOpen={onOpen}
-                  onForget={() => onForget(chat)}
-                />
-              ))}
-            </ul>
-          )}
-        </PagedItems>
+      <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-3">
+        <nav aria-label="Chats">
+          <PagedItems
+            list={list}
+            failed="The chats could not be loaded."
+            empty={<NoChats search={search} from={from} />}
+          >
+            {(chats) => (
+              <ul className="flex flex-col gap-0.5">
+                {chats.map((chat) => (
+                  <Row
+                    key={chat.session_id}
+                    chat={chat}
+                    current={chat.session_id === current}
+                    onOpen={onOpen}
+                    onForget={() => onForget(chat)}
+                  />
+                ))}
+              </ul>
+            )}
+          </PagedItems>
+        </nav>
         {search.trim().length > 1 && <Places words={search.trim()} onOpen={onOpen} />}
-      </nav>
+      </div>
     </div>
   );
 }
