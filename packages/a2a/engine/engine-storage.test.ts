@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { anonymous } from '@trunkline/identity';
 import { openDatabase } from '@trunkline/storage';
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
 import { hideTable, refuseRows } from '../fixtures/hidden-table.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
+import type { TaskEngine } from './engine.ts';
 import { migrations } from './task-store.ts';
 
 const { start, restart } = enginesOfThisFile();
@@ -282,5 +284,33 @@ describe('ids', () => {
     const anybody = engine.for({ kind: 'person', id: 'user:ava', via: [] });
     expect(anybody.list({}).tasks).toEqual([task]);
     expect(anybody.get(id)).toEqual(task);
+  });
+});
+
+describe('an answer that comes again under its id', () => {
+  it('answers no second question, at once, later and after a restart', async () => {
+    const agent = new SteppedAgent();
+    const { engine, settings } = start(agent.script);
+    agent.step({ type: 'input-required', question: 'First?' });
+    const { id: taskId, contextId } = await outcome(engine, 'x');
+    const answer = (to: TaskEngine, requestId: string) => {
+      const parts = [{ type: 'text' as const, text: 'yes' }];
+      const message = { messageId: requestId, role: 'user' as const, parts, taskId, contextId };
+      return to.start({ message, metadata: {}, principal: anonymous, strict: true, requestId });
+    };
+    const [first, atOnce] = [answer(engine, 'a'), answer(engine, 'a')];
+    expect(await Promise.all([first.stored, atOnce.stored])).toEqual([true, true]);
+    agent.step({ type: 'input-required', question: 'Second?' });
+    await first.live.settled();
+    expect(answer(engine, 'a').live.snapshot()).toMatchObject({ id: taskId, state: 'input-required' });
+    const next = restart(engine, settings);
+    expect(answer(next, 'a').live.state).toBe('input-required');
+    expect(agent.asked).toEqual(['x', 'yes']);
+    const last = answer(next, 'b');
+    await last.stored;
+    agent.step({ type: 'completed', text: 'done' });
+    await last.live.settled();
+    expect(answer(next, 'b').live.state).toBe('completed');
+    expect(agent.asked).toEqual(['x', 'yes', 'yes']);
   });
 });

@@ -137,7 +137,7 @@ export class TaskEngine {
 
   /** Accepts a message, which answers a waiting task or starts a new one. A repeated request returns its existing task. */
   start(command: SendCommand): StartedTurn {
-    const repeated = this.#repeated.find(requestKeyOf(command));
+    const repeated = this.#repeated.find(command);
     if (repeated !== undefined) return repeated;
     if (this.running >= this.#options.maximumRunning) {
       throw new A2aError('OVERLOADED', 'Too many tasks are running at the moment: try again later');
@@ -240,10 +240,12 @@ export class TaskEngine {
     live.remember(withinTask(command.message, parked));
     live.enter('working', this.#options.clock.now());
     this.#memory.keep(live, this.#options.clock.now());
-    return this.#runWhenStored(live, command, parked.question, release, () => {
+    const started = this.#runWhenStored(live, command, parked.question, release, () => {
       live.restore(parked, this.#options.clock.now());
       this.#memory.keep(live, this.#options.clock.now());
     });
+    this.#repeated.add(requestKeyOf(command), started);
+    return started;
   }
 
   /** Starts the turn once the message is on disk: a crash must not lose a message that was acted on. */

@@ -19,7 +19,10 @@ export interface SendCommand {
   principal: Principal;
   /** As 1.0 has it, a task id that cannot be continued is refused; else it starts a fresh task. */
   strict: boolean;
-  /** Told by callers that may send a message again: under the same id it starts nothing new in its conversation. */
+  /**
+   * Told by callers that may send a message again: under the same id it starts nothing new in its conversation, and
+   * answers no second question. An answer has it as its `messageId` too, so that the task's history tells.
+   */
   requestId?: string | undefined;
   /** Called with the task before the turn begins; when it throws, nothing has happened. */
   prepare?: (task: Task) => void;
@@ -76,8 +79,10 @@ export function newTask(id: string, { message, metadata, principal }: SendComman
  * may use a message id twice, as many do. The principal is part of it: nobody is given the task of somebody else.
  */
 export function requestKeyOf({ message, metadata, principal, requestId }: SendCommand): string | undefined {
-  if (requestId !== undefined && message.taskId === undefined)
-    return JSON.stringify([principal.kind, principal.id, message.contextId ?? '', requestId]);
+  if (requestId !== undefined) {
+    const place = [message.contextId ?? '', ...(message.taskId === undefined ? [] : [message.taskId])];
+    return JSON.stringify([principal.kind, principal.id, ...place, requestId]);
+  }
   const jobId = metadata.scheduler_job_id ?? message.metadata?.scheduler_job_id;
   if (typeof jobId !== 'string' || jobId === '' || message.taskId !== undefined) return undefined;
   return JSON.stringify([principal.kind, principal.id, jobId, message.messageId]);
@@ -144,13 +149,29 @@ export class RepeatedRequests {
   }
 
   /** A task that failed, by a restart for instance, may be tried again, and so is not found. */
-  find(requestKey: string | undefined): StartedTurn | undefined {
+  find(command: SendCommand): StartedTurn | undefined {
+    const requestKey = requestKeyOf(command);
     if (requestKey === undefined) return undefined;
     const starting = this.#starting.get(requestKey);
     if (starting !== undefined) return starting;
+    if (command.message.taskId !== undefined) return this.#findAnswer(command, command.message.taskId);
     const id = this.#store.findByRequest(requestKey);
     const live = id === undefined ? undefined : this.#load(id);
     if (live === undefined || live.state === 'failed') return undefined;
+    return { live, stored: Promise.resolve(true) };
+  }
+
+  /** A task that was given this very message already may wait with another question by now. */
+  #findAnswer(
+    { message, requestId, mayAnswer = () => true }: SendCommand,
+    taskId: string,
+  ): StartedTurn | undefined {
+    const live = this.#load(taskId);
+    const task = live?.snapshot();
+    if (live === undefined || task === undefined || !mayAnswer(task)) return undefined;
+    const isSaid = task.history.some(({ role, messageId }) => role === 'user' && messageId === requestId);
+    if (!isSaid) return undefined;
+    requireSameContext(task, message);
     return { live, stored: Promise.resolve(true) };
   }
 

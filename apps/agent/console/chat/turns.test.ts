@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerText, formOf, isYesOrNo, readableAnswer } from './QuestionCard.tsx';
-import { applyEvent, mergeTurns } from './useConversation.ts';
+import { applyEvent, bodyOf, mergeTurns, newMessage } from './useConversation.ts';
 import type { Entry, Turn } from './wire.ts';
 
 const turn = (task_id: string, entries: Entry[] = [], state: Turn['state'] = 'working'): Turn => ({
@@ -13,6 +13,19 @@ const turn = (task_id: string, entries: Entry[] = [], state: Turn['state'] = 'wo
   created_at: 0,
 });
 const event = (name: string, data: unknown) => ({ id: '', event: name, data: JSON.stringify(data) });
+
+describe('a message that is sent again', () => {
+  it('answers the turn that waited when it was first said, and no other', () => {
+    const waiting = turn('a', [], 'input-required');
+    const place = { sessionId: 's', branch: 'b', open: waiting };
+    const answer = newMessage(place, 'yes', []);
+    waiting.state = 'completed';
+    Object.assign(place, { branch: 'c', open: turn('b', [], 'input-required') });
+    const body = { text: 'yes', attachments: [], message_id: answer.id, branch: 'b', task_id: 'a' };
+    expect(bodyOf(answer)).toEqual(body);
+    expect(bodyOf(newMessage({ ...place, open: turn('b') }, 'more', []))).not.toHaveProperty('task_id');
+  });
+});
 
 describe('turns', () => {
   it('take what a stream tells: entries, more text, states, and the whole turn anew', () => {

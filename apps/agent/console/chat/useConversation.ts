@@ -42,9 +42,12 @@ export interface Conversation {
 }
 
 /** The service says a message once, however often it comes under one id. */
-interface UnsentMessage {
+export interface UnsentMessage {
   id: string;
   sessionId: string;
+  /** The branch that was shown, and the turn that waited for an answer, when it was first said: it goes to no other. */
+  branch: string | undefined;
+  taskId: string | undefined;
   text: string;
   attachments: readonly Attachment[];
   /** Why it was not sent; undefined while it is on its way. */
@@ -106,11 +109,9 @@ export function useConversation(
     if (event.event === 'state') onChange();
   });
 
-  const post = async (said: Pick<UnsentMessage, 'text' | 'attachments'> & { message_id?: string }) => {
-    const answers = open !== undefined && isParked(open) ? { task_id: open.task_id } : {};
-    const { branch } = shown;
-    const body = { ...said, ...answers, ...(branch !== undefined && { branch }) };
-    const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body });
+  const place = { sessionId, branch: shown.branch, open };
+  const post = async (message: UnsentMessage) => {
+    const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body: bodyOf(message) });
     // A turn that is shown already hears of its answer by its stream, which may be ahead of this answer.
     change((turns) => mergeTurns([...turns, turn], turns));
     onChange();
@@ -124,10 +125,9 @@ export function useConversation(
         : [...before, message],
     );
   const retry = async (message: UnsentMessage) => {
-    const { id, text, attachments } = message;
     put({ ...message, error: undefined });
     try {
-      await post({ text, attachments, message_id: id });
+      await post(message);
       discard(message);
     } catch (error) {
       put({ ...message, error: asApiError(error) });
@@ -154,8 +154,7 @@ export function useConversation(
       reload();
     },
     unsent: unsent.filter((message) => message.sessionId === sessionId),
-    say: (text, attachments = []) =>
-      retry({ id: randomId(), sessionId, text, attachments, error: undefined }),
+    say: (text, attachments = []) => retry(newMessage(place, text, attachments)),
     retry,
     discard,
     open,
@@ -170,7 +169,7 @@ export function useConversation(
         branches: { ...branches, ...before.branches },
       }));
     },
-    send: (text, attachments = []) => post({ text, attachments }),
+    send: (text, attachments = []) => post(newMessage(place, text, attachments)),
     async stop() {
       if (open !== undefined) await api.request(`/api/tasks/${open.task_id}/cancel`, { method: 'POST' });
     },
@@ -179,6 +178,26 @@ export function useConversation(
 
 function sessionPath(sessionId: string): string {
   return `/api/chat/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+export function newMessage(
+  { open, ...place }: Pick<UnsentMessage, 'sessionId' | 'branch'> & { open: Turn | undefined },
+  text: string,
+  attachments: readonly Attachment[],
+): UnsentMessage {
+  const taskId = open !== undefined && isParked(open) ? open.task_id : undefined;
+  return { id: randomId(), ...place, taskId, text, attachments, error: undefined };
+}
+
+/** The same with every attempt. */
+export function bodyOf({ id, branch, taskId, text, attachments }: UnsentMessage) {
+  return {
+    text,
+    attachments,
+    message_id: id,
+    ...(branch !== undefined && { branch }),
+    ...(taskId !== undefined && { task_id: taskId }),
+  };
 }
 
 interface ConversationState {

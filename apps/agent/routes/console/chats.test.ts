@@ -124,7 +124,8 @@ it('goes on after a restart where a question waits, and says what the restart br
     failed: true,
   });
   model.enqueue('Painted.');
-  await say('parked', { text: 'blue', task_id });
+  const blue = { text: 'blue', task_id, message_id: 'b-1' };
+  await say('parked', blue);
   expect((await ended('parked', 'completed')).entries).toMatchObject([
     { kind: 'user', text: 'Paint it' },
     { kind: 'question', text: 'Which colour?' },
@@ -132,6 +133,8 @@ it('goes on after a restart where a question waits, and says what the restart br
     { kind: 'text', text: 'Painted.' },
   ]);
   expect((await say('parked', { text: 'again', task_id })).status).toBe(400);
+  expect(await say('parked', blue)).toMatchObject({ status: 200, task_id });
+  expect((await turnsOf('parked')).flatMap(({ entries }) => entries)).toHaveLength(4);
 });
 
 it('forgets a conversation, and stops what runs in it', async () => {

@@ -108,7 +108,7 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     if (chats.rootOf(branch) !== chats.rootOf(id))
       throw consoleErrors.not_found({ what: `branch ${branch} of this conversation` });
     const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
-    const message = chatMessage(branch, said, task_id);
+    const message = chatMessage(branch, said, { taskId: task_id, messageId: requestId });
     const task = await start(engine.for(principal), { message, metadata, requestId });
     chats.show(branch);
     return { task_id: task.id, turn: recorder.find(task.id) };
@@ -153,14 +153,18 @@ async function start(
 
 type Said = Pick<z.output<typeof newMessage>, 'text' | 'attachments'>;
 
-function chatMessage(contextId: string, { text, attachments }: Said, taskId: string | undefined): Message {
+function chatMessage(
+  contextId: string,
+  { text, attachments }: Said,
+  { taskId, messageId = crypto.randomUUID() }: { taskId: string | undefined; messageId: string | undefined },
+): Message {
   const files = attachments.map(({ name, text: content }) => ({
     type: 'text' as const,
     text: `\n\nAttached file ${name}:\n\n${content}`,
     metadata: { attachment: name },
   }));
   return {
-    messageId: crypto.randomUUID(),
+    messageId,
     role: 'user',
     parts: [{ type: 'text', text }, ...files],
     contextId,
