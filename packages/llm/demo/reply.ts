@@ -13,6 +13,9 @@ import type { Call, OfferedTool, Outcome, Situation } from './types.ts';
 const naming =
   /\b(?:use|call|run|invoke)\s+(?:the\s+)?tool\s+[`"']?([\w.:/-]*\w)[`"']?(?:\s+(?:with|on|using)(?:\s+(?:arguments|input))?:?\s*(?=\{))?/gi;
 
+/** Wishes stand at the beginning; what follows is text, in which looking for them would only cost time. */
+const longestMessage = 4000;
+
 const mark = /\[\[call (\d+)\]\]/g;
 
 /** Said once in a conversation, so that nobody takes the demo for a real model. */
@@ -124,7 +127,7 @@ function previousResult(steps: Outcome[][]): string {
 function followUp({ steps, tools, userText }: DemoRequest, now: Date): Call[] | undefined {
   const answers = steps.at(-1)?.filter(({ tool }) => questionTools.has(tool)) ?? [];
   if (answers.length === 0) return undefined;
-  const wish = `${userText.trim()} ${answers.map(({ result }) => result).join(' ')}`;
+  const wish = `${userText.slice(0, longestMessage).trim()} ${answers.map(({ result }) => result).join(' ')}`;
   const found = recognise(wish, { tools, now, previous: '' });
   return Array.isArray(found) && found.every(({ tool }) => !questionTools.has(tool)) ? found : undefined;
 }
@@ -139,7 +142,7 @@ function nextLookUp({ steps, tools, userText }: DemoRequest, now: Date): Call[] 
   );
   if (searches.length > 0) return searches;
   const listed = last.find(({ tool }) => tool === 'list_schedules')?.result;
-  const [clause = ''] = clausesOf(userText, () => false);
+  const [clause = ''] = clausesOf(userText.slice(0, longestMessage), () => false);
   const cancelled = listed === undefined ? undefined : cancelListed(clause, listed, situation);
   return Array.isArray(cancelled) ? cancelled : undefined;
 }
@@ -214,13 +217,14 @@ function markOutrightCalls(text: string, tools: ReadonlyMap<string, OfferedTool>
   let end = 0;
   for (const match of text.matchAll(naming)) {
     if (match.index < end) continue;
+    if (marked.text.length > longestMessage) break;
     const start = match.index + match[0].length;
     const json = jsonAt(text, start);
     marked.text += `${text.slice(end, match.index)}[[call ${marked.wishes.length}]]`;
     marked.wishes.push(wishOf(match[1] ?? '', json, tools));
     end = start + json.length;
   }
-  marked.text += text.slice(end);
+  marked.text = (marked.text + text.slice(end)).slice(0, longestMessage);
   return marked;
 }
 
@@ -255,7 +259,7 @@ function parseObject(json: string): Record<string, unknown> | undefined {
 function jsonAt(text: string, start: number): string {
   if (text[start] !== '{') return '';
   let depth = 0;
-  for (const token of text.slice(start).matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
+  for (const token of text.slice(start).matchAll(/"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|[{}]/g)) {
     if (token[0] === '{') depth += 1;
     if (token[0] === '}') depth -= 1;
     if (depth === 0) return text.slice(start, start + token.index + 1);

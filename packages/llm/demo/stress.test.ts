@@ -11,6 +11,8 @@ const tools = [...everyTool, 'delegate_to'].map((name) => ({
 const model = createDemoModel();
 
 const long = 60_000;
+/** The chat takes no longer message. A pattern that goes over its rest again and again would run into the time limit. */
+const longest = 200_000;
 
 it.each([
   ['one word without end', 'a'.repeat(long)],
@@ -23,6 +25,13 @@ it.each([
   ['open braces', `use tool calculator with ${'{"a":'.repeat(long / 5)}`],
   ['quotes', '"'.repeat(long)],
   ['sources', '[1] '.repeat(long / 4)],
+  ['marks within a question', `What is ${'?'.repeat(longest)} x`],
+  ['marks within something to remember', `Remember ${'. '.repeat(longest / 2)}!x`],
+  ['marks within an address', `open https://a${'.'.repeat(longest)}<`],
+  ['nothing but "and"', 'and '.repeat(longest / 4)],
+  ['orders without a text', `${'write '.repeat(longest / 6)}: ${'a '.repeat(100)}`],
+  ['"summarise" without end', 'summarise '.repeat(longest / 10)],
+  ['a string that does not end', `use tool calculator with {${'\\"'.repeat(longest / 2)}\\`],
 ])('does not choke on %s', async (_, text) => {
   const { content } = await model.doGenerate(callOptions(text, { tools }));
   expect(content.length).toBeGreaterThan(0);

@@ -14,7 +14,7 @@ const shortestText = 120;
 /** Work on a given text: a report or a summary, or nothing when the request is a conversation. */
 export function workOnText(request: DemoRequest): string | undefined {
   const { system, userText, tools, history } = request;
-  if (conversationWish.test(userText) && userText.length < shortestText && history !== '') {
+  if (userText.length < shortestText && history !== '' && conversationWish.test(userText)) {
     return summarise(history, { sentences: sentenceCount(userText, history) });
   }
   const [head, body] = headAndBody(userText);
@@ -30,11 +30,12 @@ export function workOnText(request: DemoRequest): string | undefined {
 /** The first paragraph or the part before the colon holds the order; the rest is the text. */
 function headAndBody(text: string): [string, string] {
   const end = /:\s|\n/.exec(text);
-  return end === null ? [text, ''] : [text.slice(0, end.index), text.slice(end.index + 1).trim()];
+  if (end === null) return [firstSentences(text), ''];
+  return [firstSentences(text.slice(0, end.index)), text.slice(end.index + 1).trim()];
 }
 
-function firstSentences(system: string): string {
-  return system.slice(0, 600);
+function firstSentences(text: string): string {
+  return text.slice(0, 600);
 }
 
 function summary(instruction: string, asked: string, text: string): string {

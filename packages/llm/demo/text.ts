@@ -26,7 +26,7 @@ export function sentencesOf(text: string): string[] {
     .flatMap((line) =>
       line
         .replace(/^\s*(?:[-*•]|#{1,6}|\d+[.)])\s+/, '')
-        .split(/(?<=[.!?]["')\]]*)\s+(?=[\p{Lu}\p{N}"'([])/u),
+        .split(/(?=\s)(?<=[.!?]["')\]]*)\s+(?=[\p{Lu}\p{N}"'([])/u),
     )
     .map((sentence) => sentence.trim())
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
@@ -46,11 +46,17 @@ export function capitalise(text: string): string {
 
 /** Takes surrounding quotes and closing punctuation off a phrase. */
 export function trimPhrase(text: string): string {
-  return text
-    .trim()
-    .replace(/[\s?.!,;:]+$/u, '')
-    .replace(/^["'“‘]+|["'”’]+$/gu, '')
+  const phrase = withoutEnd(text.trim(), /[\s?.!,;:]/);
+  return withoutEnd(phrase, /["'”’]/)
+    .replace(/^["'“‘]+/, '')
     .trim();
+}
+
+/** Takes these characters off the end. A pattern that ends with `$` would walk every run of them in the text. */
+export function withoutEnd(text: string, character: RegExp): string {
+  let end = text.length;
+  while (end > 0 && character.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
 }
 
 const otherPerson: Record<string, string> = {
@@ -85,17 +91,21 @@ export function clausesOf(stage: string, isUnderstood: (clause: string) => boole
     .split(/(?<=[.?!;])\s+|\n+/)
     .flatMap((sentence) => splitAtAnd(sentence.trim(), isUnderstood))
     .map(stripPoliteness)
-    .filter(Boolean);
+    .filter((clause) => /[\p{L}\p{N}]/u.test(clause));
 }
+
+/** What follows more joints than this belongs to the last clause: each costs a look at all intents. */
+const mostClauses = 20;
 
 function splitAtAnd(sentence: string, isUnderstood: (clause: string) => boolean): string[] {
   const understood = (part: string): boolean => isUnderstood(stripPoliteness(part));
   const [first = '', ...parts] = sentence.split(/(,?\s+(?:and|also|as well as)\s+(?:also\s+)?)/i);
   const clauses = [first];
   for (let index = 0; index < parts.length; index += 2) {
-    const [joint = '', part = ''] = parts.slice(index);
+    const [joint = '', part = ''] = [parts[index], parts[index + 1]];
     const last = clauses.at(-1) ?? '';
-    if (understood(last) && understood(part)) clauses.push(part);
+    const isNext = index < 2 * mostClauses && understood(part) && understood(last);
+    if (isNext) clauses.push(part);
     else clauses[clauses.length - 1] = last + joint + part;
   }
   return clauses;

@@ -8,7 +8,7 @@ const address = /https?:\/\/[^\s)\]>"']*[^\s)\]>"'.,;:!?]/;
 const label =
   /^[^\w\n]*(?:research |user |main |original )?(?:query|topic|question|subject|dimension|title|goal)[^\w\n:]*:[^\w\n]*(.+)$/im;
 
-const tag = /<(query|topic|question|subject|dimension)>\s*(.+?)\s*<\/\1>/is;
+const tag = /<(query|topic|question|subject|dimension)>\s*(.{1,600}?)\s*<\/\1>/is;
 
 const quoted = /["“]([^"”\n]{3,160})["”]/;
 

@@ -1,6 +1,6 @@
 import { suggestions } from '@trunkline/std';
 import { callOf } from '../schema.ts';
-import { trimPhrase } from '../text.ts';
+import { trimPhrase, withoutEnd } from '../text.ts';
 import type { Call, Intent, Situation } from '../types.ts';
 import { zoneOf } from '../when.ts';
 
@@ -61,7 +61,7 @@ export const fetchPage: Intent = {
   examples: [],
   recognise(clause, { tools }) {
     const tool = tools.get('fetch_url');
-    const urls = (clause.match(address) ?? []).map((url) => url.replace(/[.,;:!?]+$/, ''));
+    const urls = (clause.match(address) ?? []).map((url) => withoutEnd(url, /[.,;:!?]/));
     if (tool === undefined || urls.length === 0) return undefined;
     const bare = clause.replace(address, '').trim() === '';
     return bare || asksPage.test(clause) ? urls.map((url) => callOf(tool, { url })) : undefined;
@@ -139,10 +139,7 @@ function searchCalls(query: string, clause: string, { tools }: Situation): Call[
 
 /** The arithmetic expression that a clause asks for, or nothing when the clause is anything else. */
 function expressionOf(clause: string): string | undefined {
-  const body = clause
-    .replace(lead, '')
-    .replace(/[\s?=.!]+$/, '')
-    .replace(/\s+for me$/i, '');
+  const body = withoutEnd(clause.replace(lead, ''), /[\s?=.!]/).replace(/\s+for me$/i, '');
   const expression = spoken.reduce((text, [pattern, sign]) => text.replace(pattern, sign), body).trim();
   const isArithmetic = /^[\d\s.+\-*/%()]+$/.test(expression);
   const hasOperation = /[\d)]\s*(?:[+\-/%]|\*\*?|\/\/)\s*[-+(]*\d/.test(expression);
