@@ -109,7 +109,7 @@ export function useConversation(
     if (event.event === 'state') onChange();
   });
 
-  const place = { sessionId, branch: shown.branch, open };
+  const shownNow = { sessionId, branch: shown.branch, open };
   const post = async (message: UnsentMessage) => {
     const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body: bodyOf(message) });
     // A turn that is shown already hears of its answer by its stream, which may be ahead of this answer.
@@ -154,7 +154,7 @@ export function useConversation(
       reload();
     },
     unsent: unsent.filter((message) => message.sessionId === sessionId),
-    say: (text, attachments = []) => retry(newMessage(place, text, attachments)),
+    say: (text, attachments = []) => retry(newMessage(shownNow, text, attachments)),
     retry,
     discard,
     open,
@@ -169,7 +169,7 @@ export function useConversation(
         branches: { ...branches, ...before.branches },
       }));
     },
-    send: (text, attachments = []) => post(newMessage(place, text, attachments)),
+    send: (text, attachments = []) => post(newMessage(shownNow, text, attachments)),
     async stop() {
       if (open !== undefined) await api.request(`/api/tasks/${open.task_id}/cancel`, { method: 'POST' });
     },
