@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type Logger, settingsPath, watchYaml } from '@trunkline/config';
+import { type Environment, type Logger, readEnvironment, settingsPath, watchYaml } from '@trunkline/config';
 import { errorMessage, Mutex, toError } from '@trunkline/std';
 import { z } from 'zod';
 
@@ -23,10 +22,11 @@ const LAST_RETRY_MS = 30_000;
 export class RestartingService<Options extends object, Running extends RunningService> {
   readonly #settings: RestartingOptions<Options, Running>;
   readonly #mutex = new Mutex();
-  readonly #stopping = new AbortController();
+  #isStopped = false;
   #options: Options;
-  /** Undefined while it restarts. */
+  /** Undefined while it restarts, and while it can start with nothing. */
   #running: Running | undefined;
+  #retry: NodeJS.Timeout | undefined;
   #url: string;
   #problem: string | undefined;
   /** Those that it could not start with. */
@@ -59,36 +59,31 @@ export class RestartingService<Options extends object, Running extends RunningSe
     return this.#problem;
   }
 
-  /** Runs with these options from now on. Where it cannot start with them, it goes on with those before. */
+  /**
+   * Runs with these options from now on. Where it cannot start with them, it goes on with those before; where it cannot with
+   * those either, it tries both again later, until then or until newer options come.
+   */
   restart(options: Options): Promise<void> {
     return this.#mutex.run(async () => {
-      if (this.#stopping.signal.aborted || isDeepStrictEqual(options, this.#refused)) return;
+      if (this.#isStopped || isDeepStrictEqual(options, this.#refused)) return;
       [this.#problem, this.#refused] = [undefined, undefined];
-      if (isDeepStrictEqual(options, this.#options)) return;
-      const { logger } = this.#settings;
+      if (this.#running !== undefined && isDeepStrictEqual(options, this.#options)) return;
       const changed = namesOfChanges(this.#options, options);
-      logger.info({ changed }, 'settings changed, restarting');
+      this.#settings.logger.info({ changed }, 'settings changed, restarting');
       await this.#end();
-      try {
-        await this.#begin(options);
-        this.#options = options;
-        logger.info({ url: this.#url }, 'restarted');
-      } catch (error) {
-        [this.#problem, this.#refused] = [errorMessage(error), options];
-        logger.error({ err: error }, 'failed to start with the new settings; the last good ones stay');
-        await this.#beginAgain();
-      }
+      await this.#beginEither(options);
     });
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    this.#isStopped = true;
     await this.#mutex.run(() => this.#end(true));
   }
 
   async #end(throws = false): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
+    clearTimeout(this.#retry);
     this.#settings.onStop?.();
     try {
       await running?.stop();
@@ -100,23 +95,32 @@ export class RestartingService<Options extends object, Running extends RunningSe
 
   async #begin(options: Options): Promise<void> {
     // One that took any free port keeps the one it got.
-    const port = Number(new URL(this.#url).port);
+    const { port: written, protocol } = new URL(this.#url);
+    const port = Number(written) || (protocol === 'https:' ? 443 : 80);
     this.#running = await this.#settings.start('port' in options ? { ...options, port } : options);
     this.#url = this.#running.url;
   }
 
-  /** With the last good options, until it runs or is stopped. */
-  async #beginAgain(): Promise<void> {
-    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
-      try {
-        return await this.#begin(this.#options);
-      } catch (error) {
-        this.#settings.logger.error({ err: error, retry_ms: waitMs }, 'failed to start again');
-      }
-      // Rejects when the service is stopped meanwhile.
-      const signal = this.#stopping.signal;
-      const aborted = await delay(waitMs, false, { signal }).catch(() => true);
-      if (aborted) return;
+  /** With these options, else with the last good ones, else later. */
+  async #beginEither(options: Options, waitMs = FIRST_RETRY_MS): Promise<void> {
+    const { logger } = this.#settings;
+    try {
+      await this.#begin(options);
+      [this.#options, this.#problem, this.#refused] = [options, undefined, undefined];
+      logger.info({ url: this.#url }, 'restarted');
+      return;
+    } catch (error) {
+      [this.#problem, this.#refused] = [errorMessage(error), options];
+      logger.error({ err: error }, 'failed to start with the new settings; the last good ones stay');
+    }
+    try {
+      if (!this.#isStopped) await this.#begin(this.#options);
+    } catch (error) {
+      logger.error({ err: error, retry_ms: waitMs }, 'failed to start again');
+      const again = () => this.#beginEither(options, Math.min(waitMs * 2, LAST_RETRY_MS));
+      const retry = () =>
+        this.#mutex.run(() => (this.#refused === options && !this.#isStopped ? again() : undefined));
+      this.#retry = setTimeout(() => void retry(), waitMs);
     }
   }
 }
@@ -133,20 +137,29 @@ export interface SettingsWatch {
   close(): Promise<void>;
 }
 
+interface SettingsWatchOptions {
+  /** Says how the secrets of the home are opened; the process's own when not given. */
+  env?: Environment | undefined;
+  onChange(): Promise<void>;
+  onError(error: Error): void;
+}
+
 /**
  * Tells when settings.yaml or a secret that it names has changed, whoever changed it, and when models.yaml has: it decides
  * whether a model file of the home is used. Calls do not overlap; one that fails goes to `onError`.
  */
 export async function watchSettings(
   home: string,
-  { onChange, onError }: { onChange(): Promise<void>; onError(error: Error): void },
+  { env = readEnvironment(), onChange, onError }: SettingsWatchOptions,
 ): Promise<SettingsWatch> {
   let changing = Promise.resolve();
   const change = () => {
     changing = changing.then(onChange).catch((error: unknown) => onError(toError(error)));
   };
+  const secrets = { ...env, TRUNKLINE_HOME: home };
+  const calls = { onChange: change, onError: change };
   const follow = (file: string) =>
-    watchYaml(file, z.unknown(), { allowMissing: true, expand: false, onChange: change, onError: change });
+    watchYaml(file, z.unknown(), { allowMissing: true, expand: false, env: secrets, ...calls });
   const watches = await Promise.all([follow(settingsPath(home)), follow(`${home}/models.yaml`)]);
   return {
     async close() {

@@ -129,6 +129,7 @@ async function startRestarting<Table extends OptionTable, Running extends Runnin
   const started = await RestartingService.start(withModelPath(options, env), { start, logger });
   service = started;
   const watch = await watchSettings(home, {
+    env,
     async onChange() {
       try {
         const next = readOptions(table, { argv, ...(env && { env }) });
@@ -145,8 +146,8 @@ async function startRestarting<Table extends OptionTable, Running extends Runnin
     onError: (error) => logger.error({ err: error }, 'failed to follow settings.yaml'),
   });
   const stop = async () => {
-    await watch.close();
-    await started.stop();
+    // At once: a change under way then starts nothing more.
+    await Promise.all([started.stop(), watch.close()]);
   };
   return { ...(started.running as Running), stop };
 }

@@ -17,7 +17,7 @@ import {
   settingsPath,
 } from '@trunkline/config';
 import { defineErrors } from '@trunkline/http';
-import { CodedError, type SettingsChange } from '@trunkline/std';
+import { CodedError, KeyedQueue, type SettingsChange } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { explainSecrets } from './secrets-routes.ts';
 
@@ -46,11 +46,15 @@ export interface SettingsPlace {
   settings: SettingsContext & { table: OptionTable; env?: Environment | undefined };
 }
 
+/** One change of a home at a time: the next one builds on it. */
+const saving = new KeyedQueue();
+
 /** Writes settings.yaml, and secrets into their store. Checks everything before it writes anything; fails with one of `settingsErrors`. */
-export async function saveSettings(
-  { home, settings, secrets }: SettingsPlace,
-  changes: SettingsChange,
-): Promise<void> {
+export function saveSettings(place: SettingsPlace, changes: SettingsChange): Promise<void> {
+  return saving.run(place.home, () => save(place, changes));
+}
+
+async function save({ home, settings, secrets }: SettingsPlace, changes: SettingsChange): Promise<void> {
   const file = settingsPath(home);
   const tables = [settings.table, ...(settings.tables ?? [])];
   refuseNames(tables, Object.keys(changes));

@@ -142,3 +142,18 @@ it('is closed to everybody but the operator', async () => {
   expect([401, 403]).toContain((await call({ LLM_MODEL: 'x' }, {})).status);
   expect(existsSync(file)).toBe(false);
 });
+
+it('two changes at once both count', async () => {
+  const { call, read } = start();
+  const answers = await Promise.all([call({ LLM_MODEL: 'x' }), call({ SEARXNG_URL: 'http://127.0.0.1:9' })]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(read()).toMatchObject({ model: 'x', search: 'http://127.0.0.1:9' });
+});
+
+it.each(['---\n', 'null\n', '~\n', ''])('changes a file that holds only %j', async (text) => {
+  const { call, file, read } = start();
+  writeFileSync(file, text);
+  expect((await call({ LLM_MODEL: null })).status).toBe(200);
+  expect((await call({ LLM_MODEL: 'x' })).status).toBe(200);
+  expect(read().model).toBe('x');
+});

@@ -141,8 +141,8 @@ export function isScopedPath(path: string): boolean {
 export interface GuardParts {
   keys: Keys;
   access: OperatorAccess;
-  /** The name under which the agent service owns schedules. */
-  agentName: string | undefined;
+  /** The name under which the agent service owns schedules, as it is now. */
+  agentName: () => string | undefined;
   /** What each caller may send in a day. */
   quota: Quota;
 }
@@ -188,11 +188,15 @@ function countSent(quota: Quota): MiddlewareHandler<SwitchboardEnv> {
  * The operator may also use their own key. Who speaks for them through another service may ask, not command, and so may
  * people with an account; the agent service itself owns its schedules.
  */
-function trustedCallers(agentName: string | undefined): (principal: Principal) => Caller | undefined {
-  const agent = agentName === undefined ? undefined : scheduler(agentName);
+function trustedCallers(agentName: () => string | undefined): (principal: Principal) => Caller | undefined {
+  let agent: Caller | undefined;
   return (principal) => {
     if (isDirectOperator(principal)) return operator;
-    if (principal.kind === 'service' && principal.id === 'agent') return agent;
+    if (principal.kind === 'service' && principal.id === 'agent') {
+      const name = agentName();
+      if (agent?.name !== name) agent = name === undefined ? undefined : scheduler(name);
+      return agent;
+    }
     return principal.kind === 'operator' || isDirectAccount(principal) ? guest : undefined;
   };
 }

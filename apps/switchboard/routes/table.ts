@@ -28,7 +28,7 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
     mountGuards(app, {
       keys,
       access: operator,
-      agentName: peers?.agentName,
+      agentName: () => peers?.agentName,
       quota: dailyQuota(options.quotaMb, stores.usage.sent),
     }),
   (app, { bus }) => mountReady(app, () => bus.status().connected),

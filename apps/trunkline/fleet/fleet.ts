@@ -78,7 +78,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   let broken: string | undefined;
   const serviceToken = readOrCreateSecret(home, 'family-secret');
   const accounts = openAccounts({ home, logger });
-  let operator = operatorOf(options, { logger, accounts });
+  const operator = operatorOf(options, { logger, accounts });
   for (const each of [serviceToken, ...secretsOf(read)]) hide(each);
   const overrides = () => [
     ...Object.values<FileOptions>(read).flatMap((own) => variableOverrides(own.withoutModelFile ?? own)),
@@ -87,7 +87,9 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   const startMember = async (name: ServiceName, given: object, own: RunningMember['listeners']) => {
     const peers: Peers = {
       serviceToken,
-      agentName: read.agent.agentName,
+      get agentName() {
+        return read.agent.agentName;
+      },
       find: (name) => linksTo(members).find((service) => service.name === name),
       namesWithKey: () =>
         members.filter(({ service }) => service.running?.requiresKey?.() === true).map(({ name }) => name),
@@ -99,7 +101,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       hide,
       services: () => linksWithStates(members, publicAddresses(read)),
       peers,
-      operator,
+      // Who the operator is follows from the options of each start: one may go on with its old ones.
       accounts,
       env,
       overrides,
@@ -125,15 +127,16 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       logger.warn({ problem: broken }, 'failed to use new settings; the last good ones stay');
       return;
     }
-    if (operator.isOpen !== read.agent.trunklineOpen) operator = operatorOf(read.agent, { logger, accounts });
     for (const { name, service } of members) await service.restart(read[name]);
   };
   let watch: { close(): Promise<void> } | undefined;
   const stop = async () => {
-    await watch?.close();
+    // At once: a change under way then starts nothing more.
+    const closed = watch?.close();
     try {
       await stopAll(members);
     } finally {
+      await closed;
       await modelFile.stop();
     }
   };
@@ -149,7 +152,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       for (const listener of members.flatMap(({ listeners }) => listeners)) listener();
     }
     const onError = (error: Error) => logger.error({ err: error }, 'failed to follow settings.yaml');
-    watch = await watchSettings(home, { onChange: reload, onError });
+    watch = await watchSettings(home, { env, onChange: reload, onError });
   } catch (error) {
     await stop();
     throw error;

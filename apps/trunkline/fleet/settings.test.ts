@@ -2,10 +2,11 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentOptions } from '@trunkline/agent';
 import { createLogger, readOptions, secretStoreOf } from '@trunkline/config';
+import { readOrCreateSecret } from '@trunkline/identity';
 import { recordRunning } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import type { SettingsView, SetupView } from '@trunkline/std';
-import { FakeGuild, temporaryHome, waitFor } from '@trunkline/testing';
+import { callersOf, FakeGuild, temporaryHome, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { directTrials } from '../init/direct-trials.ts';
 import { serviceSteps } from '../init/service-steps.ts';
@@ -16,7 +17,7 @@ import { type Fleet, startFleet } from './fleet.ts';
 const home = temporaryHome();
 const { TRUNKLINE_HOME: folder = '' } = home.environment;
 const ports = { VOICE_PORT: '0', AGENT_PORT: '0', RESEARCH_PORT: '0', SWITCHBOARD_PORT: '0' };
-const quiet = { LLM_GATEWAY_URL: '', SMART_TURN: 'off', TRUNKLINE_SANDBOX: 'off' };
+const quiet = { LLM_GATEWAY_URL: '', SMART_TURN: 'off', TRUNKLINE_SANDBOX: 'off', TRUNKLINE_OPEN: '' };
 const env = { ...home.environment, ...ports, ...quiet };
 const file = join(folder, 'settings.yaml');
 const log: string[] = [];
@@ -144,6 +145,25 @@ it('a service that cannot start with new settings goes on with the old ones', as
   rmSync(file);
   await waitFor(async () => (await view('voice')).problem === null);
 });
+
+it('a service that goes on with its old options asks for the operator as before, and takes new names of its peers', async () => {
+  const before = log.length;
+  writeFileSync(file, 'TRUNKLINE_OPEN: yes\nSWITCHBOARD_HOST: 0.0.0.0\nAGENT_NAME: scout\n');
+  const found = (name: string, words: string) =>
+    log.slice(before).some((line) => line.includes(`"service":"${name}"`) && line.includes(words));
+  await waitFor(() => found('voice', '"msg":"restarted"'));
+  expect(found('switchboard', 'failed to start with the new settings')).toBe(true);
+  expect((await fetch(`${url('switchboard')}/operator/settings`)).status).toBe(403);
+  expect((await fetch(`${url('agent')}/operator/settings`)).status).toBe(200);
+  const token = readOrCreateSecret(folder, 'family-secret');
+  const callers = callersOf({ url: url('switchboard'), home: folder, serviceToken: token });
+  const service = callers.as({ kind: 'service', id: 'agent', via: ['agent'] });
+  const publish = async (topic: string) => (await service('POST /publish', { topic, payload: {} })).status;
+  expect([await publish('cron.scout.daily'), await publish('cron.agent.daily')]).toEqual([200, 403]);
+  rmSync(file);
+  await waitFor(async () => (await view('switchboard')).problem === null);
+  await waitFor(async () => (await fetch(`${url('voice')}/operator/settings`)).status === 403);
+}, 30_000);
 
 it('trunkline init tests a connector and a search with the services, and they take it without a restart by hand', async () => {
   const guild = await FakeGuild.start({ 'sesame-discord': { id: '1', name: 'trunk' } });

@@ -116,9 +116,11 @@ function placeOf({ file, lines }: YamlSource, offset: number): string {
 /** The text of the file with other values; null removes one. Comments and everything else stay. */
 export function changeSettings(text: string, changes: ReadonlyMap<string, string | null>): string {
   const document = parseDocument(text);
+  // Of a file that says `---` or `null` and no more.
+  if (isScalar(document.contents)) document.contents = null;
   for (const [variable, value] of changes) {
-    if (value === null) document.delete(variable);
-    else document.set(variable, value);
+    if (value !== null) document.set(variable, value);
+    else if (isMap(document.contents)) document.delete(variable);
   }
   if (isMap(document.contents)) document.contents.flow = false;
   return String(document);
