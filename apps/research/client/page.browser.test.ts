@@ -150,9 +150,13 @@ describeWithBrowser('the research page', () => {
       .getByRole('alert')
       .getByText(/LLM_API_KEY/)
       .waitFor();
-    stage.model.enqueue('Now whole.');
+    await page.route('**/api/chat', (route) => route.abort(), { times: 1 });
     await page.getByRole('button', { name: 'Ask again' }).click();
+    await page.getByRole('alert').getByText('Not sent').waitFor();
+    stage.model.enqueue('Now whole.');
+    await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('Now whole.').waitFor();
+    expect(await page.getByText('Not sent').count()).toBe(0);
   });
 
   it('offers to ask again when it was left before the answer', async () => {

@@ -82,6 +82,11 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByRole('button', { name: 'Send it' }).click();
     await page.getByText('At your service.').waitFor();
     await checkLooks(opened);
+    await page.route('**/publish', (route) => route.abort(), { times: 1 });
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.getByRole('alert').getByText('Not sent').waitFor();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('alert').getByText('Not sent').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Show the flow' }).click();
     await page.getByRole('heading', { name: 'Sum this up', level: 1 }).waitFor();
     await page.getByText('summarise by scribe').first().waitFor();

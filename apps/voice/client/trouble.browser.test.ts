@@ -47,6 +47,41 @@ describeWithBrowser('a call that meets trouble', () => {
     await says(page, 'Listening');
   });
 
+  it('says "Not sent" of a text that the service never took, and Retry sends it', async () => {
+    const { voice, lines } = await startLines();
+    const { page } = await open(voice.url, PHONE);
+    await startCall(page);
+    const first = await waitFor(() => lines[0]);
+    await waitFor(() => first.told.length > 0);
+    const type = async (text: string) => {
+      await page.getByLabel('Message').fill(text);
+      await page.keyboard.press('Enter');
+    };
+    await type('Taken');
+    await waitFor(() => first.told.some(({ type }) => type === 'send-text'));
+    first.send({ type: 'user-transcription', data: { text: 'Taken', final: true } });
+    first.send({ type: 'user-transcription', data: { text: 'Seen', final: true } });
+    await captions(page).getByText('Seen').waitFor();
+    await type('Are you there?');
+    await waitFor(() => first.told.filter(({ type }) => type === 'send-text').length === 2);
+    first.close('the test cuts the line');
+    const retry = page.getByRole('alert').getByRole('button', { name: 'Retry' });
+    await captions(page)
+      .getByRole('listitem')
+      .filter({ hasText: 'Are you there?' })
+      .getByText('Not sent')
+      .waitFor();
+    await says(page, 'Listening');
+    expect(await retry.count()).toBe(1);
+    await retry.click();
+    const again = await waitFor(() =>
+      lines.slice(1).find(({ told }) => told.some(({ type }) => type === 'send-text')),
+    );
+    const texts = again.told.filter(({ type }) => type === 'send-text');
+    expect(texts.map(({ data }) => data)).toEqual([expect.objectContaining({ content: 'Are you there?' })]);
+    await retry.waitFor({ state: 'detached' });
+  });
+
   it('says while speech still loads that what is said is kept', async () => {
     const { voice, line } = await startLines();
     const { page } = await open(voice.url, PHONE);

@@ -96,6 +96,7 @@ export class Call {
   hangUp(): void {
     if (this.#state.phase === 'idle') return;
     this.#unsent.unshift(...(this.#link?.takeWaiting() ?? []));
+    this.#sent = [];
     this.#link?.hangUp();
     this.#end();
     this.#update({ phase: 'idle', muted: false, talking: false, roundTripMs: undefined });
@@ -113,6 +114,8 @@ export class Call {
 
   /** Sends what was typed and not sent, once, over a call of its own. */
   retryUnsent(): void {
+    for (const message of this.#lost.splice(0)) this.#send(message);
+    this.#markUnsent(this.#lost);
     if (this.#state.phase === 'idle') void this.start({ microphone: false });
   }
 
@@ -139,8 +142,15 @@ export class Call {
     });
     const caption = this.#state.exchange.entries.at(-1);
     if (caption !== undefined) this.#captions.set(message, caption.id);
+    this.#send(message);
+  }
+
+  #send(message: string): void {
     if (this.#link === undefined) this.#unsent.push(message);
-    else this.#link.send(message);
+    else {
+      this.#sent = [...this.#sent, message].slice(-MOST_TYPED);
+      this.#link.send(message);
+    }
   }
 
   /** Takes effect at once if possible, else at the next call. */
@@ -154,11 +164,15 @@ export class Call {
 
   // Typed before the connection was up.
   #unsent: string[] = [];
+  /** Sent, without a sign yet that the service took it. */
+  #sent: string[] = [];
+  /** Of those, the ones whose line broke: sent again only when the caller says so, as the service may have them. */
+  #lost: string[] = [];
   /** The captions of typed messages, by message. */
   readonly #captions = new BoundedMap<string, number>(MOST_TYPED);
 
-  #markUnsent(): void {
-    const ids = this.#unsent.flatMap((message) => this.#captions.get(message) ?? []);
+  #markUnsent(messages: readonly string[] = [...this.#unsent, ...this.#lost]): void {
+    const ids = messages.flatMap((message) => this.#captions.get(message) ?? []);
     this.#update({ exchange: withUnsent(this.#state.exchange, ids) });
   }
 
@@ -171,7 +185,7 @@ export class Call {
       onLost: () => round === this.#round && this.#lose(round),
     });
     this.#link = link;
-    for (const message of this.#unsent.splice(0)) link.send(message);
+    for (const message of this.#unsent.splice(0)) this.#send(message);
     this.#markUnsent();
     const greeting = sealMessage('client-ready', { version: '1.0.0', about: { library: 'trunkline' } });
     await link.open(this.#sound?.track(this.#state.pushToTalk), greeting);
@@ -204,6 +218,7 @@ export class Call {
     }
     const { exchange } = this.#state;
     this.#update({ phase: 'reconnecting', attempt, talking: false, exchange: settle(exchange, 'lost') });
+    this.#markUnsent(this.#lost);
     this.#retry = window.setTimeout(() => void this.#comeBack(round), wait);
   }
 
@@ -242,9 +257,17 @@ export class Call {
       this.#giveUp(problemOf('service-refused', { why: String(data.message) }));
       return;
     }
+    if (type === 'user-transcription') this.#confirm(String(data.text ?? '').trim());
     const exchange = take(this.#state.exchange, message, performance.now());
     if (exchange !== this.#state.exchange) this.#update({ exchange });
     this.#watchThought();
+  }
+
+  /** The service repeats a typed text, cut where it is too long, once it has taken it. */
+  #confirm(text: string): void {
+    if (text === '') return;
+    const isTaken = (message: string) => String(openMessage(message)?.data.content).trim().startsWith(text);
+    this.#sent = this.#sent.filter((message) => !isTaken(message));
   }
 
   #watchThought(): void {
@@ -276,7 +299,10 @@ export class Call {
 
   // Unsent messages wait for the next connection.
   #closeLink(): void {
-    this.#unsent.unshift(...(this.#link?.takeWaiting() ?? []));
+    const waiting = this.#link?.takeWaiting() ?? [];
+    this.#unsent.unshift(...waiting);
+    this.#lost.push(...this.#sent.filter((message) => !waiting.includes(message)));
+    this.#sent = [];
     this.#link?.close();
     this.#link = undefined;
   }

@@ -16,7 +16,12 @@ const map = buildMap({
     { name: 'chat', kind: 'surface', state: 'running' },
     { name: 'tracker', kind: 'surface', state: 'off' },
   ],
-  agents: [agent('helm', ['chat']), agent('warden', ['incidents'])],
+  agents: [
+    agent('helm', ['chat']),
+    agent('warden', ['incidents']),
+    { ...agent('gone', []), type: 'a2a', sighting: { reachable: false, at: 0 } },
+    { ...agent('back', []), type: 'a2a', sighting: { reachable: true, at: 0 } },
+  ],
   servers: [
     { name: 'files', trust: 'trusted', transport: 'stdio', enabled: true, error: null, grants: ['warden'] },
   ],
@@ -55,7 +60,8 @@ it('wires surfaces to topics, topics to agents, and agents to tools', () => {
       'agents:warden > tools:files',
     ]),
   );
-  expect(map.nodes.find(({ name }) => name === 'tracker')?.state).toBe('idle');
+  const stateOf = (node: string) => map.nodes.find(({ name }) => name === node)?.state;
+  expect(['tracker', 'gone', 'back', 'helm'].map(stateOf)).toEqual(['idle', 'idle', 'live', 'live']);
   expect(lines.some((line) => line.includes('inbound.tracker'))).toBe(false);
 });
 
