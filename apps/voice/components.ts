@@ -150,6 +150,7 @@ export function voiceComponents(
         rosterFile,
         peers: service.peers,
         env,
+        home: options.trunklineHome,
       }),
   );
   const library = component('skills', { directories }, async ({ directories }) => {

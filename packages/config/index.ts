@@ -71,6 +71,7 @@ export { secretReference, secretStoreOf } from './secrets/references.ts';
 export { describeSettings } from './settings/describe.ts';
 export {
   changeSettings,
+  followSettings,
   parseSettings,
   problemWithName,
   readSettingsText,

@@ -73,6 +73,8 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   const { options, env, logger, hide } = settings;
   const home = options.trunklineHome;
   const members: RunningMember[] = [];
+  /** Each as it ran last: one that restarts asks for a key as before. */
+  const latest = new Map<ServiceName, Service>();
   const modelFile = new FleetModelFile(settings);
   let read = await modelFile.open(readServiceOptions(options, env));
   let broken: string | undefined;
@@ -92,7 +94,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       },
       find: (name) => linksTo(members).find((service) => service.name === name),
       namesWithKey: () =>
-        members.filter(({ service }) => service.running?.requiresKey?.() === true).map(({ name }) => name),
+        [...latest].filter(([, service]) => service.requiresKey?.() === true).map(([name]) => name),
       onChange: (listener) => void own.push(listener),
     };
     const problem = () => broken ?? members.find((member) => member.name === name)?.service.problem;
@@ -112,6 +114,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       },
       portVariable: `${name.toUpperCase()}_PORT`,
     });
+    latest.set(name, running);
     for (const { listeners } of members) for (const listener of listeners) listener();
     return running;
   };

@@ -18,7 +18,7 @@ const home = temporaryHome();
 const { TRUNKLINE_HOME: folder = '' } = home.environment;
 const ports = { VOICE_PORT: '0', AGENT_PORT: '0', RESEARCH_PORT: '0', SWITCHBOARD_PORT: '0' };
 const quiet = { LLM_GATEWAY_URL: '', SMART_TURN: 'off', TRUNKLINE_SANDBOX: 'off', TRUNKLINE_OPEN: '' };
-const env = { ...home.environment, ...ports, ...quiet };
+const env = { ...home.environment, ...ports, ...quiet, KEY_OF_CI: 'key-of-a-program' };
 const file = join(folder, 'settings.yaml');
 const log: string[] = [];
 let fleet: Fleet;
@@ -209,4 +209,21 @@ it('trunkline init tests a connector and a search with the services, and they ta
   expect((await setup.view('trunkline')).steps).toMatchObject({
     ...{ speech: 'skipped', search: 'done', connector: 'done', result: 'done' },
   });
+}, 60_000);
+
+it('voice lets nobody in without a key while the only service with one restarts', async () => {
+  writeFileSync(file, '');
+  await waitFor(async () => (await fetch(`${url('voice')}/api/whoami`)).status === 200);
+  const key = '{ name: ci, envKey: KEY_OF_CI, publish: [cron.ci.#], subscribe: [cron.ci.#] }';
+  writeFileSync(join(folder, 'switchboard/workspace/keys.yaml'), `keys: [${key}]\n`);
+  const whoami = async () => (await fetch(`${url('voice')}/api/whoami`)).status;
+  await waitFor(async () => (await whoami()) === 401);
+  const before = restarts('switchboard');
+  writeFileSync(file, 'EMBED_MODEL: other\n');
+  const seen = new Set<number>();
+  await waitFor(async () => {
+    seen.add(await whoami());
+    return restarts('switchboard') > before;
+  });
+  expect([...seen]).toEqual([401]);
 }, 60_000);

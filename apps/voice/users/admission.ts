@@ -1,5 +1,5 @@
 import type { Accounts } from '@trunkline/accounts';
-import { type Environment, readVariable } from '@trunkline/config';
+import { type Environment, followSettings, variableText } from '@trunkline/config';
 import { type HttpError, type HttpErrorOptions, isLoopbackHost } from '@trunkline/http';
 import { accountIdOf, isDirectAccount, type OperatorAccess, type Principal } from '@trunkline/identity';
 import type { Peers } from '@trunkline/service';
@@ -13,9 +13,11 @@ export interface AdmissionOptions {
   accounts: Pick<Accounts, 'get'>;
   host: string;
   rosterFile: string;
-  /** Undefined for a service that runs alone; then the environment tells of the others. */
+  /** Undefined for a service that runs alone; then the environment and settings.yaml tell of the others. */
   peers: Peers | undefined;
   env: Environment;
+  /** TRUNKLINE_HOME. */
+  home: string;
 }
 
 /** Admits callers without a key of the roster. */
@@ -35,10 +37,12 @@ export interface Admission {
  * go round that key. Then only the operator is answered.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { users, operator, rosterFile } = options;
+  const { users, operator, rosterFile, env, home } = options;
+  const settings = followSettings(home);
+  const written = (name: string) => variableText(name, env) ?? settings().get(name)?.text;
   const operatorOnlyBecause = () => {
     if (users.openCaller === undefined || operator.isOpen) return undefined;
-    const reason = exposure(options);
+    const reason = exposure(options, written);
     return (
       reason &&
       `${reason} Only the operator is answered until ${rosterFile} says who else may call: ${example}`
@@ -77,18 +81,21 @@ function accountUser(principal: Principal, { accounts, users }: AdmissionOptions
 
 const example = 'users: [{ id: ann, api_key: a-long-random-text, role: admin }]';
 
-function exposure({ host, peers, env }: AdmissionOptions): string | undefined {
+/** As it is written: a reference to a secret is a key too, whether or not it can be had now. */
+type Written = (variable: string) => string | undefined;
+
+function exposure({ host, peers }: AdmissionOptions, written: Written): string | undefined {
   if (!isLoopbackHost(host)) return `Voice listens on ${host} and has no roster of users.`;
   const keyed = (peers?.namesWithKey() ?? []).filter((name) => name !== 'voice');
   if (keyed.length > 0)
     return `Voice has no roster of users, but a key is asked for by: ${keyed.join(', ')}.`;
-  const variable = keyVariables(env).find((name) => readVariable(name, env) !== undefined);
+  const variable = keyVariables(written).find((name) => written(name) !== undefined);
   return variable && `Voice has no roster of users, but ${variable} is set.`;
 }
 
 /** Variables that make a service of this installation ask for a key. */
-function keyVariables(env: Environment): string[] {
-  const agentName = readVariable('AGENT_NAME', env) ?? 'trunkline-agent';
+function keyVariables(written: Written): string[] {
+  const agentName = written('AGENT_NAME') ?? 'trunkline-agent';
   return [
     'A2A_AUTH_TOKEN',
     'CORE_OPERATOR_TOKEN',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startInfisical } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -25,6 +25,26 @@ describe('who is calling', () => {
     expect((await voice.get('/api/whoami')).body).toEqual(expected);
     expect((await voice.get('/api/whoami', 'anything')).body).toEqual(expected);
     expect((await voice.get('/healthz')).body).toMatchObject({ auth_source: 'empty', user_count: 0 });
+  });
+
+  it('asks for the operator once settings.yaml has a key of a service, also before a restart and while the file is broken', async () => {
+    const voice = await startVoice({ env: { TRUNKLINE_OPEN: '0' } });
+    const file = join(voice.home, 'settings.yaml');
+    const status = async () => (await voice.get('/api/whoami')).status;
+    expect(await status()).toBe(200);
+    for (const name of [
+      'A2A_AUTH_TOKEN',
+      'RESEARCH_AUTH_TOKEN',
+      'SWITCHBOARD_API_KEY',
+      'CORE_OPERATOR_TOKEN',
+    ]) {
+      writeFileSync(file, `${name}: \${secret:none}\n`);
+      expect([name, await status()]).toEqual([name, 401]);
+      writeFileSync(file, `${name}: [`);
+      expect([name, await status()]).toEqual([name, 401]);
+    }
+    writeFileSync(file, '');
+    expect(await status()).toBe(200);
   });
 
   it('takes the key of either header, and X-API-Key first [V003][V101]', async () => {

@@ -46,6 +46,27 @@ export function readSettingsFile(home: string, own: Iterable<string> = []): Map<
   return parseSettings(readSettingsText(file) ?? '', file, own);
 }
 
+/**
+ * Gives what the settings of a home are now, for those who ask again and again. While the file cannot be used, those that
+ * were good before stay.
+ */
+export function followSettings(home: string): () => ReadonlyMap<string, FileSetting> {
+  const file = settingsPath(home);
+  let text = '';
+  let settings = new Map<string, FileSetting>();
+  return () => {
+    try {
+      const now = readSettingsText(file) ?? '';
+      if (now === text) return settings;
+      text = now;
+      settings = parseSettings(now, file);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+    }
+    return settings;
+  };
+}
+
 /** The text of the file; undefined when there is none. */
 export function readSettingsText(file: string): string | undefined {
   try {
