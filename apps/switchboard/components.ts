@@ -69,8 +69,13 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   }));
   const models = component('models', {}, () => {
     const file = new ModelsFile({ home: options.trunklineHome, env, logger });
-    const embeddingModel = options.embedModel ?? file.role('embeddings')?.model ?? 'nomic-embed-text';
-    const more = options.vectorUrl === undefined ? {} : { embeddingModel };
+    const embeddings = {
+      // Read anew at each use.
+      get embeddingModel() {
+        return options.embedModel ?? file.role('embeddings')?.model ?? 'nomic-embed-text';
+      },
+    };
+    const more = options.vectorUrl === undefined ? {} : embeddings;
     return createLiveGateway(options, { env, logger, file }, more);
   });
   const bus = component(

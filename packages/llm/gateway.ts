@@ -41,7 +41,7 @@ export function createLiveGateway(
   let opened: { id: string; gateway: ModelGateway } | undefined;
   const now = (): ModelGateway => {
     const settings = { ...gatewaySettings(options, { ...context, file }), ...more };
-    const id = JSON.stringify([settings.url, settings.apiKey, settings.model]);
+    const id = JSON.stringify([settings.url, settings.apiKey, settings.model, settings.embeddingModel]);
     if (opened?.id !== id) opened = { id, gateway: createModelGateway(settings) };
     return opened.gateway;
   };

@@ -105,8 +105,6 @@ export function withRoles(
     return given && gatewayOf(given).languageModel(given.model);
   };
   const vision = () => named('vision', options.visionModel);
-  const embeddings = options.roles?.('embeddings');
-  const isEmbedder = embeddings?.url !== undefined && embeddings.model === options.embeddingModel;
   return {
     ...gateway,
     languageModel: (name) => withVision(gateway.languageModel(name), vision),
@@ -119,7 +117,11 @@ export function withRoles(
       const problems = await Promise.all([gateway, ...others.map(gatewayOf)].map((each) => each.problem()));
       return problems.find((problem) => problem !== undefined);
     },
-    embed: isEmbedder ? gatewayOf(embeddings).embed : gateway.embed,
+    get embed() {
+      const given = options.roles?.('embeddings');
+      const isElsewhere = given?.url !== undefined && given.model === options.embeddingModel;
+      return (isElsewhere ? gatewayOf(given) : gateway).embed;
+    },
   };
 }
 

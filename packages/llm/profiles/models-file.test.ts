@@ -32,14 +32,17 @@ function write(text: string): void {
 
 const open = () => new ModelsFile({ home, env: { ROLE_KEY: 'sesame' }, now: () => now });
 
-function gateway(options: Partial<SharedModelOptions> = {}) {
+function gateway(
+  options: Partial<SharedModelOptions> = {},
+  more: Parameters<typeof createLiveGateway>[2] = {},
+) {
   const none = {
     ...{ llmApiKey: undefined, llmModel: 'big', llmFastModel: undefined, llmJudgeModel: undefined },
     ...{ llmVisionModel: undefined, llmContextTokens: undefined, llmTools: undefined },
     ...{ llmFirstTokenTimeout: undefined, llmIdleTimeout: undefined, llmLoadingTimeout: undefined },
   };
   const shared = { trunklineHome: home, llmGatewayUrl: main.url, ...none, ...options };
-  return createLiveGateway(shared, { file: open() });
+  return createLiveGateway(shared, { file: open() }, more);
 }
 
 type Model = ReturnType<ReturnType<typeof gateway>['languageModel']>;
@@ -94,6 +97,34 @@ describe('models.yaml', () => {
 });
 
 describe('roles', () => {
+  it('embed with the model, the endpoint and the key that are set now', async () => {
+    const file = open();
+    const models = gateway(
+      {},
+      {
+        get embeddingModel() {
+          return file.role('embeddings')?.model ?? 'plain';
+        },
+      },
+    );
+    const { embed } = models;
+    const sent = ({ requests }: typeof main) => {
+      const { body, headers } = requests.at(-1)!;
+      return [(body as { model: string }).model, headers.authorization];
+    };
+    await embed?.(['a']);
+    expect(sent(main)).toEqual(['plain', undefined]);
+    write(`roles: { embeddings: { model: first, url: "${other.url}", api_key: "\${ROLE_KEY}" } }`);
+    await embed?.(['a']);
+    expect(sent(other)).toEqual(['first', 'Bearer sesame']);
+    write(`roles: { embeddings: { model: first, url: "${other.url}" } }`);
+    await embed?.(['a']);
+    expect(sent(other)).toEqual(['first', undefined]);
+    write('roles: { embeddings: second }');
+    await embed?.(['a']);
+    expect(sent(main)).toEqual(['second', undefined]);
+  });
+
   it('take the chat from the demo model to an endpoint, to another and back at once; a variable wins', async () => {
     const models = gateway({ llmGatewayUrl: undefined, llmModel: undefined });
     const fixed = gateway();
