@@ -46,6 +46,8 @@ export function mountSetup(app: App<Caller>, { operator, options, plugins }: Set
     async (context) => {
       const { values } = context.req.valid('json');
       const name = context.req.param('name');
+      const at = addressesIn(surfaceNamed(name), values);
+      context.set('change', ['checked', name, ...(at.length > 0 ? ['at', ...at] : [])].join(' '));
       return context.json(await checkConnector(name, { options, values }, context.req.raw.signal));
     },
   );
@@ -91,15 +93,29 @@ function viewOf(
   };
 }
 
+function surfaceNamed(name: string): Surface {
+  const surface = surfaces.find((one) => one.name === name) as Surface | undefined;
+  if (surface === undefined) throw errors.connector_unknown({ name });
+  return surface;
+}
+
+/** Those that a request brings, without passwords in them. */
+function addressesIn(surface: Surface, values: Readonly<Record<string, string>>): string[] {
+  return Object.values(surface.options)
+    .filter(({ isAddress }) => isAddress)
+    .flatMap(({ env }) => env.flatMap((variable) => URL.parse(values[variable]?.trim() ?? '')?.origin ?? []));
+}
+
 /** Asks a product who we are there, with values by variable in place of those that are set. */
 export async function checkConnector(
   name: string,
   { options, values }: { options: SwitchboardOptions; values: Readonly<Record<string, string>> },
   caller: AbortSignal,
 ): Promise<ConnectorCheck> {
-  const surface = surfaces.find((one) => one.name === name) as Surface | undefined;
-  if (surface === undefined) throw errors.connector_unknown({ name });
+  const surface = surfaceNamed(name);
+  const saved: Readonly<Record<string, unknown>> = { ...options };
   const tried: Record<string, unknown> = { ...options };
+  const brought = new Set<string>();
   for (const [key, option] of Object.entries(surface.options)) {
     const given = option.env.map((variable) => values[variable]?.trim()).find(Boolean);
     if (given === undefined) continue;
@@ -107,8 +123,23 @@ export async function checkConnector(
     if (!('value' in reading))
       return { ok: false, words: `${option.env[0]} cannot be this value; expected ${reading.expected}.` };
     tried[key] = reading.value;
+    brought.add(key);
   }
+  const entries = Object.entries(surface.options);
+  const isElsewhere = entries.some(([key, { isAddress }]) => isAddress && tried[key] !== saved[key]);
+  // Saved keys are for the saved address: whoever may try another one gets none of them there.
+  const left = isElsewhere
+    ? entries.filter(([key, { secret }]) => secret && !brought.has(key) && saved[key] !== undefined)
+    : [];
+  for (const [key] of left) tried[key] = undefined;
   const ask = surface.diagnose(tried as SwitchboardOptions);
+  if (ask === undefined && left.length > 0) {
+    const names = left.map(([key, { env }]) => env[0] ?? key).join(', ');
+    return {
+      ok: false,
+      words: `This is another address than the saved one, so fill in the keys too: ${names}.`,
+    };
+  }
   if (ask === undefined) return { ok: false, words: `Fill in ${surface.variables}.` };
   try {
     return { ok: true, words: await ask(AbortSignal.any([caller, AbortSignal.timeout(CHECK_MS)])) };

@@ -99,6 +99,17 @@ describe('the step "Connector" of the setup', () => {
       ok: false,
       words: expect.stringContaining('CODEHOST_WEBHOOK_PORT cannot be this value'),
     });
+    const other = await FakeGuild.start({ 'new-token': { id: '2', name: 'other' } });
+    onTestFinished(() => other.stop());
+    expect(await check('chat', { CHAT_API_URL: other.url })).toEqual({
+      ok: false,
+      words: expect.stringContaining('fill in the keys too: CHAT_BOT_TOKEN'),
+    });
+    const elsewhere = { CHAT_API_URL: other.url, CHAT_BOT_TOKEN: 'new-token' };
+    expect(await check('chat', elsewhere)).toEqual({ ok: true, words: 'signed in as other' });
+    expect((await check('chat', place)).ok).toBe(true);
+    const { body: audit } = await board.call('/operator/audit');
+    expect(JSON.stringify(audit)).toContain(`checked chat at ${new URL(other.url).origin}"`);
     expect((await board.call('/operator/setup/connectors/pigeon/check', { values: {} })).status).toBe(404);
   });
 });
