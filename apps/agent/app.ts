@@ -8,6 +8,7 @@ import {
   serve,
   servePages,
 } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
@@ -62,25 +63,26 @@ export async function start(
     scheduler?.start();
   });
   const { values, stop } = await startComponents({ ...agent, routes, server, ready });
-  const { keys } = values.context;
   return {
     url: values.server.url,
     missing: () => missingParts(values, service),
     routes: () => listRoutes(values.routes.app),
     stop,
-    requiresKey: () => keys.token !== undefined || keys.apiKey !== undefined,
+    requiresKey: () => requiresKey(values),
     problem: async () => (await values.model.gateway.problem())?.message,
     overrides: () => modelOverrides(values.context.live.config, options),
   };
 }
 
+const requiresKey = ({ context: { keys } }: Agent) => keys.token !== undefined || keys.apiKey !== undefined;
+
 function createAgentApp(agent: Agent, service: ServiceContext): { app: App; close(): Promise<void> } {
   const { logger } = service;
   const { options, operator, accounts, audit, serviceToken, ui } = agent.context;
   const services = servicesOf(options, service);
-  const health = async () => ({
+  const health = async (asker: Principal) => ({
     ...facts(agent),
-    model: await modelStatus(agent.model.gateway),
+    model: await modelStatus(agent.model.gateway, { asker, requiresKey: requiresKey(agent) }),
     missing: missingParts(agent, service),
     services: await services(),
   });
@@ -98,9 +100,9 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     limits: options,
-    health: async () => {
+    health: async (asker) => {
       const { kind } = await agent.context.sandbox.status();
-      return healthReport(agent.active.isReady, { ...(await health()), sandbox: kind });
+      return healthReport(agent.active.isReady, { ...(await health(asker)), sandbox: kind });
     },
   });
   mountTrust(app, {

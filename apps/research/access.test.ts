@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { anonymous, encodePrincipal, type Principal } from '@trunkline/identity';
 import type { Peers, Service } from '@trunkline/service';
-import { temporaryDirectory } from '@trunkline/testing';
+import { freePort, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startResearch } from './fixtures/service.ts';
 import { exposureWarning } from './routes/guards.ts';
@@ -56,6 +58,26 @@ describe('RESEARCH_AUTH_TOKEN', () => {
       expect(await status(request)).not.toBe(401);
     },
   );
+
+  it('gets told by /healthz what the endpoint of the model said, as strangers are not', async () => {
+    const gateway = `http://127.0.0.1:${await freePort()}/v1`;
+    const env = {
+      RESEARCH_AUTH_TOKEN: 'sesame',
+      TRUNKLINE_OPEN: '0',
+      LLM_GATEWAY_URL: gateway,
+      LLM_MODEL: 'm',
+    };
+    const own = temporaryDirectory();
+    onTestFinished(own.remove);
+    const closed = await startResearch(own.path, env);
+    onTestFinished(() => closed.stop());
+    const problem = async (headers: Record<string, string> = {}) =>
+      (await (await fetch(`${closed.url}/healthz`, { headers })).json()).model.problem;
+    await waitFor(async () => (await problem()) !== undefined);
+    expect(await problem()).toBe('The model cannot be used (unreachable). The operator is told why.');
+    const key = readFileSync(join(own.path, 'operator-key'), 'utf8').trim();
+    expect(await problem({ 'x-operator-key': key })).toContain('Check LLM_GATEWAY_URL');
+  });
 
   it('is not asked for by shared reports', async () => {
     expect(await status('GET /share/unknown/report')).toBe(404);

@@ -137,11 +137,11 @@ function createResearchApp(
     limits: options,
     guard,
     bodyLimits: { '/api/files': options.uploadLimit * MEGABYTE },
-    health: async () => ({
+    health: async (asker) => ({
       status: 200,
       body: {
         ok: true,
-        model: await modelStatus(gateway),
+        model: await modelStatus(gateway, { asker, requiresKey: options.authToken !== undefined }),
         sources: aggregator.health(),
         missing: missing(),
         services: await services(),

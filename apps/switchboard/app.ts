@@ -102,12 +102,12 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     publicUrl: options.publicUrl,
     limits: options,
     anyBodyType: surfaces.flatMap(({ anyBodyPaths = [] }: Surface) => anyBodyPaths),
-    health: async () => ({
+    health: async (asker) => ({
       status: bus.status().connected ? 200 : 503,
       body: {
         ok: bus.status().connected,
         bus: bus.status(),
-        model: await modelStatus(models),
+        model: await modelStatus(models, { asker, requiresKey: switchboard.keys.keyring().size > 0 }),
         missing: [...missingModel(models.describe()), ...missingSettings(service)],
         services: await services(),
         sandbox: (await switchboard.context.sandbox.status()).kind,

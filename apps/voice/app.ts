@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createApp, listRoutes, serve, servePages } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import {
   component,
   type Missing,
@@ -61,7 +62,7 @@ export async function launch(options: VoiceOptions, context: ServiceContext, sub
     missing: () => missing(values),
     routes: () => listRoutes(values.app),
     problem: async () => (await values.gateway.problem())?.message,
-    requiresKey: () => values.users.source !== 'empty' || options.a2aAuthToken !== undefined,
+    requiresKey: () => requiresKey(values),
     stop,
   };
   return { service, voice: values };
@@ -90,9 +91,9 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     publicUrl: options.publicUrl,
     limits: options,
     bodyLimits: { '/api/voice/clone': 32 * megabyte, '/operator/setup/speech/hear': 4 * megabyte },
-    health: async () => {
+    health: async (asker) => {
       const { kind } = await voice.sandbox.status();
-      return { status: 200, body: { ...(await healthBody(voice)), sandbox: kind } };
+      return { status: 200, body: { ...(await healthBody(voice, asker)), sandbox: kind } };
     },
   });
   mountTrust(app, {
@@ -124,8 +125,11 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
   return app;
 }
 
+const requiresKey = ({ users, context: { options } }: VoiceComponents) =>
+  users.source !== 'empty' || options.a2aAuthToken !== undefined;
+
 /** What the service says about itself to everyone. */
-async function healthBody(voice: VoiceComponents) {
+async function healthBody(voice: VoiceComponents, asker: Principal) {
   const { context, users, sessions, delegates, library, speech, gateway } = voice;
   const { options, service } = context;
   return {
@@ -144,7 +148,7 @@ async function healthBody(voice: VoiceComponents) {
       smart_turn: options.smartTurn,
     },
     speech: speech.describe(),
-    model: await modelStatus(gateway),
+    model: await modelStatus(gateway, { asker, requiresKey: requiresKey(voice) }),
     missing: missing(voice),
     services: await servicesOf(options, service)(),
   };

@@ -8,7 +8,13 @@ import {
   type SecretStore,
   secretStoreOf,
 } from '@trunkline/config';
-import { type OperatorAccess, openOperatorAccess, operatorAccess, type UseOnce } from '@trunkline/identity';
+import {
+  type OperatorAccess,
+  openOperatorAccess,
+  operatorAccess,
+  type Principal,
+  type UseOnce,
+} from '@trunkline/identity';
 import { createSignIn, type OidcOptions } from '@trunkline/oidc';
 import type { SetupView } from '@trunkline/std';
 import { neighbours } from './running.ts';
@@ -129,15 +135,22 @@ export function servicesOf(
 
 interface Models<Description> {
   describe(): Description;
-  problem(): Promise<{ message: string } | undefined>;
+  problem(): Promise<{ message: string; code?: string | undefined } | undefined>;
 }
 
-/** The model as `/healthz` tells it: with what keeps it from being used, where something does. */
+/**
+ * The model as `/healthz` tells it: with what keeps it from being used, where something does. What the endpoint said, and
+ * which models it has, is not for strangers of a service that asks for a key.
+ */
 export async function modelStatus<Description extends object>(
   models: Models<Description>,
+  { asker, requiresKey }: { asker: Principal; requiresKey: boolean },
 ): Promise<Description & { problem?: string }> {
   const problem = await models.problem();
-  return { ...models.describe(), ...(problem && { problem: problem.message }) };
+  if (problem === undefined) return models.describe();
+  const words = `The model cannot be used (${problem.code ?? 'unknown'}). The operator is told why.`;
+  const isStranger = requiresKey && asker.kind === 'anonymous';
+  return { ...models.describe(), problem: isStranger ? words : problem.message };
 }
 
 /** The services of one installation, as they call each other. */
@@ -148,7 +161,7 @@ export interface Peers {
   agentName: string;
   /** A peer that runs. */
   find(name: string): ServiceLink | undefined;
-  /** Names of running peers that ask their callers for a key. */
+  /** Names of peers that ask their callers for a key, also of those that restart. */
   namesWithKey(): string[];
   /** Called whenever a peer has started. */
   onChange(listener: () => void): void;

@@ -1,4 +1,4 @@
-import { anonymous } from '@trunkline/identity';
+import { anonymous, type Principal } from '@trunkline/identity';
 import { type Env, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { createRequestAudit } from '../callers/audit-requests.ts';
@@ -26,7 +26,8 @@ export interface AppOptions {
   logger: Logger;
   /** The shape of error answers that the service's contract asks for. */
   renderError: RenderError;
-  health: () => HealthReport | Promise<HealthReport>;
+  /** Tells everybody; `asker` is anonymous for those who showed no key of the installation. */
+  health: (asker: Principal) => HealthReport | Promise<HealthReport>;
   /** Served at `/metrics` when given. */
   metrics?: Metrics;
   /** Asked before metrics and documentation are given out; `/healthz` stays open. */
@@ -125,9 +126,10 @@ export interface HealthReport {
 }
 
 /** `/healthz`, for people, load balancers and `trunkline doctor`; never cached. */
-function mountHealth<E extends Env>(app: Hono<E>, health: () => HealthReport | Promise<HealthReport>): void {
-  app.get('/healthz', describeRoute({ summary: 'Tell whether the service can do its work' }), async () => {
-    const { status, body } = await health();
+function mountHealth<Caller>(app: App<Caller>, health: AppOptions['health']): void {
+  const description = describeRoute({ summary: 'Tell whether the service can do its work' });
+  app.get('/healthz', description, async (context) => {
+    const { status, body } = await health(context.get('principal'));
     return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
   });
 }
