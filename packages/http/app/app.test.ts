@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { callerGuard, createKeyring } from '../callers/caller-guard.ts';
 import { getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
+import { withoutLastSlashes } from './paths.ts';
 
 describe('request ids', () => {
   it('makes one, echoes it and binds it to the logger', async () => {
@@ -92,6 +93,17 @@ describe('access log', () => {
     const server = await startApp(() => undefined);
     await fetch(`${server.url}/missing`);
     expect(server.lines.at(-1)).toMatchObject({ level: 'info', fields: { status: 404 } });
+  });
+});
+
+describe('slashes at the end of an A2A path', () => {
+  it('name the same route, and many within a path cost next to nothing', async () => {
+    const server = await startApp((app) => app.get('/a2a/x', (c) => c.text('here')));
+    expect(await (await fetch(`${server.url}/a2a/x///`)).text()).toBe('here');
+    // With work that grows by the square of the length, this would run into the time limit.
+    const path = `/a2a${'/'.repeat(300_000)}x`;
+    expect(withoutLastSlashes(`${path}//`)).toBe(path);
+    expect(withoutLastSlashes('//')).toBe('');
   });
 });
 

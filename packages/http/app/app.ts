@@ -14,6 +14,7 @@ import { isA2aPath, refuseForeignPages } from '../origins/origin-guard.ts';
 import { createNotFound } from '../routes/list-routes.ts';
 import { type BodyLimit, createBodyLimit, limitBody, requireBodyType } from './body-limit.ts';
 import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
+import { withoutLastSlashes } from './paths.ts';
 import { frameRequest } from './request-frame.ts';
 
 export interface AppOptions {
@@ -102,7 +103,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
 function pathOf(request: Request): string {
   const path = getPath(request);
   const isRoute = path.endsWith('/') && (isA2aPath(path) || path === '/extendedAgentCard/');
-  return isRoute ? path.replace(/\/+$/, '') : path;
+  return isRoute ? withoutLastSlashes(path) : path;
 }
 
 function checksOf(options: AppOptions, limitOf: BodyLimit): RequestCheck[] {

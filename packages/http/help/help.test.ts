@@ -68,6 +68,10 @@ describe('/help', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
     }
     expect((await get('/help/gone')).text).toContain('There is no such page');
+    for (const path of ['/help/tea/', '/help/tea.md', '/help/tea.md//'])
+      expect([path, (await get(path)).status]).toEqual([path, 200]);
+    // A pattern that goes over the rest at every slash would run into the time limit.
+    expect((await get(`/help/${'/'.repeat(300_000)}x`)).status).toBe(404);
     expect(await get('/help/images/cup.svg')).toMatchObject({
       status: 200,
       type: 'image/svg+xml; charset=utf-8',

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env, Hono } from 'hono';
 import { getMimeType } from 'hono/utils/mime';
+import { withoutLastSlashes } from '../app/paths.ts';
 import { escapeHtml, readingPage } from '../reading/shell.ts';
 import { type HelpPage, readManual, searchManual, snippetOf } from './manual.ts';
 
@@ -37,7 +38,7 @@ export function mountHelp<E extends Env>(app: Hono<E>, directory: string = DOCS)
     return new Response(await readFile(join(folder, name)), { headers });
   });
   app.get('/help/*', async (context) => {
-    const name = context.req.path.replace(/^\/help\//, '').replace(/(\.md)?\/*$/, '');
+    const name = withoutLastSlashes(context.req.path.slice('/help/'.length)).replace(/\.md$/, '');
     return show(await manual(), name);
   });
 }

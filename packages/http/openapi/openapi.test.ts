@@ -169,7 +169,8 @@ describe('/docs', () => {
     expect(await style.text()).toContain('color-scheme: light dark');
     for (const file of ['page.js', 'boot.js', 'icon.svg', 'sans.woff2', 'mono.woff2'])
       expect([file, (await fetch(`${server.url}/docs/${file}`)).status]).toEqual([file, 200]);
-    expect((await fetch(`${server.url}/docs/nothing.js`)).status).toBe(404);
+    for (const name of ['nothing.js', '__proto__', 'constructor'])
+      expect([name, (await fetch(`${server.url}/docs/${name}`)).status]).toEqual([name, 404]);
   });
 
   it('has an anchor for every entry of its list', async () => {

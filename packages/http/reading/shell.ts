@@ -74,7 +74,7 @@ export function mountReadingAssets<E extends Env>(app: Hono<E>): void {
   const files = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
   app.get('/docs/:file', async (context, next) => {
     const name = context.req.param('file');
-    const load = ASSETS[name];
+    const load = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
     if (load === undefined) return next();
     const known = files.get(name) ?? load();
     files.set(name, known);
