@@ -265,7 +265,7 @@ describe('offline works', () => {
     expect(citations.supported).toBe(citations.total);
     const entry = await fetch(`${service.url}/api/offline/factbook/ja`);
     expect(await entry.text()).toMatch(/^Japan, World Factbook \(offline, November 2015\)\n\n.*of Japan: /);
-    for (const path of ['factbook/zz', 'wordnet/xyzzy', 'other/ja'])
+    for (const path of ['factbook/zz', 'wordnet/xyzzy', 'wordnet/ing', 'other/ja'])
       expect((await fetch(`${service.url}/api/offline/${path}`)).status).toBe(404);
   });
 });

@@ -105,6 +105,9 @@ describe('an entry', () => {
       expect(await createFactbook().read(id, signal)).toBeUndefined();
       expect(await createWordNet().read(`${id}${id}`, signal)).toBeUndefined();
     }
+    // Nothing but an ending has no base form; and the licence on top of the files is no entry.
+    for (const word of ['ing', '', ' ', '1_this'])
+      expect(await createWordNet().read(word, signal)).toBeUndefined();
   });
 });
 

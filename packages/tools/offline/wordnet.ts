@@ -128,8 +128,11 @@ const endings: readonly (readonly [RegExp, string])[] = [
   [/ed$/, 'e'],
 ];
 
+/** The word itself, and what is left without its ending; nothing but an ending has no base form. */
 function baseForms(word: string): string[] {
-  const forms = endings.flatMap(([ending, base]) => (ending.test(word) ? [word.replace(ending, base)] : []));
+  const forms = endings.flatMap(([ending, base]) =>
+    word.search(ending) > 0 ? [word.replace(ending, base)] : [],
+  );
   return [...new Set([word, ...forms])];
 }
 
@@ -158,7 +161,7 @@ async function placesOf(path: string, word: string): Promise<number[]> {
       const middle = Math.floor((low + high) / 2);
       const { line, start, end } = await lineAround(index, middle);
       const found = line.slice(0, line.indexOf(' '));
-      if (found === word) return numbersOf(line);
+      if (found === word && found !== '') return numbersOf(line);
       // The files are sorted by bytes; their words are ASCII.
       if (line.startsWith(' ') || found < word) low = end;
       else high = start;
