@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
@@ -39,6 +39,24 @@ it('changes values as a form gives them, and leaves comments and the rest as the
   expect(await change({ values: { model: null } })).toBe(200);
   expect((await board.call(path)).body.data.text).toBe(before.text);
   expect([await change({ values: { role: 'chef' } }), await change({})]).toEqual([400, 400]);
+});
+
+it.each([
+  ['broken YAML', 'name: [\n'],
+  ['two documents', 'name: odd\n---\nname: odd\n'],
+  ['a list', '- name: odd\n'],
+  ['an anchor that is used elsewhere', 'name: odd\nmodel: &m small\nrole: *m\n'],
+  ['nothing', ''],
+])('refuses values for a file with %s, and says what to do', async (_, text) => {
+  const file = join(board.workspace, 'agents/odd.yaml');
+  writeFileSync(file, text);
+  const path = '/api/workspace/files/agent/odd';
+  const body = JSON.stringify({ values: { model: null } });
+  const answer = await board.fetch(path, { method: 'PUT', body });
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toMatch(text === '' ? /odd/ : /file of odd \(.+\)\. Edit it as YAML\./);
+  expect(readFileSync(file, 'utf8')).toBe(text);
+  rmSync(file);
 });
 
 it('names what is wrong by its line, and writes nothing that is wrong', async () => {

@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { ConfigError, lineProblem, type SecretStore, storePlainSecrets } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import type { LineProblem } from '@trunkline/std';
+import { errorMessage, type LineProblem } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
-import { parse, parseDocument, stringify } from 'yaml';
+import { isMap, parse, parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import type { CommandKind, JournalDraft } from '../control/commands.ts';
 import { type ControlPlane, ControlPlaneError } from '../control/control-plane.ts';
@@ -197,7 +197,7 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPl
   app.put(path, replace, validate('param', place), validate('json', fileBody), async (context) => {
     const { kind, name } = context.req.valid('param');
     const { text: given, values = {}, reason } = context.req.valid('json');
-    const yaml = given ?? withValues((await controlPlane.read(kind, name).catch(refuse)) ?? '', values);
+    const yaml = given ?? changed(name, (await controlPlane.read(kind, name).catch(refuse)) ?? '', values);
     const payload = { name, yaml, file: fileOf(kind, name), ...(reason && { reason }) };
     const changeId = await sendCommand(context, bus, `command.${kind}.upsert`, payload);
     return context.json({ success: true, data: { name, changeId: changeId ?? null } });
@@ -210,12 +210,26 @@ function valuesOf(yaml: string): unknown {
   return document.errors.length > 0 ? null : document.toJS();
 }
 
+/** A form can change only a file that is one mapping, whose values stand on their own. */
+function changed(name: string, yaml: string, values: Readonly<Record<string, unknown>>): string {
+  try {
+    return withValues(yaml, values);
+  } catch (error) {
+    const [reason] = errorMessage(error).split('\n');
+    const words = `A form cannot change the file of ${name} (${reason}). Edit it as YAML.`;
+    throw commandErrors.command_refused({ words });
+  }
+}
+
 /** A value that did not change keeps its comments and its spelling. */
 function withValues(yaml: string, values: Readonly<Record<string, unknown>>): string {
   const document = parseDocument(yaml);
+  const [broken] = document.errors;
+  if (broken !== undefined) throw broken;
+  if (document.contents !== null && !isMap(document.contents)) throw new Error('it is no mapping of names to values');
   const before = (document.toJS() ?? {}) as Record<string, unknown>;
   for (const [key, value] of Object.entries(values)) {
-    if (value === null) document.delete(key);
+    if (value === null) document.contents && document.delete(key);
     else if (JSON.stringify(before[key]) !== JSON.stringify(value))
       document.set(key, document.createNode(value));
   }
