@@ -1,6 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
-import { ConfigError, defineOptions, type Environment, homeOptions, toggle } from '@trunkline/config';
+import {
+  ConfigError,
+  defineOptions,
+  type Environment,
+  homeOptions,
+  readOptions,
+  toggle,
+} from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
 import { createModelGateway, gatewaySettings, isFree, type ModelGateway } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
@@ -56,13 +63,29 @@ const doctorOptions = defineOptions('trunkline doctor', 'What the services need'
 /** Looks at everything that the services need and says what to do about each; the exit code is 1 when something failed. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   // Before the settings are read: a misspelt name in a file would end the command.
-  if (argv.includes('--fix') && !argv.includes('--help')) {
-    const changes = await mend(homeOf(env));
-    const show = argv.includes('--json') ? console.error : console.log;
+  const flags = flagsOf(argv);
+  if (flags?.fix) {
+    const show = flags.json ? console.error : console.log;
+    const changes = await mend(homeOf(env), undefined, (failure) =>
+      show(`${words.failed.padEnd(STATE)} ${failure}`),
+    );
     for (const change of changes.length > 0 ? changes : ['nothing that can be mended by itself.'])
       show(`${(changes.length > 0 ? 'fixed' : 'ok').padEnd(STATE)} ${change}`);
   }
   return examine(argv, env);
+}
+
+/** The flags alone; undefined where help is asked for or a flag is wrong, which the command itself tells. */
+function flagsOf(argv: readonly string[]): { fix: boolean; json: boolean } | undefined {
+  if (argv.includes('--help') || argv.includes('-h')) return undefined;
+  // Without a home no settings.yaml is read.
+  const { trunklineHome: _, ...options } = doctorOptions.options;
+  try {
+    return readOptions({ ...doctorOptions, options }, { argv, env: {} });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return undefined;
+  }
 }
 
 function homeOf(env: Environment): string {

@@ -44,7 +44,8 @@ export async function checkAddresses(services: ServiceOptions, env: Environment)
 
 async function checkAddress(url: string, settings: readonly string[]): Promise<Diagnosis> {
   const subject = settings[0] ?? 'address';
-  const shown = withoutSecrets(url);
+  // Names, paths and queries may hold a secret, as those of webhooks do.
+  const shown = new URL(url).origin;
   const reason = await whyUnreachable(url, LIMIT_MS);
   if (reason === undefined) return { subject, state: 'ok', words: `${shown} takes connections.` };
   const advice = `Check that it runs, and ${settings.join(' and ')}.`;
@@ -114,9 +115,4 @@ function addressesIn(value: unknown, setting: string): Address[] {
     const isAddress = /(^|_)(url|endpoint)$|Url$/.test(key) && /^https?:/.test(inner) && URL.canParse(inner);
     return isAddress ? [{ url: inner, setting }] : [];
   });
-}
-
-function withoutSecrets(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname}`;
 }

@@ -1,27 +1,41 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { knownVariables, nearest } from '@trunkline/config';
 import { modelRoles } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import { ensurePages } from '@trunkline/ui/build';
 import { mostSlips } from '../misspelt.ts';
 
 /** Mends what needs no decision of a person and touches no data; gives what it did, line by line. */
-export async function mend(home: string, build = buildPages): Promise<string[]> {
+export async function mend(
+  home: string,
+  build = buildPages,
+  onFailure: (words: string) => void = () => undefined,
+): Promise<string[]> {
+  const tried: Try = (what, change) => {
+    try {
+      change();
+      return true;
+    } catch (error) {
+      onFailure(`could not ${what}: ${errorMessage(error)}`);
+      return false;
+    }
+  };
   return [
-    ...folder(home),
-    ...ownerOnly(home),
-    ...staleRecords(home),
-    ...misspelt(join(home, 'settings.yaml'), ({ depth }) => (depth === 0 ? knownVariables() : NONE)),
-    ...misspelt(join(home, 'models.yaml'), ({ depth, section }) => {
+    ...folder(home, tried),
+    ...ownerOnly(home, tried),
+    ...staleRecords(home, tried),
+    ...misspelt(join(home, 'settings.yaml'), tried, ({ depth }) => (depth === 0 ? knownVariables() : NONE)),
+    ...misspelt(join(home, 'models.yaml'), tried, ({ depth, section }) => {
       if (depth === 0) return new Set(['roles', 'models']);
       return depth === 1 && section === 'roles' ? new Set<string>(modelRoles) : NONE;
     }),
@@ -29,16 +43,19 @@ export async function mend(home: string, build = buildPages): Promise<string[]> 
   ];
 }
 
+/** Makes a change and says whether it could; what fails is told, and the rest goes on. */
+type Try = (what: string, change: () => void) => boolean;
+
 const NONE: ReadonlySet<string> = new Set();
 
-function folder(home: string): string[] {
+function folder(home: string, tried: Try): string[] {
   if (existsSync(home)) return [];
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  return [`created ${home}.`];
+  const isDone = tried(`create ${home}`, () => mkdirSync(home, { recursive: true, mode: 0o700 }));
+  return isDone ? [`created ${home}.`] : [];
 }
 
-/** Files with keys, and the home itself, belong to nobody else. */
-function ownerOnly(home: string): string[] {
+/** Files with keys, and the home itself, belong to nobody else. What a link leads to is not ours to change. */
+function ownerOnly(home: string, tried: Try): string[] {
   const names = [
     '',
     'operator-key',
@@ -50,23 +67,24 @@ function ownerOnly(home: string): string[] {
   ];
   return names.flatMap((name) => {
     const path = join(home, name);
-    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-    if (mode === undefined || (mode & 0o077) === 0) return [];
-    chmodSync(path, mode & 0o700);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined || found.isSymbolicLink() || (found.mode & 0o077) === 0) return [];
+    const { mode } = found;
+    const what = `take the rights of group and others from ${path}`;
+    if (!tried(what, () => chmodSync(path, mode & 0o700))) return [];
     return [`took the rights of group and others from ${path} (mode was ${(mode & 0o777).toString(8)}).`];
   });
 }
 
 /** Records of processes that ended without a word. */
-function staleRecords(home: string): string[] {
+function staleRecords(home: string, tried: Try): string[] {
   const running = join(home, 'running');
   if (!existsSync(running)) return [];
   return readdirSync(running)
     .filter((name) => /^\d+\.json$/.test(name) && !isAlive(Number.parseInt(name, 10)))
-    .map((name) => {
-      rmSync(join(running, name), { force: true });
-      return `removed ${join(running, name)}, the record of a process that is gone.`;
-    });
+    .map((name) => join(running, name))
+    .filter((path) => tried(`remove ${path}`, () => rmSync(path, { force: true })))
+    .map((path) => `removed ${path}, the record of a process that is gone.`);
 }
 
 function isAlive(pid: number): boolean {
@@ -88,31 +106,40 @@ interface Place {
 }
 
 /** Mends names that are not known and have one known name close by; all else in the file stays as it is. */
-function misspelt(file: string, knownAt: (place: Place) => ReadonlySet<string>): string[] {
+function misspelt(file: string, tried: Try, knownAt: (place: Place) => ReadonlySet<string>): string[] {
   if (!existsSync(file)) return [];
-  const done: string[] = [];
+  const found: { at: number; name: string; meant: string }[] = [];
   const text = readFileSync(file, 'utf8');
   let [section, indent] = ['', ''];
-  const lines = text.split('\n').map((line) => {
+  const lines = text.split('\n');
+  for (const [at, line] of lines.entries()) {
     const [, space = '', name = ''] = /^( *)([A-Za-z_]\w*)\s*:/.exec(line) ?? [];
-    if (name === '') return line;
+    if (name === '') continue;
     if (space !== '' && indent === '') indent = space;
     const known = knownAt({ depth: space === '' ? 0 : space === indent ? 1 : 2, section });
     const meant = known.size === 0 || known.has(name) ? undefined : certain(name, known);
     if (space === '') [section, indent] = [meant ?? name, ''];
-    // The right name may stand there too, and then nobody knows which of the two counts.
-    if (meant === undefined || new RegExp(`^ *${meant}\\s*:`, 'm').test(text)) return line;
-    done.push(`renamed ${name} to ${meant} in ${file}.`);
-    return line.replace(name, meant);
-  });
-  if (done.length > 0) writeFileSync(file, lines.join('\n'));
-  return done;
+    if (meant !== undefined) found.push({ at, name, meant });
+  }
+  // The right name, or a second one that means it, may stand there too, and then nobody knows which of them counts.
+  const certainOnes = found.filter(
+    ({ meant }) =>
+      found.filter((other) => other.meant === meant).length === 1 &&
+      !new RegExp(`^ *["']?${meant}["']?\\s*:`, 'm').test(text),
+  );
+  if (certainOnes.length === 0) return [];
+  for (const { at, name, meant } of certainOnes) lines[at] = lines[at]?.replace(name, meant) ?? '';
+  const isDone = tried(`rename misspelt names in ${file}`, () => writeFileSync(file, lines.join('\n')));
+  return isDone ? certainOnes.map(({ name, meant }) => `renamed ${name} to ${meant} in ${file}.`) : [];
 }
+
+/** A secret under another name may be meant for something else, and would be sent to the wrong service. */
+const secretName = /KEY|TOKEN|SECRET|PASSWORD/i;
 
 /** The one name that is meant; undefined where two are as close. */
 function certain(name: string, known: ReadonlySet<string>): string | undefined {
   const meant = nearest(name, known, mostSlips(name));
-  if (meant === undefined) return undefined;
+  if (meant === undefined || secretName.test(name) || secretName.test(meant)) return undefined;
   const others = [...known].filter((other) => other !== meant);
   return nearest(name, others, mostSlips(name)) === undefined ? meant : undefined;
 }
