@@ -9,6 +9,7 @@ import {
   type OptionTable,
   parseSettings,
   problemWithName,
+  readOptions,
   readSettingsText,
   removeUnreferenced,
   type SecretStore,
@@ -57,7 +58,7 @@ export function saveSettings(place: SettingsPlace, changes: SettingsChange): Pro
 async function save({ home, settings, secrets }: SettingsPlace, changes: SettingsChange): Promise<void> {
   const file = settingsPath(home);
   const tables = [settings.table, ...(settings.tables ?? [])];
-  refuseNames(tables, Object.keys(changes));
+  refuseNames(tables, changes);
   refuseOverridden({ home, settings }, changes);
   for (const [variable, value] of Object.entries(changes))
     for (const option of optionsOf(tables, variable)) refuseValue(variable, option, value ?? '');
@@ -72,7 +73,13 @@ async function save({ home, settings, secrets }: SettingsPlace, changes: Setting
     return [variable, secretReference(name)];
   });
   const after = changeSettings(before ?? '', new Map(written));
-  await write(file, before, after);
+  try {
+    refuseUnusable({ home, settings }, after);
+    await write(file, before, after);
+  } catch (error) {
+    removeUnreferenced(after, before ?? '', { store: secrets, prefix: 'settings' });
+    throw error;
+  }
   removeUnreferenced(before ?? '', after, { store: secrets, prefix: 'settings' });
 }
 
@@ -85,9 +92,15 @@ async function write(file: string, before: string | undefined, after: string): P
   }
 }
 
-function refuseNames(tables: readonly OptionTable[], variables: readonly string[]): void {
-  const known = new Set([...knownVariables(), ...variablesOf(tables)]);
-  const problems = variables.flatMap((variable) => problemWithName(variable, known) ?? []);
+/** Whether a value is right, and whether it is a secret, only the table of its service says. */
+function refuseNames(tables: readonly OptionTable[], changes: SettingsChange): void {
+  const own = new Set(variablesOf(tables));
+  const known = new Set([...knownVariables(), ...own]);
+  const problems = Object.entries(changes).flatMap(([variable, value]) => {
+    const problem = problemWithName(variable, known);
+    if (problem !== undefined || value === null || own.has(variable)) return problem ?? [];
+    return `${variable} is a setting of another service, which runs by itself; change it there`;
+  });
   if (problems.length > 0) throw settingsErrors.setting_refused({ words: `${problems.join('. ')}.` });
 }
 
@@ -100,6 +113,23 @@ function refuseOverridden(
     for (const { variable, fixed } of describeSettings(table, sourcesOf(home, settings)))
       if (fixed !== null && typeof changes[variable] === 'string')
         throw settingsErrors.setting_fixed({ words: `${fixed}.` });
+  }
+}
+
+/** With which a service would not start the next time: a secret that is not there, or a value that came by hand. */
+function refuseUnusable(
+  { home, settings }: Pick<SettingsPlace, 'home' | 'settings'>,
+  settingsText: string,
+): void {
+  const { argv, env } = sourcesOf(home, settings);
+  // A port cannot stand in the file, and PORT does not count for services that run together.
+  const sources = { env: { ...env, PORT: undefined }, settingsText };
+  try {
+    readOptions(settings.table, { ...sources, argv });
+    for (const table of settings.tables ?? []) readOptions(table, sources);
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    throw settingsErrors.setting_refused({ words: cause.message }, { cause });
   }
 }
 

@@ -113,6 +113,8 @@ it.each([
   [{ VOICE_PORT: '1' }, 400, 'find the service by it'],
   [{ LLM_MODEL: 'x' }, 409, '--model is set as a flag of the command line, which wins'],
   [{ LLM_MODEL: 1 }, 400, 'expected string'],
+  [{ CHAT_BOT_TOKEN: 'sesame' }, 400, 'CHAT_BOT_TOKEN is a setting of another service'],
+  [{ LLM_API_KEY: secretReference('nope') }, 400, 'there is no secret nope'],
 ])('refuses %j', async (changes, status, words) => {
   const { call, file } = start({}, ['--model', 'mine']);
   const answer = await call(changes);
@@ -156,4 +158,14 @@ it.each(['---\n', 'null\n', '~\n', ''])('changes a file that holds only %j', asy
   expect((await call({ LLM_MODEL: null })).status).toBe(200);
   expect((await call({ LLM_MODEL: 'x' })).status).toBe(200);
   expect(read().model).toBe('x');
+});
+
+it('leaves nothing behind of a change that it refuses', async () => {
+  const { call, file, secrets } = start();
+  const text = 'SEARXNG_URL: nowhere\n';
+  writeFileSync(file, text);
+  const answer = await call({ LLM_API_KEY: 'sesame-key' });
+  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('SEARXNG_URL is')]);
+  expect([secrets.list(), readFileSync(file, 'utf8')]).toEqual([[], text]);
+  expect((await call({ LLM_API_KEY: 'sesame-key', SEARXNG_URL: null })).status).toBe(200);
 });

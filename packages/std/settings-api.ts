@@ -35,5 +35,5 @@ export interface SettingsView {
   problem: string | null;
 }
 
-/** `PATCH /operator/settings`: values by variable; null removes one. Variables of other services are taken too. */
+/** `PATCH /operator/settings`: values by variable; null removes one. Variables of other services of the process are taken too. */
 export type SettingsChange = Record<string, string | null>;

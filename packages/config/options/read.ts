@@ -3,21 +3,31 @@ import { ConfigError, nearest } from '../config-error.ts';
 import { type Environment, isFromFile, variableText } from '../environment/environment.ts';
 import { createTextHider } from '../secrets/redact.ts';
 import { namesSecret, resolveReferences } from '../secrets/references.ts';
-import { type FileSetting, readSettingsFile } from '../settings/settings-file.ts';
+import {
+  type FileSetting,
+  parseSettings,
+  readSettingsFile,
+  settingsPath,
+} from '../settings/settings-file.ts';
 import { flagsOf, type Option, type OptionsOf, type OptionTable } from './option.ts';
 
 const LONGEST_SHOWN = 80;
 
 /** Where the values of options come from: flags in `argv` beat variables in `env`, and those settings.yaml of the home. */
-export type OptionSources = { env?: Environment; argv?: readonly string[] };
+export type OptionSources = {
+  env?: Environment;
+  argv?: readonly string[];
+  /** Stands for the text of settings.yaml, to try it before it is written. */
+  settingsText?: string;
+};
 
 /** Reads every option of a table, or fails once with all that is wrong. */
 export function readOptions<Table extends OptionTable>(
   table: Table,
-  { env = process.env, argv = [] }: OptionSources = {},
+  { env = process.env, argv = [], settingsText }: OptionSources = {},
 ): OptionsOf<Table> {
   const { given, problems: misused } = readArguments(table, argv);
-  const { settings, problems: broken } = settingsOf(table, { env, given });
+  const { settings, problems: broken } = settingsOf(table, { env, given, settingsText });
   const hide = createTextHider(secretTexts(table, env, given, settings));
   const problems = [
     ...broken,
@@ -59,13 +69,21 @@ type Settings = ReadonlyMap<string, FileSetting>;
 /** What settings.yaml of the home says. A table without a home has none, and a home that is wrong is told elsewhere. */
 function settingsOf(
   table: OptionTable,
-  { env, given }: { env: Environment; given: ReadonlyMap<string, Given> },
+  {
+    env,
+    given,
+    settingsText,
+  }: { env: Environment; given: ReadonlyMap<string, Given>; settingsText?: string | undefined },
 ): { settings: Settings; problems: readonly string[] } {
   const home = homeOf(table, env, given);
   if (home === undefined) return { settings: new Map(), problems: [] };
   try {
     const own = Object.values(table.options).flatMap((option) => option.env);
-    return { settings: readSettingsFile(home, own), problems: [] };
+    const settings =
+      settingsText === undefined
+        ? readSettingsFile(home, own)
+        : parseSettings(settingsText, settingsPath(home), own);
+    return { settings, problems: [] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { settings: new Map(), problems: error.problems };
