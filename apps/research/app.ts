@@ -174,7 +174,7 @@ function createResearchApp(
     logger: service.logger,
     overrides: service.overrides,
   });
-  const close = mountRoutes(app, research, { guard, operator, printer });
+  const close = mountRoutes(app, research, { guard, operator, printer, sourceOptions: options });
   const directory = join(import.meta.dirname, 'dist');
   servePages(app, { directory, base: '/share', fallback: 'share.html' });
   servePages(app, { directory });

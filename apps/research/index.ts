@@ -3,4 +3,4 @@ export { main } from './main.ts';
 export { type ResearchOptions, researchOptions } from './options.ts';
 export { ExtractionPool } from './reading/extraction-pool.ts';
 export { fingerprintOf, isNearDuplicate } from './research/duplicates.ts';
-export { trySearxng } from './routes/setup.ts';
+export { type SearchGiven, trySearch } from './routes/setup.ts';

@@ -22,10 +22,9 @@ import {
   createCalculator,
   createCurrentTime,
   createDelegateTo,
-  createDuckDuckGo,
   createFetchUrl,
   createLookUp,
-  createSearxng,
+  createSearchEngine,
   createWebSearch,
 } from '@trunkline/tools';
 import { steadyClock } from './call/clock.ts';
@@ -346,13 +345,13 @@ function collectTools({ context, counters, delegates, research, mcp }: ToolDeps)
   });
 }
 
-function sharedTools({ searxngUrl, fetchAllowedHosts, fetchAllowedCidrs }: VoiceOptions): Tool[] {
-  const engine = searxngUrl === undefined ? createDuckDuckGo() : createSearxng({ url: searxngUrl });
+function sharedTools(options: VoiceOptions): Tool[] {
+  const { fetchAllowedHosts, fetchAllowedCidrs } = options;
   return [
     createCurrentTime(),
     createCalculator(),
     createLookUp(),
-    createWebSearch(engine),
+    createWebSearch(createSearchEngine(options)),
     createFetchUrl({ allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs }),
   ];
 }

@@ -20,6 +20,7 @@ import {
   toggle,
   url,
 } from '@trunkline/config';
+import { searchEngineOptions } from '@trunkline/tools';
 import { iceServersSchema, portRangeOf } from './media/peer.ts';
 import { verbosityLevels } from './skills/skill.ts';
 import { backendOptions, recognitionBackends, synthesisBackends } from './speech/backends/registry.ts';
@@ -144,11 +145,7 @@ const agent = {
       doc: 'Token that callers of research must send as bearer token. /healthz, the page itself and shared reports stay open.',
       defaultDoc: 'none: everyone who reaches the port may call',
     }),
-    searxngUrl: url({
-      env: 'SEARXNG_URL',
-      doc: 'Address of your SearXNG server for web search. Its settings.yml must list json under search.formats.',
-      defaultDoc: 'web search without a key',
-    }),
+    ...searchEngineOptions,
   }),
 };
 

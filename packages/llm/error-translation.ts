@@ -158,7 +158,7 @@ export function cleanDetail(text: string, { secrets = [] }: TranslationOptions):
 }
 
 /** How long a response asks to wait: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date. */
-function parseRetryAfter(headers: Record<string, string>, now: () => number): number | undefined {
+export function parseRetryAfter(headers: Record<string, string>, now: () => number): number | undefined {
   const milliseconds = positive(headers['retry-after-ms']);
   if (milliseconds !== undefined) return milliseconds;
   const text = headers['retry-after'];

@@ -3,7 +3,7 @@ export { parseRelaxedJson } from './answers/relaxed-json.ts';
 export type { ModelCheck } from './check.ts';
 export { contextWindowOf, learnContextWindow } from './context-window.ts';
 export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
-export { toModelError } from './error-translation.ts';
+export { parseRetryAfter, toModelError } from './error-translation.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export type { ModelCall } from './meter.ts';

@@ -45,7 +45,7 @@ export type {
   SearchTrial,
   SpeechSetup,
 } from './setup-steps-api.ts';
-export { type Suggestion, suggestions } from './suggestions.ts';
+export { offlineSuggestions, type Suggestion, suggestions } from './suggestions.ts';
 export type {
   AccountRole,
   AccountsView,

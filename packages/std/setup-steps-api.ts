@@ -18,7 +18,7 @@ export interface HeardSpeech {
   text: string;
 }
 
-/** `POST /operator/setup/search` of the research service takes `{ query, url?, basicAuth? }`; without an address the configured sources are asked. */
+/** `POST /operator/setup/search` of the research service takes `{ query, url?, basicAuth?, braveApiKey?, tavilyApiKey? }`; without an address or a key the configured sources are asked. */
 export interface SearchTrial {
   results: { title: string; url: string; snippet: string; source: string }[];
   /** Titles of the sources that answered. */

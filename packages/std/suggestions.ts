@@ -31,4 +31,7 @@ export const suggestions = {
   tool: 'Use tool calculator with {"expression": "6 * 7"}',
 } as const;
 
+/** Questions that every service answers by itself, offline. */
+export const offlineSuggestions = [suggestions.capital, suggestions.word, suggestions.compare] as const;
+
 export type Suggestion = keyof typeof suggestions;

@@ -28,6 +28,7 @@ export * from './page-sound.ts';
 export * from './page-suite.ts';
 export * from './qdrant/server.ts';
 export * from './search/corpus.ts';
+export * from './search/keyed-server.ts';
 export * from './search/server.ts';
 export * from './sidecar/server.ts';
 export * from './signal/server.ts';

@@ -39,8 +39,11 @@ export { createWordNet } from './offline/wordnet.ts';
 export { ParserError, ParserPool, type ParserPoolOptions, parsePage } from './parsing/parser-pool.ts';
 export { splitMessage, textSize, visibleLine, visibleText } from './text/split-message.ts';
 export { jsonEngineClient } from './web-search/ask-engine.ts';
+export { braveOptions, createBrave } from './web-search/brave.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';
-export { createSearxng, type SearxngEngine, type SearxngOptions } from './web-search/searxng.ts';
+export { createSearchEngine, searchEngineOptions } from './web-search/engines.ts';
+export { createSearxng, searxngOptions } from './web-search/searxng.ts';
+export { createTavily, tavilyOptions } from './web-search/tavily.ts';
 export {
   createWebSearch,
   type SearchEngine,

@@ -104,11 +104,11 @@ function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
   const schedulesOf = (actor: Actor): Schedules => ({
     async add(given) {
       const checked = checkSchedule(given, { agentName, timezone: TIMEZONE, now: Date.now() });
-      const { prompt: content, schedule } = checked;
+      const { prompt: content, schedule, timezone } = checked;
       const id = withPrefix(checked.id, agentName, actor);
       const payload = { content, channel: 'a2a', agent_name: agentName, scheduler_job_id: id };
       const topic = `${topicPrefix}.${id}`;
-      await command({ action: 'add', id, schedule, timezone: TIMEZONE, topic, payload });
+      await command({ action: 'add', id, schedule, timezone, topic, payload });
       return { id, next: new Date(checked.next).toISOString() };
     },
     // The switchboard answers on its bus, which does not reach here.

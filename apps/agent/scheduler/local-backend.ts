@@ -116,7 +116,11 @@ export class LocalBackend implements ScheduleBackend {
   async #add(given: NewSchedule, actor: Actor): Promise<{ id: string; next: string }> {
     const { agentName } = this.#options;
     const now = this.#clock.now();
-    const { id, prompt, schedule, next } = checkSchedule(given, { agentName, timezone: this.#timezone, now });
+    const { id, prompt, schedule, timezone, next } = checkSchedule(given, {
+      agentName,
+      timezone: this.#timezone,
+      now,
+    });
     const known = this.#scheduler.get(id);
     if (known !== undefined && !sees(actor, known.job))
       throw new StoreError('conflict', `the job id ${id} is taken; choose another.`);
@@ -127,7 +131,7 @@ export class LocalBackend implements ScheduleBackend {
       id,
       prompt,
       schedule,
-      timezone: this.#timezone,
+      timezone,
       created_at: now,
       last_fired: null,
       paused: 0,
@@ -145,6 +149,7 @@ export class LocalBackend implements ScheduleBackend {
       id: job.id,
       prompt: job.prompt,
       schedule: job.schedule,
+      timezone: job.timezone ?? this.#timezone,
       next: next === undefined ? undefined : new Date(next).toISOString(),
       upcoming: this.#scheduler.preview(job.id).map((time) => new Date(time).toISOString()),
       paused: job.paused ?? false,

@@ -13,6 +13,8 @@ export interface NewSchedule {
   prompt: string;
   /** A five-field cron expression, or an ISO date and time. */
   when: string;
+  /** IANA zone in which a cron expression, or a time without an offset, is meant; UTC when left out. */
+  timezone?: string | undefined;
   /** A name for it; a new one is made when left out. The same name again replaces the job. */
   jobId?: string | undefined;
   /** Who asked for it: it runs for them, with no more rights than they have. The operator when left out. */
@@ -23,6 +25,8 @@ export interface ScheduledJob {
   id: string;
   prompt: string;
   schedule: string;
+  /** IANA zone of a cron expression. */
+  timezone: string;
   /** ISO time; undefined while nothing is ahead, as while a one-shot runs. */
   next: string | undefined;
   /** The next few times, were it not paused; empty where that is not known here. */
@@ -62,23 +66,24 @@ interface CheckedSchedule {
   id: string;
   prompt: string;
   schedule: string;
+  timezone: string;
   /** Milliseconds since 1970. */
   next: number;
 }
 
 /** Checks a new schedule; throws an error that can be shown when it is invalid. */
 export function checkSchedule(
-  { prompt, when, jobId }: NewSchedule,
-  { agentName, timezone, now }: { agentName: string; timezone: string; now: number },
+  { prompt, when, timezone, jobId }: NewSchedule,
+  { agentName, timezone: usual, now }: { agentName: string; timezone: string; now: number },
 ): CheckedSchedule {
   if (prompt.trim() === '') throw new StoreError('invalid', 'the prompt is empty.');
   if (prompt.length > MAX_PROMPT_LENGTH)
     throw new StoreError('invalid', `the prompt is longer than ${MAX_PROMPT_LENGTH} characters.`);
-  const schedule = parseSchedule(when, { timezone });
+  const schedule = parseSchedule(when, { timezone: timezone ?? usual });
   const next = schedule.next(now);
   if (next === undefined)
     throw new StoreError('invalid', `the time ${when} has passed; it is ${new Date(now).toISOString()} now.`);
-  return { id: idOf(jobId, agentName), prompt, schedule: schedule.text, next };
+  return { id: idOf(jobId, agentName), prompt, schedule: schedule.text, timezone: schedule.timezone, next };
 }
 
 function idOf(given: string | undefined, agentName: string): string {

@@ -1,31 +1,24 @@
-import { group, url } from '@trunkline/config';
+import { group } from '@trunkline/config';
 import {
   createCalculator,
   createCurrentTime,
-  createDuckDuckGo,
   createFetchUrl,
   createLookUp,
-  createSearxng,
+  createSearchEngine,
   createWebSearch,
+  searchEngineOptions,
 } from '@trunkline/tools';
 import { defineToolModule } from './tool-module.ts';
 
 export const webTools = defineToolModule({
   name: 'web',
-  options: group('Search', {
-    searxngUrl: url({
-      env: 'SEARXNG_URL',
-      doc: 'Address of your SearXNG server for web search. Its settings.yml must list json under search.formats.',
-      defaultDoc: 'web search without a key',
-    }),
-  }),
-  tools({ options: { searxngUrl }, fetch }) {
-    const engine = searxngUrl === undefined ? createDuckDuckGo() : createSearxng({ url: searxngUrl });
+  options: group('Search', searchEngineOptions),
+  tools({ options, fetch }) {
     return [
       createCurrentTime(),
       createCalculator(),
       createLookUp(),
-      createWebSearch(engine),
+      createWebSearch(createSearchEngine(options)),
       createFetchUrl(fetch),
     ];
   },

@@ -36,6 +36,8 @@ export interface RouteAccess {
   guard: MiddlewareHandler;
   operator: OperatorAccess;
   printer: PdfPrinter;
+  /** Settings of the sources. */
+  sourceOptions: Readonly<Record<string, unknown>>;
 }
 
 /** Mounts all routes. Returns what ends sessions of clients. */

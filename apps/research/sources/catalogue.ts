@@ -1,4 +1,5 @@
 import type { Missing } from '@trunkline/service';
+import { brave } from './brave.ts';
 import { keyless } from './keyless.ts';
 import { mediawiki } from './mediawiki.ts';
 import { factbook, wordnet } from './offline.ts';
@@ -6,9 +7,20 @@ import type { Source } from './search-aggregator.ts';
 import { searxng } from './searxng.ts';
 import type { SourceDefinition, SourceDeps } from './source.ts';
 import { files, pages } from './stored.ts';
+import { tavily } from './tavily.ts';
 
 /** Every source there is. A new one is a file beside this one and a line here. */
-export const sourceDefinitions = [searxng, keyless, pages, mediawiki, files, factbook, wordnet] as const;
+export const sourceDefinitions = [
+  searxng,
+  brave,
+  tavily,
+  keyless,
+  pages,
+  mediawiki,
+  files,
+  factbook,
+  wordnet,
+] as const;
 
 type Intersection<Union> = (Union extends unknown ? (given: Union) => void : never) extends (
   given: infer All,
@@ -34,17 +46,22 @@ export function createSources(
     const client = definition.create(options, deps);
     return client === undefined ? [] : [{ definition, client }];
   });
-  const isServed = (definition: SourceDefinition) =>
-    configured.some(({ definition: other }) => other.kind === definition.kind && other.isFallback !== true);
-  return configured.filter(({ definition }) => definition.isFallback !== true || !isServed(definition));
+  return configured.filter(
+    ({ definition }) => definition.isFallback !== true || !isServed(definition, configured),
+  );
 }
 
-/** What to set up for the sources that are not configured. */
+/** Whether a source of this kind is configured that is no fallback. */
+function isServed({ kind }: SourceDefinition, configured: readonly Source[]): boolean {
+  return configured.some(({ definition }) => definition.kind === kind && definition.isFallback !== true);
+}
+
+/** What to set up for the kinds that no source serves. */
 export function missingSources(
   definitions: readonly SourceDefinition[],
   configured: readonly Source[],
 ): Missing[] {
   return definitions
-    .filter((definition) => !configured.some((source) => source.definition === definition))
+    .filter((definition) => !isServed(definition, configured))
     .flatMap(({ missing }) => missing ?? []);
 }

@@ -13,7 +13,7 @@ export const keyless = defineSource({
     keylessSearch: toggle({
       env: 'RESEARCH_KEYLESS_SEARCH',
       default: true,
-      doc: 'Searches the web without a key while SEARXNG_URL is not set.',
+      doc: 'Searches the web without a key while SEARXNG_URL, BRAVE_API_KEY and TAVILY_API_KEY are not set.',
     }),
   },
   create({ keylessSearch }, { timeoutMs }) {

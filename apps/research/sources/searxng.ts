@@ -1,5 +1,4 @@
-import { text, url } from '@trunkline/config';
-import { createSearxng } from '@trunkline/tools';
+import { createSearxng, searxngOptions } from '@trunkline/tools';
 import { defineSource } from './source.ts';
 
 /** The web through a SearXNG instance of the operator's. */
@@ -7,24 +6,11 @@ export const searxng = defineSource({
   name: 'searxng',
   title: 'SearXNG',
   kind: 'web',
-  options: {
-    searxngUrl: url({
-      env: 'SEARXNG_URL',
-      doc: 'Address of your SearXNG server for web search. Its settings.yml must list json under search.formats.',
-      defaultDoc: 'web search without a key',
-    }),
-    searxngBasicAuth: text({
-      env: 'SEARXNG_BASIC_AUTH',
-      secret: true,
-      doc: 'User and password for SEARXNG_URL, if it asks for them.',
-      check: (given) => given.includes(':'),
-      expected: 'user:password',
-    }),
-  },
+  options: searxngOptions,
   missing: {
     what: 'Search service',
     variable: 'SEARXNG_URL',
-    hint: 'Until you set one, the web is searched without a key, which is refused at times.',
+    hint: 'Until you set one, or BRAVE_API_KEY or TAVILY_API_KEY, the web is searched without a key, which is refused at times.',
   },
   create({ searxngUrl, searxngBasicAuth: basicAuth }, { timeoutMs }) {
     if (searxngUrl === undefined) return undefined;

@@ -1,4 +1,10 @@
-import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
+import {
+  type SearchServer,
+  searchKey,
+  startKeyedSearch,
+  startSearchServer,
+  temporaryDirectory,
+} from '@trunkline/testing';
 import { SearchError } from '@trunkline/tools';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { clientOf, corpus } from '../fixtures/lab.ts';
@@ -178,6 +184,10 @@ describe('the catalogue of sources', () => {
     expect(missingSources(sourceDefinitions, sources).map(({ variable }) => variable)).toEqual([
       'SEARXNG_URL',
     ]);
+    const keyed = createSources(sourceDefinitions, { braveApiKey: 'k' }, deps(5000));
+    expect(missingSources(sourceDefinitions, keyed).map(({ variable }) => variable)).toEqual([
+      'ENCYCLOPEDIA_URL',
+    ]);
   });
 
   it.each([{}, { TOY_SHELF: 'A wooden bear' }])(
@@ -210,9 +220,11 @@ describe('the catalogue of sources', () => {
   );
 });
 
-it('tries a SearXNG before it is saved, and the configured sources, for the setup', async () => {
+it('tries a SearXNG or a key before it is saved, and the configured sources, for the setup', async () => {
   const home = temporaryDirectory();
-  const service = await startResearch(home.path, { ENCYCLOPEDIA_URL: plain.encyclopediaUrl });
+  const keyed = await startKeyedSearch();
+  const env = { BRAVE_API_URL: keyed.braveUrl, TAVILY_API_URL: keyed.tavilyUrl };
+  const service = await startResearch(home.path, { ENCYCLOPEDIA_URL: plain.encyclopediaUrl, ...env });
   const search = async (body: object) => {
     const headers = { 'content-type': 'application/json' };
     const request = { method: 'POST', headers, body: JSON.stringify({ query: 'tidal power', ...body }) };
@@ -233,10 +245,21 @@ it('tries a SearXNG before it is saved, and the configured sources, for the setu
       troubles: [expect.stringContaining('SEARXNG_BASIC_AUTH')],
     });
     expect((await search({ url: guarded.searxngUrl, basicAuth: 'reader:secret' })).results).toHaveLength(5);
+    expect(await search({ braveApiKey: searchKey })).toMatchObject({
+      results: [{ source: 'brave' }, { source: 'brave' }],
+      answered: ['Brave Search'],
+    });
+    expect(await search({ tavilyApiKey: searchKey })).toMatchObject({ answered: ['Tavily'], troubles: [] });
+    expect(await search({ tavilyApiKey: 'wrong' })).toEqual({
+      results: [],
+      answered: [],
+      troubles: ['Tavily does not take the key: check TAVILY_API_KEY.'],
+    });
     expect(await search({})).toMatchObject({ answered: ['Pages read before', 'Encyclopedia'] });
     expect(await search({ url: 'file:///etc/passwd' })).toMatchObject({ error: expect.any(String) });
   } finally {
     await service.stop();
+    await keyed.stop();
     home.remove();
   }
 });

@@ -270,6 +270,8 @@ describe('by trunkline send', () => {
   it.each([
     [suggestions.time, /Time in Tokyo/],
     [suggestions.capital, /Lima/],
+    [suggestions.word, /good luck/],
+    [suggestions.compare, /126,919,659/],
     [suggestions.today, /Inbox empty/],
   ])('%s', async (text, words) => {
     expect((await send(text)).text).toMatch(words);

@@ -6,7 +6,7 @@ import { readOrCreateSecret } from '@trunkline/identity';
 import { recordRunning } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import type { SettingsView, SetupView } from '@trunkline/std';
-import { callersOf, FakeGuild, temporaryHome, waitFor } from '@trunkline/testing';
+import { callersOf, FakeGuild, searchKey, startKeyedSearch, temporaryHome, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { directTrials } from '../init/direct-trials.ts';
 import { serviceSteps } from '../init/service-steps.ts';
@@ -167,10 +167,12 @@ it('a service that goes on with its old options asks for the operator as before,
 
 it('trunkline init tests a connector and a search with the services, and they take it without a restart by hand', async () => {
   const guild = await FakeGuild.start({ 'sesame-discord': { id: '1', name: 'trunk' } });
-  onTestFinished(() => guild.stop());
-  const before = restarts('switchboard');
-  writeFileSync(file, `CHAT_API_URL: ${guild.url}\n`);
-  await waitFor(() => restarts('switchboard') > before);
+  const keyed = await startKeyedSearch();
+  onTestFinished(() => Promise.all([guild.stop(), keyed.stop()]).then(() => undefined));
+  // Voice and agent search as well.
+  const before = new Map(fleet.members.map(({ name }) => [name, restarts(name)]));
+  writeFileSync(file, `CHAT_API_URL: ${guild.url}\nTAVILY_API_URL: ${keyed.tavilyUrl}\n`);
+  await waitFor(() => [...before].every(([name, count]) => restarts(name) > count));
   const urls = {
     voice: url('voice'),
     agent: url('agent'),
@@ -182,7 +184,8 @@ it('trunkline init tests a connector and a search with the services, and they ta
   const options = { ...readOptions(agentOptions, { env: own }), trunklineHome: folder };
   const setup = new Setup({ options, secrets: secretStoreOf(own), env: own, logger });
   const answers: [RegExp, string][] = [
-    [/^Address of your SearXNG/, 'http://127.0.0.1:9'],
+    [/^Number \(Enter: without a key/, '3'],
+    [/^API key of Tavily/, searchKey],
     [/^Save it\?/, 'y'],
     [/^CHAT_BOT_TOKEN/, 'sesame-discord'],
     [/^CHAT_DIGEST_CHANNEL/, '700000000000000002'],
@@ -202,10 +205,13 @@ it('trunkline init tests a connector and a search with the services, and they ta
   await serviceSteps({ terminal, setup, services, direct, home: folder });
   const text = said.join('\n');
   expect(text).toContain('Discord: signed in as trunk');
-  expect(text).toContain('It found nothing.');
+  expect(text).toContain('Lionel Messi Facts | Britannica  https://www.britannica.com');
   expect(text).toContain(`${url('voice')}/setup/result#reminder`);
   await waitFor(() => guild.posts.some(({ content }) => content.includes('this connection works')));
-  expect(readFileSync(file, 'utf8')).not.toContain('sesame-discord');
+  const saved = readFileSync(file, 'utf8');
+  expect(saved).not.toContain('sesame-discord');
+  expect(saved).not.toContain(searchKey);
+  await waitFor(async () => JSON.stringify((await healthOf('research')).sources).includes('"tavily"'));
   expect((await setup.view('trunkline')).steps).toMatchObject({
     ...{ speech: 'skipped', search: 'done', connector: 'done', result: 'done' },
   });

@@ -1,6 +1,6 @@
 import { AuditLog } from '@trunkline/audit';
 import { type Environment, type Logger, readOptions, secretStoreOf } from '@trunkline/config';
-import { trySearxng } from '@trunkline/research';
+import { trySearch } from '@trunkline/research';
 import { saveSettings } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
 import { checkConnector, connectorsView } from '@trunkline/switchboard';
@@ -28,8 +28,11 @@ export function directTrials({ home, env: given, logger }: DirectDeps): Trials {
   return {
     speech: () => explained(() => directSpeech(options().voice, logger).view()),
     say: (sample) => explained(() => directSpeech(options().voice, logger).say(sample, signal)),
-    search: ({ query, url, basicAuth }) =>
-      explained(() => trySearxng(query, { url, basicAuth }, AbortSignal.timeout(searchMs))),
+    search: ({ query, ...given }) =>
+      explained(async () => {
+        const found = await trySearch(query, given, options().research, AbortSignal.timeout(searchMs));
+        return found ?? { results: [], troubles: [] };
+      }),
     connectors: () => explained(() => connectorsView(options().switchboard)),
     checkConnector: (name, values) =>
       explained(() => checkConnector(name, { options: options().switchboard, values }, signal)),

@@ -120,12 +120,12 @@ it('sets speech, search and a connector without a service that runs, each tested
     expect(terminal.left).toEqual([]);
     return terminal.text();
   };
-  const refused = await run('', 'ftp://x', '1', 'wrong', '', '', 'n', '');
+  const refused = await run('', '1', 'ftp://x', '1', 'wrong', '', '', 'n', '');
   expect(refused).toContain('"ftp://x" is no address');
   expect(refused).toContain('Discord: Discord refuses');
   expect(existsSync(join(home, 'settings.yaml'))).toBe(false);
 
-  const text = await run('2', '1', 'y', web.searxngUrl, '', 'y', '1', 'sesame-discord', '', '7', 'y', '3');
+  const text = await run('2', '1', 'y', '1', web.searxngUrl, '', 'y', '1', 'sesame-discord', '', '7', 'y', '3');
   expect(readFileSync(join(home, 'voice-test.wav')).length).toBe(44 + sound.length);
   expect(text).toMatch(/Weather {2}http/);
   expect(text).toContain('Discord: signed in as trunk');

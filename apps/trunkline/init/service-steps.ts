@@ -95,21 +95,50 @@ async function speech({ terminal, home }: StepDeps, trials: Trials): Promise<boo
   return true;
 }
 
+const searchWays = [
+  {
+    title: 'a SearXNG of your own',
+    fields: [
+      { name: 'url', variable: 'SEARXNG_URL', question: 'Address of your SearXNG: ', hidden: false },
+      {
+        name: 'basicAuth',
+        variable: 'SEARXNG_BASIC_AUTH',
+        question: 'user:password, if it asks for them (not shown): ',
+        hidden: true,
+      },
+    ],
+  },
+  keyedSearch('Brave Search', 'braveApiKey', 'BRAVE_API_KEY'),
+  keyedSearch('Tavily', 'tavilyApiKey', 'TAVILY_API_KEY'),
+];
+
+function keyedSearch(service: string, name: string, variable: string) {
+  const question = `API key of ${service} (not shown): `;
+  return { title: `${service}, with an API key`, fields: [{ name, variable, question, hidden: true }] };
+}
+
 async function search({ terminal }: StepDeps, trials: Trials): Promise<boolean> {
-  const url = await terminal.ask(
-    'Address of your SearXNG (Enter: search without one, which is refused at times): ',
-  );
-  if (url === undefined || url === '') return false;
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new CommandError(`"${url}" is no address. It should look like http://127.0.0.1:8888.`);
-  const basicAuth =
-    (await terminal.ask('user:password, if it asks for them (not shown): ', { hidden: true })) || undefined;
-  const { results, troubles } = await trials.search({ query: 'weather in Oslo', url, basicAuth });
+  const titles = searchWays.map(({ title }) => title);
+  const at = await choose(terminal, 'Where is the web searched?', titles, 'without a key, refused at times');
+  const fields = at === undefined ? [] : (searchWays[at]?.fields ?? []);
+  const given: { name: string; variable: string; value: string }[] = [];
+  for (const { question, hidden, ...field } of fields) {
+    const value = await terminal.ask(question, { hidden });
+    if (value && field.name === 'url' && !/^https?:$/.test(URL.parse(value)?.protocol ?? ''))
+      throw new CommandError(`"${value}" is no address. It should look like http://127.0.0.1:8888.`);
+    if (value) given.push({ ...field, value });
+    else if (given.length === 0) break;
+  }
+  if (given.length === 0) return false;
+  const { results, troubles } = await trials.search({
+    query: 'weather in Oslo',
+    ...Object.fromEntries(given.map(({ name, value }) => [name, value])),
+  });
   for (const trouble of troubles) terminal.say(trouble);
   for (const { title, url: address } of results) terminal.say(`  ${title}  ${address}`);
   if (results.length === 0) terminal.say('It found nothing.');
   if (!(await confirm(terminal, 'Save it?', results.length > 0))) return false;
-  await trials.change({ SEARXNG_URL: url, ...(basicAuth && { SEARXNG_BASIC_AUTH: basicAuth }) });
+  await trials.change(Object.fromEntries(given.map(({ variable, value }) => [variable, value])));
   return true;
 }
 

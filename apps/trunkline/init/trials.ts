@@ -1,3 +1,4 @@
+import type { SearchGiven } from '@trunkline/research';
 import type { ConnectorCheck, ConnectorsView, SearchTrial, SpeechSetup } from '@trunkline/std';
 import { z } from 'zod';
 import type { RunningServices, ServiceName } from './services.ts';
@@ -7,11 +8,9 @@ export interface Trials {
   speech(): Promise<Omit<SpeechSetup, 'backend'>>;
   /** A WAV file. */
   say(sample: { text: string; voice: string; lang: string }): Promise<Uint8Array>;
-  search(trial: {
-    query: string;
-    url: string;
-    basicAuth?: string | undefined;
-  }): Promise<Pick<SearchTrial, 'troubles'> & { results: { title: string; url: string }[] }>;
+  search(
+    trial: { query: string } & SearchGiven,
+  ): Promise<Pick<SearchTrial, 'troubles'> & { results: { title: string; url: string }[] }>;
   connectors(): Promise<{ connectors: Connector[] }>;
   /** Asks the product who we are there, with values that are not saved yet. */
   checkConnector(name: string, values: Readonly<Record<string, string>>): Promise<ConnectorCheck>;

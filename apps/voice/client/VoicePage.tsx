@@ -1,9 +1,11 @@
+import { offlineSuggestions } from '@trunkline/std';
 import {
   AppShell,
   type Command,
   DemoNote,
   type HealthResource,
   type LampState,
+  Suggestions,
   useApi,
   useHealth,
   useHotkeys,
@@ -68,7 +70,18 @@ export function VoicePage() {
             onPushToTalk={(pushToTalk) => changeSettings({ pushToTalk })}
           >
             {state.problem && <ProblemCard call={call} problem={state.problem} />}
-            {!hasWords && state.phase === 'idle' && !state.problem && <DemoNote health={health.health} />}
+            {!hasWords && state.phase === 'idle' && !state.problem && (
+              <>
+                <DemoNote health={health.health} />
+                <Suggestions
+                  label="Try saying"
+                  isShown
+                  texts={offlineSuggestions}
+                  onChoose={(text) => void call.sendText(text)}
+                  className="max-w-xl justify-center"
+                />
+              </>
+            )}
             {state.exchange.warning !== undefined && state.phase === 'live' && (
               <p role="alert" className="max-w-md text-14 text-waiting-text">
                 {state.exchange.warning}

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createGuardedFetch, type GuardedRequest, type GuardedResponse } from '@trunkline/http';
-import { errorMessage } from '@trunkline/std';
+import { parseRetryAfter } from '@trunkline/llm';
+import { errorMessage, formatDuration, Mutex } from '@trunkline/std';
 import { SearchError } from './web-search.ts';
 
 export interface EngineAddress {
@@ -32,21 +34,44 @@ export function engineClient({ name, url, advice, ...limits }: EngineAddress) {
 
 export interface JsonEngineAddress extends EngineAddress {
   headers?: Readonly<Record<string, string>>;
-  /** What a status means that needs more than its number, after the name of the engine. */
-  refusals?: Readonly<Record<number, string>>;
+  /** What a status means that needs more than its number, after the name of the engine; text of the answer's where it says more. */
+  refusals?: Readonly<Record<number, string | ((answer: string) => string | undefined)>>;
   /** What is wrong when the answer is no JSON. */
   unreadable: string;
 }
 
-/** Asks an engine of the operator's for JSON. */
+/** An engine that asks for a longer pause than this is not asked again for the same query. */
+const LONGEST_PAUSE_MS = 3000;
+const MOST_PAUSED = 100;
+
+/** Asks an engine of the operator's for JSON. Short pauses that it asks for are kept, one query after the other. */
 export function jsonEngineClient({ headers, refusals = {}, unreadable, ...address }: JsonEngineAddress) {
   const ask = engineClient(address);
+  const paused = new Mutex({ maxWaiting: MOST_PAUSED });
   const { name } = address;
-  return async (url: URL, signal: AbortSignal): Promise<unknown> => {
-    const response = await ask(url, { signal, headers: { accept: 'application/json', ...headers } });
+  return async (
+    url: URL,
+    signal: AbortSignal,
+    request: Pick<GuardedRequest, 'method' | 'body' | 'headers'> = {},
+  ): Promise<unknown> => {
+    const full = {
+      ...request,
+      signal,
+      headers: { accept: 'application/json', ...headers, ...request.headers },
+    };
+    let response = await ask(url, full);
+    const pauseMs = pauseOf(response);
+    if (pauseMs !== undefined && pauseMs <= LONGEST_PAUSE_MS)
+      response = await paused.run(
+        async () => {
+          await delay(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+          return await ask(url, full);
+        },
+        { signal },
+      );
     const { status } = response;
     if (status !== 200) {
-      const words = refusals[status] ?? `answered with status ${status}.`;
+      const words = [refusalOf(response, refusals[status]), pauseWords(response)].filter(Boolean).join(' ');
       throw new SearchError(status < 500 ? 'search_refused' : 'search_unreachable', `${name} ${words}`);
     }
     try {
@@ -55,4 +80,33 @@ export function jsonEngineClient({ headers, refusals = {}, unreadable, ...addres
       throw new SearchError('search_unreadable', unreadable, { cause: error });
     }
   };
+}
+
+function refusalOf(
+  response: GuardedResponse,
+  refusal: string | ((answer: string) => string | undefined) | undefined,
+): string {
+  const words = typeof refusal === 'function' ? refusal(response.text()) : refusal;
+  return words ?? `answered with status ${response.status}.`;
+}
+
+/** How long an engine that limits its rate wants to be left alone. */
+function pauseOf({ status, headers }: GuardedResponse): number | undefined {
+  if (status !== 429) return undefined;
+  return parseRetryAfter(Object.fromEntries(headers), Date.now) ?? untilReset(headers);
+}
+
+/** Where limits are told by window, such as a second and a month: until the last one that is used up begins again. */
+function untilReset(headers: Headers): number | undefined {
+  const numbers = (name: string) => (headers.get(name) ?? '').split(',').map(Number);
+  const remaining = numbers('x-ratelimit-remaining');
+  const waits = numbers('x-ratelimit-reset').filter(
+    (seconds, window) => seconds > 0 && remaining[window] === 0,
+  );
+  return waits.length === 0 ? undefined : Math.max(...waits) * 1000;
+}
+
+function pauseWords(response: GuardedResponse): string | undefined {
+  const pauseMs = pauseOf(response);
+  return pauseMs === undefined ? undefined : `It asks to wait ${formatDuration(pauseMs)}.`;
 }

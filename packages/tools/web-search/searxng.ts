@@ -1,6 +1,28 @@
+import { url as address, text } from '@trunkline/config';
 import { z } from 'zod';
 import { jsonEngineClient } from './ask-engine.ts';
-import { type SearchEngine, SearchError, type SearchResult } from './web-search.ts';
+import {
+  type DatedResult,
+  type FilteredSearchEngine,
+  SearchError,
+  type SearchFilters,
+} from './web-search.ts';
+
+/** Settings of the services that can search with it. */
+export const searxngOptions = {
+  searxngUrl: address({
+    env: 'SEARXNG_URL',
+    doc: 'Address of your SearXNG server for web search. Its settings.yml must list json under search.formats.',
+    defaultDoc: 'web search with BRAVE_API_KEY or TAVILY_API_KEY, else without a key',
+  }),
+  searxngBasicAuth: text({
+    env: 'SEARXNG_BASIC_AUTH',
+    secret: true,
+    doc: 'User and password for SEARXNG_URL, if it asks for them.',
+    check: (given) => given.includes(':'),
+    expected: 'user:password',
+  }),
+};
 
 export interface SearxngOptions {
   /** Base address of the instance. */
@@ -10,19 +32,11 @@ export interface SearxngOptions {
   basicAuth?: string | undefined;
 }
 
-/** What a search may be narrowed to. */
-interface SearchFilters {
-  categories?: string | undefined;
-  /** How old results may be. */
-  timeRange?: 'day' | 'month' | 'year' | undefined;
-}
-
-interface SearxngResult extends SearchResult {
+interface SearxngResult extends DatedResult {
   engines?: string[];
-  publishedDate?: string;
 }
 
-export interface SearxngEngine extends SearchEngine {
+export interface SearxngEngine extends FilteredSearchEngine {
   search(
     query: string,
     limit: number,

@@ -53,9 +53,25 @@ export interface SearchResult {
   snippet: string;
 }
 
+/** A result whose page says when it was written. */
+export interface DatedResult extends SearchResult {
+  publishedDate?: string;
+}
+
+/** What a search may be narrowed to, where an engine can. */
+export interface SearchFilters {
+  categories?: string | undefined;
+  /** How old results may be. */
+  timeRange?: 'day' | 'month' | 'year' | undefined;
+}
+
 /** Where results come from. A failure is thrown as a `SearchError` whose words name the engine. */
 export interface SearchEngine {
   search(query: string, limit: number, signal: AbortSignal): Promise<SearchResult[]>;
+}
+
+export interface FilteredSearchEngine extends SearchEngine {
+  search(query: string, limit: number, signal: AbortSignal, filters?: SearchFilters): Promise<DatedResult[]>;
 }
 
 export type SearchErrorCode = 'search_refused' | 'search_unreachable' | 'search_unreadable';

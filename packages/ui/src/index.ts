@@ -19,6 +19,7 @@ export * from './components/Plot.tsx';
 export * from './components/RelativeTime.tsx';
 export { RuleLink } from './components/RuleLink.tsx';
 export * from './components/ShortcutHelp.tsx';
+export { Suggestions } from './components/Suggestions.tsx';
 export * from './components/Table.tsx';
 export * from './components/TextEditor.tsx';
 export { ThemeToggle } from './components/ThemeToggle.tsx';

@@ -85,6 +85,19 @@ describe('schedules', () => {
     await waitFor(async () => JSON.stringify((await call('/api/activity')).body).includes('Reported.'));
     expect((await call('/api/scheduler/jobs/nothing/run', {})).status).toBe(400);
   });
+
+  it('keep the wall time of the zone that they name', async () => {
+    const job = { prompt: 'digest', when: '0 7 * * *', job_id: 'digest' };
+    await call('/api/scheduler/jobs', { ...job, timezone: 'Pacific/Auckland' });
+    const { jobs } = (await call('/api/scheduler/jobs')).body;
+    const digest = jobs.find(({ id }: { id: string }) => id === 'digest');
+    expect(digest).toMatchObject({ schedule: '0 7 * * *', timezone: 'Pacific/Auckland' });
+    const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Pacific/Auckland', timeStyle: 'short' });
+    const times = digest.upcoming.map((time: string) => clock.format(new Date(time)));
+    expect(new Set(times)).toEqual(new Set(['07:00']));
+    const refused = await call('/api/scheduler/jobs', { ...job, timezone: 'Mars/Olympus' });
+    expect(refused).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Mars/Olympus') } });
+  });
 });
 
 describe('the audit log', () => {

@@ -14,6 +14,7 @@ import { consoleErrors, loaded } from './errors.ts';
 const newJob = z.object({
   prompt: z.string().trim().min(1),
   when: z.string().trim().min(1),
+  timezone: z.string().trim().min(1).max(100).optional(),
   job_id: z.string().trim().min(1).optional(),
 });
 
@@ -138,8 +139,8 @@ export function mountScheduler(
     jobs: await scheduler(principal).list(),
   }));
   const schedule = { summary: 'Schedule a prompt', json: newJob };
-  route.post('/api/scheduler/jobs', schedule, async ({ json: { prompt, when, job_id }, principal }) => ({
-    job: await scheduler(principal).add({ prompt, when, jobId: job_id, principal }),
+  route.post('/api/scheduler/jobs', schedule, async ({ json: { job_id: jobId, ...job }, principal }) => ({
+    job: await scheduler(principal).add({ ...job, jobId, principal }),
   }));
   const actions = {
     pause: { summary: 'Let a job rest', act: 'pause' },

@@ -1,10 +1,11 @@
-import { suggestions } from '@trunkline/std';
+import { offlineSuggestions } from '@trunkline/std';
 import {
   Button,
   CheckboxField,
   DemoNote,
   type Health,
   randomId,
+  Suggestions,
   useApi,
   useHotkeys,
   useResource,
@@ -106,21 +107,11 @@ export function AskPage({ health }: { health: Health | undefined }) {
   );
 }
 
-const IDEAS = [suggestions.capital, suggestions.word, suggestions.compare];
-
 /** Explains the two modes to first-time users, with questions that can be answered offline. */
 function FirstWords({ onAsk }: { onAsk(question: string): void }) {
   return (
     <div className="flex flex-col gap-8">
-      <ul className="flex flex-wrap gap-2" aria-label="Suggestions">
-        {IDEAS.map((text) => (
-          <li key={text}>
-            <Button size="small" onClick={() => onAsk(text)}>
-              {text}
-            </Button>
-          </li>
-        ))}
-      </ul>
+      <Suggestions label="Suggestions" texts={offlineSuggestions} onChoose={onAsk} />
       <dl className="grid gap-x-8 gap-y-4 text-14 sm:grid-cols-2">
         <div>
           <dt className="font-medium">Search</dt>

@@ -93,7 +93,8 @@ function Digest() {
   const planning = useWork<NewJob['job']>();
   const plan = () =>
     planning.run(async () => {
-      const body = { prompt: digestPrompt(topics), when: dailyCron(time), job_id: 'morning-digest' };
+      const when = dailyCron(time);
+      const body = { prompt: digestPrompt(topics), when, timezone: ZONE, job_id: 'morning-digest' };
       const { job } = await api.request<NewJob>('/api/scheduler/jobs', { body });
       await mark('done', 'digest');
       return job;
@@ -109,6 +110,7 @@ function Digest() {
             label="Every day at"
             type="time"
             required
+            hint={ZONE}
             value={time}
             onChange={(event) => setTime(event.target.value)}
           />
@@ -142,12 +144,12 @@ function digestPrompt(topics: string): string {
   return `Write my morning digest. Begin with what is due today in my notes, tasks and schedules.${news} Keep it under 250 words.`;
 }
 
-/** Schedules of the agent are in UTC; the person thinks in the time of their browser. */
+/** The zone of this browser, so that summer time does not move the digest. */
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 function dailyCron(time: string): string {
   const [hours = 7, minutes = 0] = time.split(':').map(Number);
-  const moment = new Date();
-  moment.setHours(hours, minutes, 0, 0);
-  return `${moment.getUTCMinutes()} ${moment.getUTCHours()} * * *`;
+  return `${minutes} ${hours} * * *`;
 }
 
 interface Uploaded {

@@ -86,7 +86,7 @@ function JobRow({ job }: { job: Job }) {
           <p className="font-medium break-words">{job.prompt}</p>
           <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
             <State job={job} />
-            <When schedule={job.schedule} />
+            <When job={job} />
             <CopyButton value={job.id} label="Copy the schedule's id" />
           </p>
         </div>
@@ -121,10 +121,12 @@ function State({ job }: { job: Job }) {
   return <Lamp {...stateLamp(job.paused ? 'paused' : 'scheduled')} />;
 }
 
-/** Cron fields as they are written; a single time in words. */
-function When({ schedule }: { schedule: string }) {
+/** Cron fields as they are written, with their zone; a single time in words. */
+function When({ job: { schedule, timezone } }: { job: Job }) {
   return Number.isNaN(Date.parse(schedule)) || schedule.includes('*') ? (
-    <code>{schedule}</code>
+    <span>
+      <code>{schedule}</code> {timezone}
+    </span>
   ) : (
     <span>
       once, <RelativeTime at={schedule} />
@@ -132,12 +134,13 @@ function When({ schedule }: { schedule: string }) {
   );
 }
 
-function useJobActions({ id, prompt, schedule }: Job) {
+function useJobActions({ id, prompt, schedule, timezone }: Job) {
   const send = useSend();
   const path = `/api/scheduler/jobs/${encodeURIComponent(id)}`;
   const post = (action: string, title: string) => () =>
     void send(`${path}/${action}`, { method: 'POST' }, { title });
-  const undo = () => void send('/api/scheduler/jobs', { body: { prompt, when: schedule, job_id: id } });
+  const undo = () =>
+    void send('/api/scheduler/jobs', { body: { prompt, when: schedule, timezone, job_id: id } });
   return {
     run: post('run', 'Running now. See Activity for the result.'),
     pause: post('pause', 'Paused.'),

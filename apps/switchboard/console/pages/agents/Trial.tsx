@@ -1,3 +1,4 @@
+import { offlineSuggestions } from '@trunkline/std';
 import {
   asApiError,
   Button,
@@ -7,6 +8,7 @@ import {
   Progress,
   randomId,
   SelectField,
+  Suggestions,
   TextAreaField,
   useApi,
 } from '@trunkline/ui';
@@ -65,6 +67,9 @@ export function Trial({ agent }: { agent: AgentView }) {
             setFailed(undefined);
           }}
         />
+        {content === '' && asked === undefined && (
+          <Suggestions label="Suggestions" texts={offlineSuggestions} onChoose={setContent} />
+        )}
         {failed && <NotSent why={failed.why} busy={sending} onRetry={() => void send(failed.id)} />}
         <div className="flex flex-wrap items-center justify-between gap-2">
           {asked !== undefined ? (
