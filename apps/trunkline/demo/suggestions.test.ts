@@ -280,6 +280,8 @@ describe('by trunkline send', () => {
 
 describe('by voice', () => {
   it.each([
+    // What the setup offers.
+    ['Remind me in two minutes to stretch', /Scheduled for .*Reminder: stretch/],
     [suggestions.time, /Time in Tokyo/],
     [suggestions.sum, /12/],
     [suggestions.capital, /Lima[\s\S]*World Factbook \(offline/],

@@ -4,10 +4,14 @@ import {
   checkLooks,
   describeWithBrowser,
   FakeGuild,
+  type KeyedSearchServer,
   launchBrowser,
   type ModelServer,
+  pdfOf,
   type SearchServer,
   type SpeechServer,
+  searchKey,
+  startKeyedSearch,
   startModelServer,
   startSearchServer,
   startSpeechServer,
@@ -26,6 +30,7 @@ describeWithBrowser('the setup', () => {
   let fleet: Locked;
   let model: ModelServer;
   let search: SearchServer;
+  let keyed: KeyedSearchServer;
   let speech: SpeechServer;
   let guild: FakeGuild;
   let opened: TestPage;
@@ -33,9 +38,10 @@ describeWithBrowser('the setup', () => {
   beforeAll(async () => {
     for (const app of names) await ensurePages({ app });
     const page = { path: '/mars', title: 'Mars', text: 'The weather on Mars: dust storms.' };
-    [model, search, speech, guild] = await Promise.all([
+    [model, search, keyed, speech, guild] = await Promise.all([
       startModelServer({ script: () => 'Hello, and good morning to you.' }),
       startSearchServer({ pages: [page] }),
+      startKeyedSearch(),
       startSpeechServer({ speech: [new Uint8Array(4800)] }),
       FakeGuild.start({ sesame: { id: '1', name: 'trunk' } }),
     ]);
@@ -45,6 +51,7 @@ describeWithBrowser('the setup', () => {
       RESEARCH_AUTH_TOKEN: '',
       SWITCHBOARD_API_KEY: '',
       SEARXNG_URL: '',
+      BRAVE_API_URL: keyed.braveUrl,
       TTS_BACKEND: 'compat',
       TTS_COMPAT_URL: speech.url,
     };
@@ -57,7 +64,7 @@ describeWithBrowser('the setup', () => {
   afterAll(async () => {
     await browser?.close();
     await fleet?.stop();
-    await Promise.all([model?.stop(), search?.stop(), speech?.stop(), guild?.stop()]);
+    await Promise.all([model?.stop(), search?.stop(), keyed?.stop(), speech?.stop(), guild?.stop()]);
   });
   const at = (name: Name, path: string) => `${fleet.target(name).url}${path}`;
   const settings = () => readFileSync(join(fleet.home, 'settings.yaml'), 'utf8');
@@ -101,7 +108,18 @@ describeWithBrowser('the setup', () => {
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByText('SearXNG answered.').waitFor(SOON);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('This SearXNG is searched from now on.').waitFor(SOON);
+    await page.getByText('SearXNG is searched from now on.').waitFor(SOON);
+    await page.getByRole('radio', { name: /Brave Search/ }).check();
+    await page.getByLabel('API key', { exact: true }).fill('wrong');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('Brave Search does not take the key: check BRAVE_API_KEY.').waitFor(SOON);
+    await page.getByLabel('API key', { exact: true }).fill(searchKey);
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('Brave Search answered.').waitFor(SOON);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Brave Search is searched from now on.').waitFor(SOON);
+    expect(settings()).toContain('BRAVE_API_KEY');
+    expect(settings()).not.toContain(searchKey);
     await checkLooks({ ...opened, problems: [] });
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.waitForURL(at('switchboard', '/setup/connector'));
@@ -141,13 +159,36 @@ describeWithBrowser('the setup', () => {
     await page.getByText('Your morning digest is scheduled.').waitFor(SOON);
     await checkLooks({ ...opened, problems: [] });
     const { jobs } = await (await fetch(at('agent', '/api/scheduler/jobs'))).json();
-    expect(jobs).toMatchObject([{ id: expect.stringContaining('morning-digest') }]);
+    const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    expect(jobs).toMatchObject([
+      { id: expect.stringContaining('morning-digest'), schedule: '0 7 * * *', timezone },
+    ]);
     const { steps, result } = await (await fetch(at('voice', '/operator/setup'))).json();
     expect(Object.values(steps)).toEqual(['done', 'done', 'done', 'done', 'done']);
     expect(result).toBe('digest');
     await page.goto(at('voice', '/'));
     await page.getByRole('button', { name: 'Start talking' }).first().waitFor(SOON);
     expect(await page.getByRole('region', { name: 'Setup' }).count()).toBe(0);
+  });
+
+  it('starts a report on a file, and opens voice with the words of a reminder', async () => {
+    const { page } = opened;
+    await page.goto(at('research', '/setup/result#report'));
+    const buffer = Buffer.from(pdfOf('Swarms leave the hive in late spring.'));
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'hives.pdf', mimeType: 'application/pdf', buffer });
+    await page.getByRole('button', { name: 'Write the report' }).click();
+    await page.waitForURL(/#\/research\//, SOON);
+    await page.getByText('A report on the file "hives.pdf"').first().waitFor(SOON);
+    const { files } = await (await fetch(at('research', '/api/files'))).json();
+    expect(files).toMatchObject([{ name: 'hives.pdf' }]);
+    await page.goto(at('voice', '/setup/result#reminder'));
+    await page.getByRole('button', { name: 'Open Voice' }).click();
+    const words = page.getByRole('textbox', { name: 'Message' });
+    await expect.poll(() => words.inputValue(), SOON).toBe('Remind me in two minutes to stretch');
+    await page.getByRole('list', { name: 'Try saying' }).waitFor(SOON);
+    await checkLooks({ ...opened, problems: [] });
   });
 
   it('shows every setting of a service, and changes one', async () => {

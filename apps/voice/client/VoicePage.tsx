@@ -78,7 +78,7 @@ export function VoicePage() {
                   isShown
                   texts={offlineSuggestions}
                   onChoose={(text) => void call.sendText(text)}
-                  className="max-w-xl justify-center"
+                  className="max-w-3xl justify-center max-sm:[&>li:nth-child(n+3)]:hidden [@media(max-height:42rem)]:hidden"
                 />
               </>
             )}
