@@ -47,6 +47,8 @@ beforeAll(async () => {
       LLM_GATEWAY_URL: model.url,
       LLM_MODEL: 'm',
       SEARXNG_URL: `http://someone:${mark}-in-url@127.0.0.1:9`,
+      BRAVE_API_URL: nowhere,
+      TAVILY_API_URL: nowhere,
       CODEHOST_API_URL: nowhere,
       TRACKER_API_URL: nowhere,
       TRACKER_CLIENT_ID: 'client',

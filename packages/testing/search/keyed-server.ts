@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -36,7 +36,7 @@ export async function startKeyedSearch(): Promise<KeyedSearchServer> {
     answers: [] as KeyedAnswer[],
     headers: {} as Record<string, string>,
   };
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const api = url.pathname === '/search' ? tavily : brave;
     state.requests.push({ method: request.method ?? '', url, body: await text(request) });
@@ -47,6 +47,9 @@ export async function startKeyedSearch(): Promise<KeyedSearchServer> {
     const [status, body] = typeof next === 'object' ? [next.status, next.body] : api[next];
     const type = next === 'html' ? 'text/html' : 'application/json';
     response.writeHead(status, { 'content-type': type, ...(status === 429 && state.headers) }).end(body);
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
