@@ -31,10 +31,7 @@ interface SetupDeps {
 }
 
 /** What the step "Search" of the page at /setup needs: a real query, before anything is saved. */
-export function mountSetup(
-  app: Hono<AppEnv>,
-  { operator, aggregator, sourceOptions }: SetupDeps,
-): void {
+export function mountSetup(app: Hono<AppEnv>, { operator, aggregator, sourceOptions }: SetupDeps): void {
   app.post(
     '/operator/setup/search',
     describeRoute({
@@ -63,7 +60,12 @@ export async function trySearch(
   options: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<SearchTrial | undefined> {
-  const given = { searxngUrl: url, searxngBasicAuth: basicAuth, braveApiKey: keys.braveApiKey, tavilyApiKey: keys.tavilyApiKey };
+  const given = {
+    searxngUrl: url,
+    searxngBasicAuth: basicAuth,
+    braveApiKey: keys.braveApiKey,
+    tavilyApiKey: keys.tavilyApiKey,
+  };
   // None of these reads stored documents.
   const deps = { timeoutMs: MOST_MS } as SourceDeps;
   const sources = createSources([searxng, brave, tavily], { ...options, ...given }, deps);

@@ -6,7 +6,14 @@ import { readOrCreateSecret } from '@trunkline/identity';
 import { recordRunning } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import type { SettingsView, SetupView } from '@trunkline/std';
-import { callersOf, FakeGuild, searchKey, startKeyedSearch, temporaryHome, waitFor } from '@trunkline/testing';
+import {
+  callersOf,
+  FakeGuild,
+  searchKey,
+  startKeyedSearch,
+  temporaryHome,
+  waitFor,
+} from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { directTrials } from '../init/direct-trials.ts';
 import { serviceSteps } from '../init/service-steps.ts';

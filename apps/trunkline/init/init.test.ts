@@ -125,7 +125,21 @@ it('sets speech, search and a connector without a service that runs, each tested
   expect(refused).toContain('Discord: Discord refuses');
   expect(existsSync(join(home, 'settings.yaml'))).toBe(false);
 
-  const text = await run('2', '1', 'y', '1', web.searxngUrl, '', 'y', '1', 'sesame-discord', '', '7', 'y', '3');
+  const text = await run(
+    '2',
+    '1',
+    'y',
+    '1',
+    web.searxngUrl,
+    '',
+    'y',
+    '1',
+    'sesame-discord',
+    '',
+    '7',
+    'y',
+    '3',
+  );
   expect(readFileSync(join(home, 'voice-test.wav')).length).toBe(44 + sound.length);
   expect(text).toMatch(/Weather {2}http/);
   expect(text).toContain('Discord: signed in as trunk');
