@@ -226,7 +226,8 @@ function withValues(yaml: string, values: Readonly<Record<string, unknown>>): st
   const document = parseDocument(yaml);
   const [broken] = document.errors;
   if (broken !== undefined) throw broken;
-  if (document.contents !== null && !isMap(document.contents)) throw new Error('it is no mapping of names to values');
+  if (document.contents !== null && !isMap(document.contents))
+    throw new Error('it is no mapping of names to values');
   const before = (document.toJS() ?? {}) as Record<string, unknown>;
   for (const [key, value] of Object.entries(values)) {
     if (value === null) document.contents && document.delete(key);
