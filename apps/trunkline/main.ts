@@ -1,6 +1,6 @@
 // The command line: chooses a command, and ends the process with its exit code.
 import { join } from 'node:path';
-import { ConfigError, loadEnvironmentFile } from '@trunkline/config';
+import { ConfigError, loadEnvironmentFile, nearest } from '@trunkline/config';
 import { type Command, commands, overview } from './commands/list.ts';
 import { settingNotes } from './misspelt.ts';
 import { version } from './version.ts';
@@ -12,7 +12,11 @@ async function run([name = 'help', ...argv]: string[]): Promise<number> {
   if (name === 'help' || name === '--help' || name === '-h') return say(overview());
   if (name === '--version' || name === '-v') return say(version);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) return complain(`There is no command "${name}". "trunkline --help" lists them.`);
+  if (!command) {
+    const meant = nearest(name, Object.keys(commands));
+    const guess = meant === undefined ? '' : ` Did you mean "${meant}"?`;
+    return complain(`There is no command "${name}".${guess} "trunkline --help" lists them.`);
+  }
   return execute(command, argv);
 }
 

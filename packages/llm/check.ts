@@ -26,7 +26,7 @@ const longestList = 12;
 export const demoCheck: ModelCheck = {
   ok: true,
   message:
-    'The offline demo model answers. Set LLM_GATEWAY_URL, LLM_API_KEY and LLM_MODEL to use a real model.',
+    'The offline demo model answers. Choose a real one at /setup/model, with "trunkline init", or by LLM_GATEWAY_URL, LLM_API_KEY and LLM_MODEL.',
   models: [],
 };
 
@@ -56,10 +56,15 @@ export function problemWords(
   { file }: ConfiguredModels,
 ): string {
   if (code === 'unreachable')
-    return `Cannot reach the model at ${shownUrl}: ${connectionFailure(detail)}. Check ${file ?? 'LLM_GATEWAY_URL'}.`;
+    return `Cannot reach the model at ${shownUrl}: ${connectionFailure(detail)}. Check ${placeOf(file) ?? 'LLM_GATEWAY_URL'}.`;
   if (code === 'refused-key')
-    return `The model at ${shownUrl} refuses the key. Check ${file ?? 'LLM_API_KEY'}.`;
+    return `The model at ${shownUrl} refuses the key. Check ${placeOf(file) ?? 'LLM_API_KEY'}.`;
   return `${shownUrl}: ${message}`;
+}
+
+/** Where people change what stands in that file. */
+function placeOf(file: string | undefined): string | undefined {
+  return file && `Setup, Model (/setup/model; ${file})`;
 }
 
 /** Compares the list of an endpoint with the settings. `isUsable` knows names that work though they are not listed. */

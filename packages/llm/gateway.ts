@@ -10,7 +10,7 @@ import { type Endpoint, parseEndpoint } from './endpoint.ts';
 import type { ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 import { healthOf } from './health.ts';
 import { explain } from './limits.ts';
-import { ModelError } from './model-error.ts';
+import { ModelError, namePage } from './model-error.ts';
 import { ModelsFile } from './profiles/models-file.ts';
 import { priceOf } from './profiles/prices.ts';
 import { learn, type ModelProfile, profileAt, profileOf, withOrigin } from './profiles/profile.ts';
@@ -166,6 +166,9 @@ function policyOf(options: ModelGatewayOptions, secrets: readonly string[]): Cal
     priceOf: (model) =>
       priceOf(model, options.prices ?? {}, () => options.profiles?.(options.url ?? '', model).price),
     loadingMs: (model) => profileOf(model).loadingMs,
-    explain: (error, signal) => explain(error, signal, undefined, translation),
+    explain: (error, signal) => {
+      const failure = explain(error, signal, undefined, translation);
+      return options.file === undefined ? failure : namePage(failure);
+    },
   };
 }

@@ -48,7 +48,15 @@ it('names the file for an endpoint of a role', async () => {
   const gone = `http://127.0.0.1:${await freePort()}/v1`;
   const roles = (role: string) => (role === 'judge' ? { model: 'x', url: gone } : undefined);
   expect((await createModelGateway({ url, model: 'small', roles }).problem())?.message).toBe(
-    `Cannot reach the model at ${gone}: connection refused. Check models.yaml.`,
+    `Cannot reach the model at ${gone}: connection refused. Check Setup, Model (/setup/model; models.yaml).`,
+  );
+});
+
+it('names the page in failed calls to a model that was set there', async () => {
+  const { url, enqueue } = await start();
+  enqueue({ fault: 'status', status: 401 });
+  await expect(ask({ url, model: 'small', file: 'models.yaml' })).rejects.toThrow(
+    'Set the key in Setup, Model (/setup/model) to one that is valid there.',
   );
 });
 

@@ -72,7 +72,7 @@ const catalogue = {
   },
   timeout: {
     retryable: true,
-    advice: 'The model took too long to answer. Try again, or use a faster LLM_MODEL.',
+    advice: 'The model took too long to answer. Try again, or set LLM_MODEL to a faster one.',
   },
   'tools-unsupported': {
     retryable: false,
@@ -118,6 +118,21 @@ export class ModelError extends Error {
     this.retryAfterMs = facts.retryAfterMs;
     this.contextTokens = facts.contextTokens;
   }
+}
+
+const onPage: Readonly<Record<string, string>> = {
+  LLM_GATEWAY_URL: 'the address in Setup, Model (/setup/model)',
+  LLM_API_KEY: 'the key in Setup, Model (/setup/model)',
+  LLM_MODEL: 'the model in Setup, Model (/setup/model)',
+};
+
+/** The same failure for an endpoint that was set on the page: it names the page and no variables. */
+export function namePage(error: ModelError): ModelError {
+  error.message = error.message.replace(
+    /\bLLM_(?:GATEWAY_URL|API_KEY|MODEL)\b/g,
+    (name) => onPage[name] ?? name,
+  );
+  return error;
 }
 
 function messageFor(code: ModelErrorCode, { detail, status, retryAfterMs }: ModelErrorFacts): string {

@@ -183,7 +183,8 @@ export interface Missing {
 /** What every service lacks on a fresh machine: a real model. */
 export function missingModel({ demo }: { demo: boolean }): Missing[] {
   if (!demo) return [];
-  const hint = 'The offline demo model answers until you set one.';
+  const hint =
+    'The offline demo model answers until you choose one at /setup/model or with "trunkline init".';
   return [{ what: 'Model', variable: 'LLM_GATEWAY_URL', hint }];
 }
 

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { HttpError } from '@trunkline/http';
 import { type AccountAccess, maySee, ownerKey, type Principal } from '@trunkline/identity';
@@ -69,7 +70,7 @@ export class LocalBackend implements ScheduleBackend {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#timezone = options.timezone ?? 'UTC';
-    this.#store = new JobStore(options.directory, options.agentName);
+    this.#store = new JobStore(options.directory, options.agentName, options.logger);
     this.#scheduler = this.#createScheduler();
   }
 
@@ -271,12 +272,24 @@ interface StoredJob {
   principal: string | null;
 }
 
+/** Names of agents that have schedules in a folder. */
+function storesIn(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory).filter((name) => existsSync(join(directory, name, 'jobs.db')));
+}
+
 /** The jobs of one agent, in a database of its own. */
 class JobStore {
   readonly #database: Database;
 
-  constructor(directory: string, agentName: string) {
+  constructor(directory: string, agentName: string, logger: Log) {
     const path = join(directory, safeFileName(agentName), 'jobs.db');
+    const others = existsSync(path) ? [] : storesIn(directory);
+    if (others.length > 0)
+      logger.warn(
+        { others, path },
+        'this agent name has no schedules; those of another name stay with it: set AGENT_NAME back, or move its folder while the agent is stopped',
+      );
     this.#database = openDatabase(path, { migrations: [schema, pausing, owners], durability: 'full' });
   }
 

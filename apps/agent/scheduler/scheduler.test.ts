@@ -40,6 +40,14 @@ beforeEach(() => {
 });
 afterEach(() => home.remove());
 
+it('says where the schedules are after the agent got another name', async () => {
+  await open().stop();
+  await open().stop();
+  expect(warnings).toEqual([]);
+  await open({ agentName: 'grace' }).stop();
+  expect(warnings).toEqual([expect.stringContaining('set AGENT_NAME back')]);
+});
+
 describe('the schedule tools', () => {
   it('schedule, list and cancel with the exact words [A086] [A087] [A088]', async () => {
     const backend = open();

@@ -18,6 +18,7 @@ import {
   variableText,
 } from '@trunkline/config';
 import { modelRoles } from '@trunkline/llm';
+import { isServedAt } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import { errorMessage, type ModelUnderTest } from '@trunkline/std';
 import { directTrials, recordChange } from '../init/direct-trials.ts';
@@ -78,6 +79,9 @@ const run = defineCommand({
         const direct = directTrials({ home, env, logger: errorsOnly() });
         if (await modelStep(terminal, setup, signal, await services.overrides())) record(home, 'chat');
         await serviceSteps({ terminal, setup, services, direct, home });
+        terminal.say(
+          '\nThat was all. "trunkline up" starts the services; "trunkline init" shows and changes this again.',
+        );
       }
       return 0;
     } catch (error) {
@@ -164,7 +168,8 @@ const modelTable = defineOptions('trunkline init', 'Models', { ...homeOptions, .
 function openSetup({ trunklineHome }: InitOptions, env: Environment): Setup {
   const own = { ...env, TRUNKLINE_HOME: trunklineHome };
   const options = { ...readOptions(modelTable, { env: own }), llmUrl: variableText('LLM_URL', own) };
-  return new Setup({ options, secrets: secretStoreOf(own), env: own, logger: errorsOnly() });
+  const isOwn = (url: string) => isServedAt(trunklineHome, url);
+  return new Setup({ options, secrets: secretStoreOf(own), env: own, logger: errorsOnly(), isOwn });
 }
 
 function errorsOnly() {

@@ -218,10 +218,11 @@ describe('one service alone', () => {
 });
 
 describe('trunkline', () => {
-  it.each(['constructor', '__proto__', 'fly'])('knows no command %s', async (name) => {
+  it.each(['constructor', '__proto__', 'agnet'])('knows no command %s', async (name) => {
     const child = trunkline([name], {});
     expect(await child.exited).toMatchObject({ code: 2 });
     expect(child.output()).toContain(`There is no command "${name}".`);
+    expect(child.output().includes('Did you mean "agent"?')).toBe(name === 'agnet');
   });
 
   it('lists its commands with --help', async () => {

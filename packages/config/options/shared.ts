@@ -12,14 +12,18 @@ export const modelOptions = group('Model', {
   llmGatewayUrl: url({
     env: 'LLM_GATEWAY_URL',
     doc: 'Address of your model: any OpenAI-compatible endpoint, usually ending in /v1. Ollama on this machine is http://127.0.0.1:11434/v1.',
-    defaultDoc: 'the offline demo model',
+    defaultDoc: 'the chat role in models.yaml (page /setup/model), else the offline demo model',
   }),
   llmApiKey: text({
     env: 'LLM_API_KEY',
     secret: true,
     doc: 'API key for that endpoint. Any text will do if the endpoint asks for none.',
   }),
-  llmModel: text({ env: 'LLM_MODEL', doc: 'Name of the model, as the endpoint lists it, such as qwen3:8b.' }),
+  llmModel: text({
+    env: 'LLM_MODEL',
+    doc: 'Name of the model, as the endpoint lists it, such as qwen3:8b.',
+    defaultDoc: 'the chat role in models.yaml',
+  }),
   llmFastModel: text({
     env: 'LLM_FAST_MODEL',
     doc: 'A smaller, faster model for short calls such as plans, titles and summaries.',

@@ -19,7 +19,8 @@ const longestMessage = 4000;
 const mark = /\[\[call (\d+)\]\]/g;
 
 /** Said once in a conversation, so that nobody takes the demo for a real model. */
-export const introduction = 'I am the offline demo model; set LLM_GATEWAY_URL to use a real one.';
+export const introduction =
+  'I am the offline demo model; choose a real one at /setup, with trunkline init, or by LLM_GATEWAY_URL.';
 
 const phrases: [RegExp, string][] = [
   [/^(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)\b/i, 'Hello. What can I do for you?'],

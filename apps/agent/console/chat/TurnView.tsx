@@ -173,9 +173,14 @@ function Said({ text, attachments }: { text: string; attachments: readonly strin
 }
 
 function Failure({ text }: { text: string }) {
+  const isModel = text.includes('/setup/model');
   return (
     <div className="max-w-reading">
-      <ErrorState what="This turn failed." why={text} todo="Say it again, or in other words." />
+      <ErrorState
+        what="This turn failed."
+        why={text}
+        todo={isModel ? 'Then say it again.' : 'Say it again, or in other words.'}
+      />
     </div>
   );
 }

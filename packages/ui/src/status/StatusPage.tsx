@@ -42,7 +42,7 @@ export function StatusPage({ service, labels, sections = [] }: StatusPageProps) 
             {lacksParts && <ReferencePanel />}
           </Column>
           <Column>
-            {missing && <MissingPanel missing={missing} />}
+            {missing && <MissingPanel missing={missing} problem={resource.health?.model?.problem} />}
             {!lacksParts && <ReferencePanel />}
           </Column>
         </div>

@@ -150,7 +150,22 @@ export function DemoNote({ health }: { health: Pick<Health, 'model'> | undefined
 }
 
 /** What to set for full function, variable by variable. */
-export function MissingPanel({ missing }: { missing: readonly MissingPart[] }) {
+export function MissingPanel({
+  missing,
+  problem,
+}: {
+  missing: readonly MissingPart[];
+  problem: string | undefined;
+}) {
+  if (problem !== undefined)
+    return (
+      <Panel title="The model cannot be used">
+        <p className="text-14 break-words">{problem}</p>
+        <a href={`${SETUP.href}/model`} className="text-14 text-accent-text underline underline-offset-2">
+          Set up the model
+        </a>
+      </Panel>
+    );
   if (missing.length === 0) {
     return (
       <Panel title="Setup">

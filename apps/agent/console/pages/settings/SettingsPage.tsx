@@ -92,11 +92,13 @@ function ModelSetup() {
       {(settings) => (
         <div className="flex flex-col gap-4">
           <Present settings={settings} />
-          <Wizard
-            key={`${settings.api_base} ${settings.model}`}
-            settings={settings}
-            onSaved={resource.reload}
-          />
+          <OwnModel settings={settings}>
+            <Wizard
+              key={`${settings.api_base} ${settings.model}`}
+              settings={settings}
+              onSaved={resource.reload}
+            />
+          </OwnModel>
           {settings.profile && settings.api_base !== '' && (
             <ModelProfile settings={{ ...settings, profile: settings.profile }} onSaved={resource.reload} />
           )}
@@ -106,13 +108,40 @@ function ModelSetup() {
   );
 }
 
+/** Whether the model is that of all services, which the page /setup sets. */
+function useIsShared({ api_base }: ModelView): boolean {
+  const { health } = useServiceHealth();
+  return api_base === '' && health?.model?.demo === false;
+}
+
+/** A model of its own is the exception where all services have one. */
+function OwnModel({ settings, children }: { settings: ModelView; children: ReactNode }) {
+  const isShared = useIsShared(settings);
+  if (!isShared) return children;
+  return (
+    <>
+      <p className="text-14">
+        All services use this model.{' '}
+        <a className="text-accent-text underline underline-offset-2" href="/setup/model">
+          Change it in Setup
+        </a>
+      </p>
+      <details>
+        <summary className="cursor-pointer text-14 text-muted hover:text-ink">
+          Use another model for the agent alone
+        </summary>
+        <div className="mt-4">{children}</div>
+      </details>
+    </>
+  );
+}
+
 function Present({ settings }: { settings: ModelView }) {
   const { health } = useServiceHealth();
+  const isSet = useIsShared(settings) || settings.setup_complete;
   return (
     <p className="flex flex-wrap items-center gap-3">
-      <Lamp
-        {...(settings.setup_complete ? stateLamp('done', 'Set up') : stateLamp('open', 'Not set up yet'))}
-      />
+      <Lamp {...(isSet ? stateLamp('done', 'Set up') : stateLamp('open', 'Not set up yet'))} />
       {health?.model && (
         <>
           <span className="font-mono text-12">{health.model.name}</span>

@@ -12,6 +12,7 @@ import { Plus, Save, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { AgentDefinition } from '../../../workspace/schema/agent.ts';
 import type { FileFormProps } from '../../shared/FilePage.tsx';
+import { NameField } from '../../shared/NameField.tsx';
 
 const ROLES: Record<AgentDefinition['role'], string> = {
   general: 'General',
@@ -72,16 +73,7 @@ export function AgentForm({ values, fresh, busy, onSave }: FileFormProps) {
     >
       <Panel title="Who it is">
         <div className="flex flex-col gap-4">
-          {fresh && (
-            <TextField
-              label="Name"
-              required
-              mono
-              hint="Small letters, digits and hyphens."
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
+          {fresh && <NameField value={name} onChange={setName} />}
           <SelectField
             label="Role"
             value={role}

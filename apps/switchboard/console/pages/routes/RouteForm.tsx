@@ -3,6 +3,7 @@ import { Save } from 'lucide-react';
 import { useState } from 'react';
 import type { AgentView, Route } from '../../../api-types.ts';
 import type { FileFormProps } from '../../shared/FilePage.tsx';
+import { NameField } from '../../shared/NameField.tsx';
 import { useList } from '../../shared/useList.ts';
 
 /** A route in words: which messages, and who answers them. */
@@ -35,16 +36,7 @@ export function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
           save();
         }}
       >
-        {fresh && (
-          <TextField
-            label="Name"
-            required
-            mono
-            hint="Small letters, digits and hyphens."
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
+        {fresh && <NameField value={name} onChange={setName} />}
         <TextField
           label="Messages on the topic"
           required
