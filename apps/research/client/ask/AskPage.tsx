@@ -1,6 +1,5 @@
 import { offlineSuggestions } from '@trunkline/std';
 import {
-  Button,
   CheckboxField,
   DemoNote,
   type Health,
