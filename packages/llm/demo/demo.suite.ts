@@ -39,10 +39,11 @@ const parameters: Record<string, string> = {
   report_incident: 'title! severity description',
   run_ceremony: 'name!',
   code_with: 'agent! task!',
+  run_command: 'command!',
 };
 
 export const everyTool = Object.keys(parameters).filter(
-  (name) => !/^(?:search|ask[A-Z]|code_with)/.test(name),
+  (name) => !/^(?:search|ask[A-Z]|code_with|run_command)/.test(name),
 );
 
 export function schemaOf(name: string): JSONSchema7 {

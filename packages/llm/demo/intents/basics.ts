@@ -68,6 +68,22 @@ export const fetchPage: Intent = {
   },
 };
 
+const commandLead =
+  /^(?:run|execute|start)\s+(?:(?:the|this|a)\s+)?(?:shell\s+|terminal\s+)?command[:,]?\s+(?<command>\S.*)$/is;
+
+/** The command as it was written: its dashes, signs and capitals count. */
+export const runCommand: Intent = {
+  tools: ['run_command'],
+  examples: [],
+  recognise(clause, { tools }) {
+    const tool = tools.get('run_command');
+    const command = commandLead.exec(clause.trim())?.groups?.command?.trim();
+    if (tool === undefined || command === undefined) return undefined;
+    const quoted = /^([`"'])([^`"']+)\1[.!]?$/.exec(command)?.[2];
+    return [callOf(tool, { command: quoted ?? command.replace(/(?<=\w)[.!]$/, '') })];
+  },
+};
+
 const searchLead =
   /^(?:(?:do a |run a )?(?:web |internet )?search(?: the web| the internet| online| the encyclopedia| wikipedia)?(?: for| about)?|look (?:up|for)|google|find(?: out)?(?: me)?(?: information| something| news| articles)?(?: about| on)?|what(?:'s| is) (?:the (?:latest )?)?news (?:about|on))\s+(.+)$/i;
 const question =

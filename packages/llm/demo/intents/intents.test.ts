@@ -176,6 +176,16 @@ describe('several wishes', () => {
   });
 });
 
+describe('a command', () => {
+  it.each([
+    ['Run the command ls -la', 'ls -la'],
+    ['please run the command `git log --oneline -5`.', 'git log --oneline -5'],
+    ['Execute the command echo "A & B" > Out.txt', 'echo "A & B" > Out.txt'],
+  ])('of "%s" is asked for as it was written', async (text, command) => {
+    await expectCalls(text, [['run_command', { command }]], ['run_command', 'web_search']);
+  });
+});
+
 describe('a tool named outright', () => {
   it('is called with the JSON as it stands, whatever the JSON holds', async () => {
     await expectCalls('use tool run_ceremony with {"name": "a } b, then c"} and what is 2+2', [

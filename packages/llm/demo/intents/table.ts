@@ -1,7 +1,7 @@
 import { callOf, mainParameter } from '../schema.ts';
 import { contentWords, wordsIn } from '../text.ts';
 import type { Call, Intent, OfferedTool, Recognised, Situation } from '../types.ts';
-import { calculate, fetchPage, lookUp, lookUpQuestion, search, tellTime } from './basics.ts';
+import { calculate, fetchPage, lookUp, lookUpQuestion, runCommand, search, tellTime } from './basics.ts';
 import { agenda, board, goal, inbox, incidents } from './board.ts';
 import { askMe, clarify, delegate, form } from './delegate.ts';
 import { dailyLog, listMemories, notes, recall, remember } from './notes.ts';
@@ -37,6 +37,7 @@ export const intents: readonly Intent[] = [
   scheduleTask,
   listSchedules,
   cancelSchedule,
+  runCommand,
   form,
   askMe,
   delegate,
