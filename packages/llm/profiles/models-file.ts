@@ -16,7 +16,7 @@ export type ModelRole = (typeof modelRoles)[number];
 const seconds = z.number().positive();
 const tokens = z.int().min(256);
 
-export const profileSection = z.strictObject({
+const profileSection = z.strictObject({
   context_tokens: tokens.optional(),
   output_tokens: tokens.optional(),
   tools: z.enum(['native', 'prompted', 'none']).optional(),
@@ -37,6 +37,15 @@ export const profileSection = z.strictObject({
     .optional(),
 });
 export type ProfileSection = z.output<typeof profileSection>;
+
+/** As a section, but null removes what the file says. */
+export const profileChange = z.strictObject(nullable(profileSection.shape));
+export type ProfileChange = z.output<typeof profileChange>;
+
+function nullable<Shape extends Record<string, z.ZodType>>(shape: Shape) {
+  const entries = Object.entries(shape).map(([name, schema]) => [name, schema.nullable()]);
+  return Object.fromEntries(entries) as { [Name in keyof Shape]: z.ZodNullable<Shape[Name]> };
+}
 
 const roleSection = z.strictObject({
   model: z.string().min(1),
@@ -110,12 +119,15 @@ export class ModelsFile {
     return Object.assign({}, ...[...patterns, modelId].map((name) => factsOf(models[name] ?? {})));
   }
 
-  /** Writes what is given about one model into the file; comments and everything else stay. */
-  save(modelId: string, facts: ProfileSection): Promise<void> {
+  /** Writes what is given about one model into the file, or removes it; comments and everything else stay. */
+  save(modelId: string, facts: ProfileChange): Promise<void> {
     return this.#change((document) => {
       if (!document.has('models')) document.set('models', document.createNode({}));
-      for (const [name, value] of Object.entries(facts))
-        document.setIn(['models', modelId, name], document.createNode(value));
+      for (const [name, value] of Object.entries(facts)) {
+        const place = ['models', modelId, name];
+        if (value !== null) document.setIn(place, document.createNode(value));
+        else if (document.hasIn(place)) document.deleteIn(place);
+      }
     });
   }
 

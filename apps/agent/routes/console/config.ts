@@ -15,8 +15,8 @@ import {
   createModelGateway,
   type ModelGateway,
   type ModelsFile,
+  profileChange,
   profileOf,
-  profileSection,
 } from '@trunkline/llm';
 import { isModelSecret, testGateway } from '@trunkline/setup';
 import type { Hono } from 'hono';
@@ -150,8 +150,8 @@ function mountModel({ get, post, put }: JsonRoutes, routes: ConfigRoutes): void 
     return await testGateway(createModelGateway(settings), AbortSignal.timeout(probeLimitMs));
   });
   const facts = {
-    summary: 'Set how a model behaves, for all services',
-    json: z.object({ model: name, facts: profileSection }),
+    summary: 'Set how a model behaves, for all services; null removes what was set',
+    json: z.object({ model: name, facts: profileChange }),
   };
   put('/api/config/model-profile', facts, async ({ json }) => {
     await routes.models.save(json.model, json.facts);
@@ -165,7 +165,7 @@ function mountModel({ get, post, put }: JsonRoutes, routes: ConfigRoutes): void 
   });
 }
 
-export type { ModelCheck, ProfileSection } from '@trunkline/llm';
+export type { ModelCheck, ProfileChange } from '@trunkline/llm';
 export type { GatewayTest } from '@trunkline/setup';
 export type ModelView = ReturnType<typeof modelView>;
 

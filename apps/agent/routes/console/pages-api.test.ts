@@ -200,6 +200,10 @@ describe('the configuration', () => {
     expect((await call('/api/config/model-profile', { model: 'test-model', facts }, 'PUT')).status).toBe(200);
     expect((await call('/api/config/model')).body.profile).toMatchObject(facts);
     expect(readFileSync(join(agent.home, 'models.yaml'), 'utf8')).toContain('context_tokens: 8192');
+    const removed = { model: 'test-model', facts: { context_tokens: null, idle_timeout_s: null } };
+    expect((await call('/api/config/model-profile', removed, 'PUT')).status).toBe(200);
+    expect(readFileSync(join(agent.home, 'models.yaml'), 'utf8')).not.toContain('context_tokens');
+    expect((await call('/api/config/model')).body.profile).not.toMatchObject({ context_tokens: 8192 });
     const wrong = { model: 'test-model', facts: { context_tokens: -1 } };
     expect((await call('/api/config/model-profile', wrong, 'PUT')).status).toBe(400);
   });

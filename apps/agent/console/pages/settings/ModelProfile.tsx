@@ -1,7 +1,7 @@
 import { Button, Lamp, Panel, SelectField, TextField, useApi, useAttempt, useSend } from '@trunkline/ui';
 import { FlaskConical } from 'lucide-react';
 import { useState } from 'react';
-import type { GatewayTest, ModelView, ProfileSection } from '../../../routes/console/config.ts';
+import type { GatewayTest, ModelView, ProfileChange } from '../../../routes/console/config.ts';
 
 const PROBE_MS = 130_000;
 
@@ -16,12 +16,12 @@ export function ModelProfile({ settings, onSaved }: ModelProfileProps) {
   const api = useApi();
   const attempt = useAttempt();
   const send = useSend();
-  const [given, setGiven] = useState<ProfileSection>({});
+  const [given, setGiven] = useState<ProfileChange>({});
   const [probe, setProbe] = useState<GatewayTest>();
   const [busy, setBusy] = useState(false);
   const shown = { ...profile, ...given };
   const isUnusable = Object.values(given).some((value) => typeof value === 'number' && !(value >= 1));
-  const set = (facts: ProfileSection) => setGiven({ ...given, ...facts });
+  const set = (facts: ProfileChange) => setGiven({ ...given, ...facts });
   const tryIt = async () => {
     setBusy(true);
     await attempt(async () => {
@@ -45,11 +45,11 @@ export function ModelProfile({ settings, onSaved }: ModelProfileProps) {
   const numberField = (label: string, hint: string, name: NumberFact) => (
     <TextField
       label={label}
-      hint={hint}
+      hint={`${hint} Empty: what is known of the model.`}
       type="number"
       min={1}
       value={shown[name] ?? ''}
-      onChange={({ target }) => set({ [name]: target.value === '' ? undefined : Number(target.value) })}
+      onChange={({ target }) => set({ [name]: target.value === '' ? null : Number(target.value) })}
     />
   );
   return (
@@ -72,17 +72,17 @@ export function ModelProfile({ settings, onSaved }: ModelProfileProps) {
           {numberField('Context window', 'Tokens of prompt and answer together.', 'context_tokens')}
           <SelectField
             label="Tools"
-            value={shown.tools}
+            value={shown.tools ?? profile.tools}
             options={[
               { value: 'native', label: 'By the API' },
               { value: 'prompted', label: 'Described in the prompt' },
               { value: 'none', label: 'None' },
             ]}
-            onChange={({ target }) => set({ tools: target.value as ProfileSection['tools'] })}
+            onChange={({ target }) => set({ tools: target.value as ProfileChange['tools'] })}
           />
           <SelectField
             label="Images"
-            value={shown.images === undefined ? '' : String(shown.images)}
+            value={String(shown.images ?? '')}
             options={[
               ...(shown.images === undefined ? [{ value: '', label: 'Not known' }] : []),
               { value: 'true', label: 'Sees them' },
