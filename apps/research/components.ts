@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
 import { createGuardedFetch } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { createLiveGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import {
@@ -46,6 +47,7 @@ export function researchComponents(
   const { logger } = service;
   const home = serviceHome(options.trunklineHome, 'research');
   const accounts = accountsOf(options, service);
+  const current = (principal: Principal) => accounts.current(principal);
   const modelTimeoutMs = options.modelTimeout * 1000;
   const settings = {
     parallelDimensions: options.parallelDimensions,
@@ -99,7 +101,7 @@ export function researchComponents(
   const engine = component(
     'research engine',
     { stores, aggregator, reader, model },
-    ({ stores, ...deps }) => new ResearchEngine({ ...stores, ...deps, settings }, logger),
+    ({ stores, ...deps }) => new ResearchEngine({ ...stores, ...deps, settings, current }, logger),
   );
   const deepResearch = component(
     'deep research',
@@ -114,7 +116,7 @@ export function researchComponents(
         directory: join(home, 'a2a'),
         executor: createResearchExecutor(deepResearch),
         quotaBytes: options.quotaMb * 2 ** 20,
-        current: (principal) => accounts.current(principal),
+        current,
         card: () => ({
           name: 'research',
           description: manifest.description,

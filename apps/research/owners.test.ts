@@ -1,10 +1,17 @@
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
-import { anonymous } from '@trunkline/identity';
+import { anonymous, operatorAccess } from '@trunkline/identity';
 import type { Peers, Service } from '@trunkline/service';
 import { openDatabase } from '@trunkline/storage';
-import { type Answer, callersOf, type TestCaller, temporaryDirectory } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  callersOf,
+  startModelServer,
+  type TestCaller,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startResearch } from './fixtures/service.ts';
 import { DocumentStore } from './store/documents.ts';
 import { migrations } from './store/schema.ts';
@@ -201,6 +208,46 @@ it('looks owners up by an index', () => {
   expect(plan(`SELECT * FROM documents WHERE kind = 'file' AND ${own}`)).toContain('USING INDEX');
   expect(new DocumentStore(database).files(anonymous)).toEqual([]);
   database.close();
+});
+
+it('breaks off the job of somebody whose account was disabled, and says so', async () => {
+  const stalling = await startModelServer();
+  stalling.enqueue({ fault: 'stall' });
+  const own = temporaryDirectory();
+  const environment = {
+    TRUNKLINE_OPEN: '0',
+    LLM_GATEWAY_URL: stalling.url,
+    LLM_API_KEY: 'key',
+    LLM_MODEL: 'm',
+  };
+  const accounts = openAccounts({ home: own.path, logger: console });
+  const { id: accountId } = accounts.create({ name: 'Eve', role: 'member' });
+  const { key } = accounts.createKey(accountId, 'test');
+  const operator = { 'x-operator-key': operatorAccess(own.path).secrets[0] ?? '' };
+  const before = await startResearch(own.path, environment);
+  const started = await fetch(`${before.url}/api/research/deep`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: 'tidal power' }),
+  });
+  const { researchId } = (await started.json()) as { researchId: string };
+  await waitFor(() => stalling.chats().length > 0);
+  await before.stop();
+  accounts.update(accountId, { disabled: true });
+  const after = await startResearch(own.path, environment);
+  onTestFinished(async () => {
+    await after.stop();
+    await stalling.stop();
+    accounts.close();
+    own.remove();
+  });
+  const status = async () =>
+    (await fetch(`${after.url}/api/research/deep/${researchId}/status`, { headers: operator })).json();
+  await waitFor(async () => ((await status()) as { status: string }).status !== 'running');
+  expect(await status()).toMatchObject({
+    status: 'error',
+    error: expect.stringContaining('Stopped: The account Eve is disabled'),
+  });
 });
 
 it('lets people with an account in, as their role says', async () => {

@@ -14,6 +14,7 @@ export type {
 export { RemoteAgentError, type RemoteErrorCode } from './client/remote-agent.ts';
 export type { TaskEngine } from './engine/engine.ts';
 export type { ExecutionEvent, ExecutionRequest, Executor, TaskObserver } from './engine/executor.ts';
+export { accessCheckMs, lostAccess } from './engine/lost-access.ts';
 export { reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
 export type { TaskAccess, VisibleTasks } from './engine/visible-tasks.ts';
 export { A2aError, requireStored } from './errors/a2a-error.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { accessCheckMs, lostAccess } from '@trunkline/a2a';
 import { HttpError, type SseEvent, type SseSource } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
@@ -16,7 +17,10 @@ import {
 } from './run-context.ts';
 
 interface Run {
+  principal: Principal;
   cancel: AbortController;
+  /** Breaks the job off at once; the reason is what it fails with. */
+  cut: AbortController;
   budget: BudgetMeter;
   finished: Promise<void>;
 }
@@ -42,10 +46,12 @@ export class ResearchEngine {
   readonly #logger: ResearchLogger;
   readonly #stop = new AbortController();
   readonly #runs = new Map<string, Run>();
+  readonly #accessTimer: NodeJS.Timeout;
 
   constructor(deps: ResearchDeps, logger: ResearchLogger) {
     this.#deps = deps;
     this.#logger = logger;
+    this.#accessTimer = setInterval(() => this.#checkAccess(), accessCheckMs).unref();
   }
 
   get isFull(): boolean {
@@ -111,6 +117,7 @@ export class ResearchEngine {
   /** Breaks all jobs off; they go on after the next start. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    clearInterval(this.#accessTimer);
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
   }
 
@@ -120,12 +127,23 @@ export class ResearchEngine {
     if (job === undefined) return;
     if (job.phase === 'scope' || job.phase === 'research') this.#deps.reader.prepare();
     const cancel = new AbortController();
+    const cut = new AbortController();
     const budget = new BudgetMeter(job, this.#deps.jobs);
-    const finished = this.#run(job, this.#context(job, cancel, budget))
+    const finished = this.#run(job, this.#context(job, { cancel, cut, budget }), cut.signal)
       .finally(() => budget.recordTime())
       .catch((error: unknown) => this.#retryLater(id, error))
       .finally(() => this.#runs.delete(id));
-    this.#runs.set(id, { cancel, budget, finished });
+    this.#runs.set(id, { principal: job.principal, cancel, cut, budget, finished });
+    this.#checkAccess(id);
+  }
+
+  /** Breaks off what somebody asked for whose account is disabled, removed or has a lower role now. */
+  #checkAccess(only?: string): void {
+    for (const [id, { principal, cut }] of this.#runs) {
+      if (only !== undefined && id !== only) continue;
+      const reason = lostAccess(principal, this.#deps.current, this.#logger);
+      if (reason !== undefined) cut.abort(new ResearchError(reason));
+    }
   }
 
   /** What cannot be stored, as on a full disk, neither ends the process nor the job: it goes on as after a restart. */
@@ -136,7 +154,7 @@ export class ResearchEngine {
     }, STORE_AGAIN_MS).unref();
   }
 
-  async #run(job: Job, context: RunContext): Promise<void> {
+  async #run(job: Job, context: RunContext, cut: AbortSignal): Promise<void> {
     const { id } = job;
     try {
       const end = await runPipeline(context, job);
@@ -144,13 +162,13 @@ export class ResearchEngine {
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       if (this.#isCancelled(id)) this.#close(id);
-      else this.#fail(id, error);
+      else this.#fail(id, cut.aborted ? cut.reason : error);
     }
   }
 
-  #context(job: Job, cancel: AbortController, budget: BudgetMeter): RunContext {
+  #context(job: Job, { cancel, cut, budget }: Pick<Run, 'cancel' | 'cut' | 'budget'>): RunContext {
     const { id, query, options, owner, principal } = job;
-    const stopSignal = this.#stop.signal;
+    const stopSignal = AbortSignal.any([this.#stop.signal, cut.signal]);
     const signal = AbortSignal.any([stopSignal, cancel.signal]);
     const ask = { signal: stopSignal, principal, onSpent: (spending: Spending) => budget.spend(spending) };
     return {

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { ConcurrencyLimiter } from '@trunkline/std';
 import type { Reader } from '../reading/reader.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
@@ -31,6 +32,8 @@ export interface ResearchDeps {
   reader: Reader;
   model: ResearchModel;
   settings: ResearchSettings;
+  /** Whoever asked, with their rights of today; throws where their account is disabled or gone. */
+  current(principal: Principal): Principal;
 }
 
 /** What one job needs while it runs. */

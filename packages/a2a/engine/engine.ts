@@ -1,7 +1,5 @@
-import { isRefusal } from '@trunkline/http';
 import { ownerKey, type Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
-import { errorMessage } from '@trunkline/std';
 import { Quota } from '@trunkline/storage';
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
 import {
@@ -14,6 +12,7 @@ import {
 } from '../protocol/model.ts';
 import { type Executor, type TaskObserver, TaskObservers } from './executor.ts';
 import { LiveTask } from './live-task.ts';
+import { accessCheckMs, lostAccess } from './lost-access.ts';
 import {
   type Admit,
   accept,
@@ -54,7 +53,6 @@ export interface EngineOptions {
 
 const lifetimeMs = 24 * 60 * 60 * 1000;
 const sweepEveryMs = 5 * 60 * 1000;
-const accessCheckMs = 15_000;
 /** Of an answer: whoever keeps too much must still be able to say no. */
 const freeAnswerBytes = 4096;
 const restartReason = 'interrupted by server restart';
@@ -353,23 +351,11 @@ export class TaskEngine {
   #planAccessCheck(current: NonNullable<EngineOptions['current']>): Timer {
     return this.#options.clock.setTimer(accessCheckMs, () => {
       for (const [id, asker] of this.#askers) {
-        const reason = this.#lostAccess(asker, current);
+        const reason = lostAccess(asker, current, this.#options.logger);
         if (reason !== undefined) this.#cut(id, reason);
       }
       this.#accessTimer = this.#planAccessCheck(current);
     });
-  }
-
-  /** Why somebody may no longer have done what they asked for, if so. */
-  #lostAccess(asker: Principal, current: NonNullable<EngineOptions['current']>): string | undefined {
-    try {
-      const isAsBefore = current(asker) === asker;
-      return isAsBefore ? undefined : 'Stopped: whoever asked for this has fewer rights now. Ask again.';
-    } catch (error) {
-      if (isRefusal(error)) return `Stopped: ${errorMessage(error)}`;
-      this.#options.logger.warn({ err: error }, 'failed to check access; retrying');
-      return undefined;
-    }
   }
 
   #cut(id: string, reason: string): void {
