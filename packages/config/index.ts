@@ -60,6 +60,7 @@ export {
 export {
   isPlainSecret,
   plainSecretsIn,
+  plainVariables,
   removeUnreferenced,
   secretNameOf,
   storePlainSecrets,

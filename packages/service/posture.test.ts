@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
+import { defineOptions, text } from '@trunkline/config';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkPosture, type SecurityFinding } from './index.ts';
+import { plainSecretsOf } from './plain-secrets.ts';
 
 const sandbox = { kind: 'bubblewrap', isolated: true, words: 'bubblewrap' } as const;
 const policy = { rules: [], hosts: [], agents: {}, budgets: [] };
@@ -109,4 +111,18 @@ it('goes on where a folder cannot be read, and names it', async () => {
   const words = (await look()).of('data directory').map((finding) => finding.words);
   expect(words).toContainEqual(expect.stringMatching(/^could not be looked at: .*ENAMETOOLONG/));
   if (process.getuid?.() !== 0) expect(words.join()).toContain(`${closed} (EACCES)`);
+});
+
+it('names secrets of its own options that stand in .env in plain text', () => {
+  const home = temporaryDirectory();
+  onTestFinished(home.remove);
+  const file = join(home.path, '.env');
+  const door = text({ env: 'DOOR_CODE', doc: 'The code.', secret: true });
+  const table = defineOptions('toy', 'Toy', { door });
+  expect(plainSecretsOf(file, table)).toMatchObject({ state: 'ok' });
+  writeFileSync(file, 'DOOR_CODE=sesame-open\nOTHER=nothing-secret\n');
+  const found = plainSecretsOf(file, table);
+  expect(found).toMatchObject({ subject: 'plain secrets', state: 'warning' });
+  expect(found.words).toContain('DOOR_CODE');
+  expect(JSON.stringify(found)).not.toContain('sesame');
 });

@@ -18,7 +18,7 @@ import {
   settingsPath,
 } from '@trunkline/config';
 import { defineErrors } from '@trunkline/http';
-import { CodedError, KeyedQueue, type SettingsChange } from '@trunkline/std';
+import { CodedError, KeyedQueue, type PostureView, type SettingsChange } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { explainSecrets } from './secrets-routes.ts';
 
@@ -37,6 +37,8 @@ export interface SettingsContext {
   defaults?: Readonly<Record<string, string>>;
   /** Why the newest settings do not count. */
   problem?(): string | undefined;
+  /** Secrets in plain text in .env and the files of all services of this process. */
+  plainSecrets?(): PostureView['findings'][number];
 }
 
 /** Where settings are kept, and the tables by which they are checked. */

@@ -6,6 +6,7 @@ import { type App, describeRoute, requireOperator, servePages } from '@trunkline
 import { mountPolicy, type PolicyRoutes } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
 import type { PostureView } from '@trunkline/std';
+import { plainSecretsOf } from './plain-secrets.ts';
 import { checkPosture, type Exposure, type PostureInput } from './posture.ts';
 import { mountSecrets } from './secrets-routes.ts';
 import { mountSettings, type SettingsDeps } from './settings-routes.ts';
@@ -77,6 +78,12 @@ async function look(deps: TrustDeps): Promise<PostureView> {
     policy: policy.config,
     ...(approvers && { approvers: approvers() }),
   });
-  const shown = findings.map(({ subject, state, words, advice }) => ({ subject, state, words, advice }));
+  const { table, plainSecrets = () => plainSecretsOf(join(process.cwd(), '.env'), table) } = deps.settings;
+  const shown = [...findings, plainSecrets()].map(({ subject, state, words, advice }) => ({
+    subject,
+    state,
+    words,
+    advice,
+  }));
   return { service: name, checkedAt: Date.now(), findings: shown };
 }

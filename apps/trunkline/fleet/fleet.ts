@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { openAccounts } from '@trunkline/accounts';
 import * as agent from '@trunkline/agent';
-import type { Environment, Logger } from '@trunkline/config';
+import { type Environment, type Logger, secretStoreOf } from '@trunkline/config';
 import { findModelFile, type ModelFileOptions, type OpenModelFile, openModelFile } from '@trunkline/gguf';
 import { type OperatorAccess, readOrCreateSecret } from '@trunkline/identity';
 import * as research from '@trunkline/research';
@@ -18,6 +19,8 @@ import { type SetupOptions, variableOverrides } from '@trunkline/setup';
 import { errorMessage } from '@trunkline/std';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
+import { checkPlainSecrets } from '../audit/plain-secrets.ts';
+import { optionTables } from '../options.ts';
 import { version } from '../version.ts';
 import {
   readServiceOptions,
@@ -86,6 +89,16 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
     ...Object.values<FileOptions>(read).flatMap((own) => variableOverrides(own.withoutModelFile ?? own)),
     ...members.flatMap(({ service }) => service.running?.overrides?.() ?? []),
   ];
+  const plainSecrets = () => {
+    const environmentFile = join(process.cwd(), '.env');
+    return checkPlainSecrets({
+      home,
+      environmentFile,
+      services: read,
+      tables: optionTables,
+      store: secretStoreOf(env),
+    });
+  };
   const startMember = async (name: ServiceName, given: object, own: RunningMember['listeners']) => {
     const peers: Peers = {
       serviceToken,
@@ -111,6 +124,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
         tables: Object.values(serviceTables),
         ...(name === 'voice' && { defaults: voiceDefaults(env) }),
         problem,
+        plainSecrets,
       },
       portVariable: `${name.toUpperCase()}_PORT`,
     });

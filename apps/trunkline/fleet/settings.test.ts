@@ -1,11 +1,11 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { agentOptions } from '@trunkline/agent';
 import { createLogger, readOptions, secretStoreOf } from '@trunkline/config';
 import { readOrCreateSecret } from '@trunkline/identity';
 import { recordRunning } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
-import type { SettingsView, SetupView } from '@trunkline/std';
+import type { PostureView, SettingsView, SetupView } from '@trunkline/std';
 import {
   callersOf,
   FakeGuild,
@@ -53,6 +53,17 @@ const settingOf = async (name: string, variable: string) =>
 const restarts = (name: string) =>
   log.filter((line) => line.includes('"msg":"restarted"') && line.includes(`"service":"${name}"`)).length;
 const healthOf = async (name: string) => (await fetch(`${url(name)}/healthz`)).json();
+
+it('every service shows secrets in plain text of all services', async () => {
+  const secrets = join(folder, 'agent/config/secrets.yaml');
+  mkdirSync(dirname(secrets), { recursive: true });
+  writeFileSync(secrets, 'model: { api_key: sesame-in-plain-text }\n');
+  const { findings } = (await (await call('voice', '/operator/posture')).json()) as PostureView;
+  rmSync(secrets);
+  const found = findings.find(({ subject }) => subject === 'plain secrets');
+  expect(found).toMatchObject({ state: 'warning', words: expect.stringContaining(secrets) });
+  expect(JSON.stringify(findings)).not.toContain('sesame');
+});
 
 it('the voice that the fleet chose is shown, and each service knows what wins over models.yaml in another', async () => {
   expect(await settingOf('voice', 'TTS_BACKEND')).toMatchObject({ value: 'inprocess', source: 'default' });

@@ -3,10 +3,9 @@ import { basename, join } from 'node:path';
 import {
   changeEnvironmentFile,
   type Environment,
-  isPlainSecret,
-  isSecretName,
   type OptionTable,
   plainSecretsIn,
+  plainVariables,
   readOptions,
   type SecretStore,
   secretNameOf,
@@ -27,9 +26,6 @@ export interface PlainSecret {
   name: string;
   value: string;
 }
-
-/** The key of the store cannot be kept in the store. */
-const NEVER = new Set(['TRUNKLINE_SECRETS_KEY']);
 
 export interface ImportOptions {
   home: string;
@@ -57,8 +53,10 @@ export function findPlainSecrets(options: ImportOptions): PlainSecret[] {
       return name;
     }
   };
-  const variables = plainVariables(options.environmentFile, secretVariables(options.tables)).map((found) => ({
+  const { environmentFile, tables } = options;
+  const variables = plainVariables(readIfThere(environmentFile), environmentFile, tables).map((found) => ({
     ...found,
+    file: environmentFile,
     name: nameFor(found.place, found.value),
   }));
   const values = configurationFiles(options).flatMap(({ service, file }) =>
@@ -89,22 +87,6 @@ export async function importSecrets(
     await writeFileAtomic(file, changed, { mode: 0o600, over: text });
   }
   return copies;
-}
-
-function secretVariables(tables: readonly OptionTable[]): (name: string) => boolean {
-  const all = tables.flatMap(({ options }) => Object.values(options));
-  const secret = new Set(all.filter((option) => option.secret).flatMap(({ env }) => env));
-  const open = new Set(all.filter((option) => !option.secret).flatMap(({ env }) => env));
-  return (name) => !NEVER.has(name) && (secret.has(name) || (isSecretName(name) && !open.has(name)));
-}
-
-function plainVariables(file: string, isSecret: (name: string) => boolean): Omit<PlainSecret, 'name'>[] {
-  const found: Omit<PlainSecret, 'name'>[] = [];
-  changeEnvironmentFile(readIfThere(file), file, (place, value) => {
-    if (isSecret(place) && isPlainSecret(value)) found.unshift({ file, place, value });
-    return undefined;
-  });
-  return found;
 }
 
 function nameIn(secrets: readonly PlainSecret[], place: string, value: string): string | undefined {

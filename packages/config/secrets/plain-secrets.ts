@@ -1,15 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import type { SecretStore } from '@trunkline/secrets';
 import { isPair, isScalar, parseDocument, type Scalar, visit } from 'yaml';
+import { changeEnvironmentFile } from '../environment/environment.ts';
+import type { OptionTable } from '../options/option.ts';
 import { isSecretName } from './redact.ts';
 import { secretReference } from './references.ts';
 
 /** Shorter values are placeholders. */
 const MIN_LENGTH = 6;
 
-/** A secret that stands in a YAML text as it is. */
+/** The key of the store cannot be kept in the store. */
+const NEVER = new Set(['TRUNKLINE_SECRETS_KEY']);
+
+/** A secret that stands in a text as it is. */
 export interface PlainSecret {
-  /** The keys that lead to it. */
+  /** The variable, or the keys that lead to it. */
   place: string;
   value: string;
 }
@@ -28,6 +33,21 @@ export function secretNameOf(words: string): string {
 /** The texts under keys that name a secret. A text that is no YAML has none. */
 export function plainSecretsIn(text: string): PlainSecret[] {
   return nodesIn(text).map(({ place, value }) => ({ place, value }));
+}
+
+/** The variables of an environment file that hold a secret as it is: secret options of the tables, and whatever is named like one. */
+export function plainVariables(text: string, file: string, tables: readonly OptionTable[]): PlainSecret[] {
+  const all = tables.flatMap(({ options }) => Object.values(options));
+  const secret = new Set(all.filter((option) => option.secret).flatMap(({ env }) => env));
+  const open = new Set(all.filter((option) => !option.secret).flatMap(({ env }) => env));
+  const isSecret = (name: string) =>
+    !NEVER.has(name) && (secret.has(name) || (isSecretName(name) && !open.has(name)));
+  const found: PlainSecret[] = [];
+  changeEnvironmentFile(text, file, (place, value) => {
+    if (isSecret(place) && isPlainSecret(value)) found.unshift({ place, value });
+    return undefined;
+  });
+  return found;
 }
 
 /** The text with references in place of the secrets that get a name; all else stays as written. */
