@@ -176,6 +176,9 @@ describe.each(controls)('$id', ({ id, turns, expect: expected }) => {
     expected === 'allow' ? 'goes on without a question' : 'waits for a person at its last call',
     async () => {
       const contextId = crypto.randomUUID();
+      // An empty inbox holds no text of others.
+      if (JSON.stringify(turns).includes('check_inbox'))
+        await agent.fetch('/api/inbox', post({ text: 'High at noon.', source: 'eve' }));
       let task: WireTask | undefined;
       for (const [index, { says, calls = [] }] of filled(turns, values()).entries()) {
         const ordered = calls.flatMap((given) =>

@@ -10,7 +10,7 @@ keys:
   - { name: chief, envKey: CHIEF_KEY, admin: true }
 `;
 const env = { SWITCHBOARD_API_KEY: 'operator-key', AVA_KEY: 'ava-key', CHIEF_KEY: 'chief-key' };
-const publicPath = /^\/(healthz|ready|metrics|docs|trust|openapi\.json|\.well-known|\*|)(\/|$)/;
+const publicPath = /^\/(healthz|ready|metrics|docs|help|trust|openapi\.json|\.well-known|\*|)(\/|$)/;
 /** Guarded by the token of each task. */
 const tokenPath = /^\/api\/a2a\/callback\//;
 /** Where the operator signs in; answers 401 to a link that is not valid. */

@@ -86,7 +86,7 @@ describe('the licences of what runs with Trunkline', () => {
     .map(([, name = '', version = '', licence = '', kind = '']) => ({ name, version, licence, kind }));
   /** Each may be passed on with a product under MIT, as long as its own text goes along. */
   const permissive =
-    /^\(?(MIT|MIT-0|ISC|0BSD|Unlicense|CC0-1\.0|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|OFL-1\.1|Zlib|Python-2\.0|AFL-2\.1)\b/;
+    /^\(?(MIT|MIT-0|ISC|0BSD|Unlicense|CC0-1\.0|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|OFL-1\.1|Zlib|Python-2\.0|AFL-2\.1|public domain)\b/;
   /** Weak copyleft: used as they are, from a package of their own that anyone may replace. */
   const replaceable = /^(MPL-2\.0|LGPL-3\.0-or-later)$/;
 
