@@ -8,7 +8,7 @@ type Guard = 'public' | 'bearer' | 'bearer and key';
 
 /** What the contract says of each path; a new route falls under one of these or the test fails. */
 function expectedGuard(path: string): Guard | undefined {
-  if (/^\/(healthz|metrics|api\/events|docs|openapi\.json)(\/|$)/.test(path)) return 'public';
+  if (/^\/(healthz|metrics|api\/events|docs|help|openapi\.json)(\/|$)/.test(path)) return 'public';
   // What is below is the operator's alone; these agents run with TRUNKLINE_OPEN, where everybody is the operator.
   if (/^\/(operator|trust)(\/|$)/.test(path)) return 'public';
   if (path.startsWith('/.well-known/') || path === '/app' || path.startsWith('/app/')) return 'public';

@@ -16,7 +16,7 @@ it('lists every method and path once, those of mounted parts included, and no mi
     part.delete('/z', (c) => c.text('z'));
     main.route('/part', part);
   });
-  const own = listRoutes(app).filter(({ path }) => !/^\/(healthz|openapi|docs)/.test(path));
+  const own = listRoutes(app).filter(({ path }) => !/^\/(healthz|openapi|docs|help)/.test(path));
   expect(own).toEqual([
     { method: 'POST', path: '/api/x' },
     { method: 'GET', path: '/api/y/:id' },
