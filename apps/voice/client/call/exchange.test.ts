@@ -66,6 +66,8 @@ describe('an exchange', () => {
       'lost',
     );
     expect(lost.entries).toMatchObject([{ text: 'One.', cut: false }]);
+    const unspoken = settle(after(['bot-llm-text', { text: 'Read only.' }]), 'lost');
+    expect(unspoken.entries).toMatchObject([{ text: 'Read only.', cut: false }]);
   });
 
   it('begins a new caption for a new answer, and joins what comes after a pause', () => {

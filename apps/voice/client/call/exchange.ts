@@ -231,12 +231,13 @@ function isOpenAssistant(entry: Entry): entry is Caption {
   return entry.kind === 'caption' && entry.who === 'assistant' && entry.open;
 }
 
-// Closes an answer with all that was written, or only what was spoken.
+// Closes an answer with all that was written, or only what was spoken. One that a lost line left unspoken was read already.
 function closeAssistant(exchange: Exchange, ending: Ending): Exchange {
   const entries = exchange.entries.flatMap((entry): Entry[] => {
     if (!isOpenAssistant(entry)) return [entry];
     const unspoken = entry.pending.trim();
-    const text = ending === 'whole' ? joined(entry.text, unspoken) : entry.text;
+    const isRead = ending === 'whole' || (ending === 'lost' && entry.text === '');
+    const text = isRead ? joined(entry.text, unspoken) : entry.text;
     if (text === '') return [];
     return [{ ...entry, text, pending: '', open: false, cut: ending === 'interrupted' && unspoken !== '' }];
   });
