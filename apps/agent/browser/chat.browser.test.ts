@@ -285,14 +285,17 @@ describeWithBrowser('the chat page', () => {
     await expect.poll(() => page.getByRole('alert').count(), SOON).toBe(0);
   });
 
-  it('says why a turn failed, and goes on with the next', async () => {
+  it('says why a turn failed, makes it again, and goes on with the next', async () => {
     model.enqueue({ fault: 'status', status: 401 });
     const { page } = await pages.open('/');
     await say(page, 'Anything');
-    await lastTurn(page)
-      .getByRole('alert')
-      .getByText(/LLM_API_KEY/)
-      .waitFor();
+    const alert = lastTurn(page).getByRole('alert');
+    await alert.getByText(/LLM_API_KEY/).waitFor();
+    model.enqueue('Made again.');
+    await alert.getByRole('button', { name: 'Retry' }).click();
+    await lastTurn(page).getByText('Made again.').waitFor();
+    await lastTurn(page).getByText('2 of 2').waitFor();
+    expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
     model.enqueue('Better.');
     await say(page, 'Again');
     await lastTurn(page).getByText('Better.').waitFor();

@@ -96,11 +96,7 @@ export class TurnRunner {
 
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
-    yield* this.#exclusively(request, (prepared) => {
-      const { owner = prepared.owner } = prepared.session;
-      if (!this.#options.owners.mayContinue(request.principal, owner) && !request.joins)
-        throw new TurnRefusal(notYours);
-      this.#options.sessions.begin(request.taskId, request.sessionId, prepared.session);
+    yield* this.#exclusively(request, true, (prepared) => {
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
     });
@@ -114,7 +110,7 @@ export class TurnRunner {
     }
     const { skill, principal, user } = parked;
     const rest = { ...request, skill, principal, user, answeredBy: request.answeredBy ?? request.principal };
-    yield* this.#exclusively(rest, (prepared) => {
+    yield* this.#exclusively(rest, false, (prepared) => {
       prepared.session.version = parked.sessionVersion;
       return this.#answered(parked, rest, prepared);
     });
@@ -122,14 +118,23 @@ export class TurnRunner {
 
   async *#exclusively(
     request: TurnRequest,
+    isNew: boolean,
     begin: (prepared: Prepared) => AsyncIterable<NotedEvent>,
   ): AsyncGenerator<RunnerEvent, void> {
     const { sessions, owners, locks } = this.#options;
+    const owner = owners.conversation(request.principal);
     // Theirs from its first turn on, before that has ended.
-    sessions.claim(request.sessionId, owners.conversation(request.principal));
+    sessions.claim(request.sessionId, owner);
     const release = await locks.acquire(request.sessionId);
     try {
-      const prepared = await this.#prepare(request);
+      const session = sessions.load(request.sessionId);
+      if (isNew) {
+        if (!owners.mayContinue(request.principal, session.owner ?? owner) && !request.joins)
+          throw new TurnRefusal(notYours);
+        // Before anything can fail: a turn that could not start can be made again too.
+        sessions.begin(request.taskId, request.sessionId, session);
+      }
+      const prepared = { ...(await this.#prepare(request)), session, owner };
       const { spending } = prepared;
       for await (const event of begin(prepared)) {
         this.#options.observe(request.sessionId, event, request.principal);
@@ -143,7 +148,7 @@ export class TurnRunner {
     }
   }
 
-  async #prepare(request: TurnRequest): Promise<Prepared> {
+  async #prepare(request: TurnRequest): Promise<Omit<Prepared, 'session' | 'owner'>> {
     const graph = await this.#options.graph();
     const skill = await this.#skill(request.skill);
     const spending = new Spending(graph.limits);
@@ -168,10 +173,7 @@ export class TurnRunner {
       cost: graph.cost,
       ...(compaction && { compaction }),
     };
-    const { approvals } = graph;
-    const { sessions, owners } = this.#options;
-    const session = sessions.load(request.sessionId);
-    return { options, spending, approvals, session, owner: owners.conversation(request.principal) };
+    return { options, spending, approvals: graph.approvals };
   }
 
   #tools(graph: Graph, spending: Spending, { sessionId, principal }: TurnRequest): Tool[] {

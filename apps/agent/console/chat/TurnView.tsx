@@ -82,6 +82,8 @@ export const TurnView = memo(function TurnView(props: TurnViewProps) {
           last={block === last}
           parked={isParked(turn)}
           onAnswer={onAnswer}
+          onRetry={turn.state === 'failed' ? () => actions.regenerate(turn) : undefined}
+          idle={idle}
         />
       ))}
       {working && !['text', 'tools', 'reasoning'].includes(last?.kind ?? '') && (
@@ -116,9 +118,12 @@ interface BlockProps {
   last: boolean;
   parked: boolean;
   onAnswer(text: string): Promise<void>;
+  /** Undefined where there is nothing to retry. */
+  onRetry: (() => void) | undefined;
+  idle: boolean;
 }
 
-function Block({ block, live, last, parked, onAnswer }: BlockProps) {
+function Block({ block, live, last, parked, onAnswer, onRetry, idle }: BlockProps) {
   switch (block.kind) {
     case 'user':
       return <Said text={block.text} attachments={block.attachments} />;
@@ -143,7 +148,7 @@ function Block({ block, live, last, parked, onAnswer }: BlockProps) {
       );
     case 'note':
       return block.failed ? (
-        <Failure text={block.text} />
+        <Failure text={block.text} onRetry={last ? onRetry : undefined} idle={idle} />
       ) : (
         <p className="text-14 text-muted">{block.text}</p>
       );
@@ -172,14 +177,21 @@ function Said({ text, attachments }: { text: string; attachments: readonly strin
   );
 }
 
-function Failure({ text }: { text: string }) {
+function Failure({ text, onRetry, idle }: { text: string } & Pick<BlockProps, 'onRetry' | 'idle'>) {
   const isModel = text.includes('/setup/model');
   return (
     <div className="max-w-reading">
       <ErrorState
         what="This turn failed."
         why={text}
-        todo={isModel ? 'Then say it again.' : 'Say it again, or in other words.'}
+        todo={isModel ? 'Then retry.' : 'Retry, or say it in other words.'}
+        action={
+          onRetry && (
+            <Button size="small" icon={<RefreshCw aria-hidden />} disabled={!idle} onClick={onRetry}>
+              Retry
+            </Button>
+          )
+        }
       />
     </div>
   );

@@ -120,6 +120,16 @@ it('leaves a question of another branch where it is', async () => {
   expect(JSON.stringify(seen())).not.toContain('leave');
 });
 
+it('makes a failed turn again, also one that failed before it began', async () => {
+  const { task_id } = await send('/api/chat/sessions/fails/messages', { text: 'Try', skill: 'Plums' });
+  const failed = await settled('fails', 'failed');
+  expect(failed?.entries.at(-1)).toMatchObject({ kind: 'note', failed: true });
+  const skill = { name: 'Plums', description: '', body: 'Be brief.' };
+  expect((await send('/api/skills/plums', skill, 'PUT')).status).toBe(200);
+  expect(await fork('fails', { task_id }, 'Done.')).toMatchObject({ status: 200 });
+  expect(said(await shown('fails'))).toEqual(['Try | Done.']);
+});
+
 it('refuses turns and branches of another chat', async () => {
   const { turns } = await shown('asks');
   const task_id = turns[0]?.task_id ?? '';
