@@ -1,22 +1,31 @@
-// What a turn of the agent costs with everything kept, beside the AI SDK's bare loop that keeps nothing.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// What a turn with one call of a tool costs over HTTP: the agent service as shipped, which keeps everything, beside the AI
+// SDK's bare loop, which keeps nothing. Both ask the same fake gateway; each of the three is a process of its own.
+// `node bench/agent.ts --turns 10000 --contexts 100` takes other counts.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Program, startProgram } from './agent/processes.ts';
 import type { BenchResult } from './result.ts';
 
-const QUESTION = 'What is 12 * 34?';
-const WARM_UP = 60;
-const TURNS = 400;
+const LONG = 'What is 12 * 34?';
+const BRIEF = 'What is 12 * 34? Answer briefly.';
+const WARM_UP = 200;
+const ROUND = 200;
 const AT_ONCE = 8;
-const PARKED = 1000;
 
-interface Server {
-  url: string;
-  pid: number;
-  /** What is still in use after a collection of garbage, in MB. */
-  held(): Promise<number>;
-  stop(): Promise<void>;
+export interface Counts {
+  /** Of each side, after the warm-up. */
+  turns: number;
+  /** Conversations that the turns are spread over; a new one for each turn when not given. */
+  contexts?: number | undefined;
+}
+
+interface Side {
+  program: Program;
+  turn(index: number, question: string): Promise<void>;
+  atStart: number;
+  turns: number;
 }
 
 interface Cost {
@@ -24,85 +33,103 @@ interface Cost {
   cpuMilliseconds: number;
 }
 
-export async function run(): Promise<BenchResult[]> {
+export async function run({ turns, contexts }: Counts = { turns: 1000 }): Promise<BenchResult[]> {
   const home = mkdtempSync(join(tmpdir(), 'trunkline-bench-'));
-  const env = { ...process.env, TRUNKLINE_HOME: home, AGENT_PORT: '0' };
-  const agent = await startServer('agent/agent-process.ts', env);
-  const bare = await startServer('agent/bare-loop.ts', env);
+  const programs: Program[] = [];
+  const start = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const program = await startProgram(args, env);
+    programs.push(program);
+    return program;
+  };
   try {
-    const ours = await measure(agent, (index) => ask(agent.url, QUESTION, `context-${index}`));
-    const theirs = await measure(bare, () => askBare(bare.url));
-    const before = await agent.held();
-    await inParallel(PARKED, (index) => park(agent.url, index));
-    const resident = residentMegabytes(agent.pid);
-    const after = await agent.held();
+    const gateway = await start([join(import.meta.dirname, 'agent/fake-gateway.ts')]);
+    const env = { LLM_GATEWAY_URL: gateway.url, LLM_MODEL: 'bench-model', TRUNKLINE_HOME: home };
+    const agent = await start(
+      [join(import.meta.dirname, '../bin/trunkline.js'), 'agent', '--port', '0'],
+      env,
+    );
+    const bare = await start([join(import.meta.dirname, 'agent/bare-loop.ts')], env);
+    const ours = side(agent, (index, question) =>
+      ask(agent.url, question, `context-${contexts ? index % contexts : index}`),
+    );
+    const theirs = side(bare, (_index, question) => askBare(bare.url, question));
+    await measure([ours, theirs], WARM_UP, LONG);
+    const [long, bareLong] = await measure([ours, theirs], turns, LONG);
+    const memory = [agent.resident(), bare.resident()] as const;
+    const [brief, bareBrief] = await measure([ours, theirs], Math.min(turns, 1000), BRIEF);
+    const perSecond = [long.perSecond, bareLong.perSecond] as const;
+    const cpu = [long.cpuMilliseconds, bareLong.cpuMilliseconds] as const;
+    const briefCpu = [brief.cpuMilliseconds, bareBrief.cpuMilliseconds] as const;
     return [
-      compare('turns with a tool, all kept', 'turns/s', ours.perSecond, theirs.perSecond, 'higher'),
-      compare('CPU of a turn', 'ms', ours.cpuMilliseconds, theirs.cpuMilliseconds, 'lower'),
-      alone('memory with 1,000 parked tasks', resident),
-      alone('of it held by the parked tasks', Math.max(after - before, 0)),
+      compare('turns a second, one call of a tool, all kept', 'turns/s', perSecond, 'higher'),
+      compare('CPU of a turn, 60 words', 'ms', cpu, 'lower', 'at most 1.3'),
+      compare('CPU of a turn, 4 words', 'ms', briefCpu, 'lower', 'at most 1.3'),
+      compare('memory at the start', 'MB', [ours.atStart, theirs.atStart], 'lower'),
+      compare(`memory after ${turns} turns`, 'MB', memory, 'lower', 'at most 1.1'),
     ];
   } finally {
-    await agent.stop();
-    await bare.stop();
+    for (const program of programs.reverse()) await program.stop();
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+function side(program: Program, turn: Side['turn']): Side {
+  return { program, turn, atStart: program.resident(), turns: 0 };
+}
+
+/** In rounds, by turns, so that what else the machine does meets both sides. */
+async function measure(sides: [Side, Side], turns: number, question: string): Promise<[Cost, Cost]> {
+  const seconds = [0, 0];
+  const cpu = [0, 0];
+  for (let done = 0; done < turns; done += ROUND) {
+    const order = (done / ROUND) % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const);
+    for (const index of order) {
+      const { program } = sides[index];
+      const [cpuBefore, began] = [program.cpu(), performance.now()];
+      await round(sides[index], Math.min(ROUND, turns - done), question);
+      seconds[index] = (seconds[index] ?? 0) + (performance.now() - began) / 1000;
+      cpu[index] = (cpu[index] ?? 0) + program.cpu() - cpuBefore;
+    }
+  }
+  const cost = (index: 0 | 1) => ({
+    perSecond: turns / (seconds[index] ?? 0),
+    cpuMilliseconds: (cpu[index] ?? 0) / turns,
+  });
+  return [cost(0), cost(1)];
+}
+
+async function round(it: Side, turns: number, question: string): Promise<void> {
+  const end = it.turns + turns;
+  const worker = async () => {
+    while (it.turns < end) {
+      it.turns += 1;
+      await it.turn(it.turns, question);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
 function compare(
   name: string,
   unit: string,
-  ours: number,
-  bare: number,
+  [ours, bare]: readonly [number, number],
   better: BenchResult['better'],
+  goal?: string,
 ): BenchResult {
-  return { name, unit, ours, peers: { 'bare AI SDK loop, nothing kept': bare }, ratio: ours / bare, better };
-}
-
-function alone(name: string, megabytes: number): BenchResult {
-  return { name, unit: 'MB', ours: megabytes, peers: {}, ratio: 0, better: 'lower' };
-}
-
-async function measure(server: Server, turn: (index: number) => Promise<void>): Promise<Cost> {
-  await inParallel(WARM_UP, (index) => turn(-index));
-  const cpu = cpuMilliseconds(server.pid);
-  const began = performance.now();
-  await inParallel(TURNS, turn);
-  const seconds = (performance.now() - began) / 1000;
-  return { perSecond: TURNS / seconds, cpuMilliseconds: (cpuMilliseconds(server.pid) - cpu) / TURNS };
-}
-
-async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const peers = { 'bare AI SDK loop, nothing kept': bare };
+  return { name, unit, ours, peers, ratio: ours / bare, better, ...(goal && { goal }) };
 }
 
 async function ask(url: string, text: string, contextId: string): Promise<void> {
-  const state = await send(url, text, contextId);
-  if (state !== 'completed') throw new Error(`The agent ended a turn as ${state}.`);
-}
-
-async function park(url: string, index: number): Promise<void> {
-  const state = await send(url, 'Ask me which colour I like', `parked-${index}`);
-  if (state !== 'input-required') throw new Error(`A task that should wait is ${state}.`);
-}
-
-async function send(url: string, text: string, contextId: string): Promise<string> {
   const message = { role: 'user', contextId, parts: [{ kind: 'text', text }] };
-  const answer = await post(`${url}/a2a`, {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'message/send',
-    params: { message },
-  });
-  return (answer as { result: { status: { state: string } } }).result.status.state;
+  const request = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } };
+  const { result } = (await post(`${url}/a2a`, request)) as { result: { status: { state: string } } };
+  if (result?.status.state !== 'completed')
+    throw new Error(`The agent ended a turn as ${JSON.stringify(result)}.`);
 }
 
-async function askBare(url: string): Promise<void> {
-  const { text } = (await post(url, { prompt: QUESTION })) as { text: string };
+async function askBare(url: string, prompt: string): Promise<void> {
+  const { text } = (await post(url, { prompt })) as { text: string };
   if (!text.includes('408')) throw new Error(`The bare loop answered: ${text}`);
 }
 
@@ -115,45 +142,8 @@ async function post(url: string, body: object): Promise<unknown> {
   return response.json();
 }
 
-function startServer(script: string, env: NodeJS.ProcessEnv): Promise<Server> {
-  const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, script)], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`${script} ended before it listened.`)));
-    child.stdout?.on('data', (line: Buffer) => {
-      const url = String(line).trim();
-      resolve({ url, pid: child.pid ?? 0, held: () => held(child), stop: () => stop(child) });
-    });
-  });
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { turns: { type: 'string' }, contexts: { type: 'string' } } });
+  const contexts = values.contexts === undefined ? undefined : Number(values.contexts);
+  console.table(await run({ turns: Number(values.turns ?? 1000), contexts }));
 }
-
-function held(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    child.once('message', (megabytes) => resolve(Number(megabytes)));
-    child.send('held');
-  });
-}
-
-function stop(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve());
-    child.kill('SIGTERM');
-  });
-}
-
-/** User and system time; the kernel counts in hundredths of a second. */
-function cpuMilliseconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function residentMegabytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
-}
-
-if (import.meta.main) console.table(await run());

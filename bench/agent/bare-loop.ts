@@ -1,31 +1,42 @@
-// The least that answers the same question: a node:http server around the AI SDK's own loop, with nothing kept.
+// The least that answers the same question: the AI SDK's own loop and provider behind node:http, with nothing kept.
+// LLM_GATEWAY_URL=… node bench/agent/bare-loop.ts prints its address; POST {"prompt": "…"} gives {"text": "…"}.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { createModelGateway } from '@trunkline/llm';
-import { createCalculator } from '@trunkline/tools';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { isStepCount, streamText, tool } from 'ai';
+import { z } from 'zod';
 
-const model = createModelGateway({}).languageModel();
-const calculator = createCalculator();
+const provider = createOpenAICompatible({
+  name: 'gateway',
+  baseURL: process.env.LLM_GATEWAY_URL ?? '',
+  includeUsage: true,
+});
+const model = provider('bench-model');
 const tools = {
   calculator: tool({
-    description: calculator.description,
-    inputSchema: calculator.input,
-    execute: async (input, { abortSignal = new AbortController().signal, toolCallId }) =>
-      (await calculator.execute?.(input, { signal: abortSignal, sessionId: 'bench', toolCallId })) ?? '',
+    description: 'Computes an arithmetic expression.',
+    inputSchema: z.object({ expression: z.string().describe('Such as 12 * 34') }),
+    execute: async ({ expression }) => {
+      const [left = '', right = ''] = expression.split('*');
+      return String(Number(left) * Number(right));
+    },
   }),
 };
 
 const server = createServer((request, response) => {
-  void answer(request).then((text) => {
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ text }));
-  });
+  answer(request).then(
+    (text) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ text }));
+    },
+    (error: Error) => response.destroy(error),
+  );
 });
 server.listen(0, '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });
+process.on('SIGTERM', () => process.exit(0));
 
 async function answer(request: IncomingMessage): Promise<string> {
   const { prompt } = (await json(request)) as { prompt: string };
