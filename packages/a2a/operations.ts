@@ -25,6 +25,7 @@ import type { StartedTurn } from './engine/send-command.ts';
 import type { ListQuery } from './engine/task-memory.ts';
 import type { VisibleTasks } from './engine/visible-tasks.ts';
 import { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
+import { OutputFilter, requireAccepted, requireCommonMode } from './protocol/media-types.ts';
 import { isTerminal } from './protocol/model.ts';
 import type { PushService } from './push/push-service.ts';
 
@@ -34,7 +35,10 @@ export interface OperationsOptions {
   push: PushService | undefined;
   /** Media types that messages may carry. */
   inputModes: readonly string[];
-  /** Extensions that a caller must declare. */
+  /** Media types of answers. */
+  outputModes: readonly string[];
+  /** Extensions that the card lists, and those that a caller must declare. */
+  supportedExtensions: readonly string[];
   requiredExtensions: readonly string[];
   /** The extended card in a version; undefined when there is none to ask for. */
   extendedCard(dialect: Dialect): object | undefined;
@@ -54,7 +58,7 @@ export interface Call {
 type StreamingOperation = 'stream' | 'subscribe';
 
 /** The operations by the names under which the transports list them. */
-export type OperationName = keyof Operations;
+export type OperationName = Exclude<keyof Operations, 'activated'>;
 
 /** Whether the operation answers with a stream of events. */
 export function isStreaming(name: OperationName): name is StreamingOperation {
@@ -74,12 +78,18 @@ export class Operations {
     const turn = await this.#start(call, request);
     await requireStored(turn.stored);
     const outcome = request.blocking ? await turn.live.settled() : { task: turn.live.snapshot() };
-    return encodeOutcome(call.dialect, outcome, viewOf(request.historyLength));
+    return encodeOutcome(call.dialect, outcome, viewOf(request.historyLength), filterOf(request));
+  }
+
+  /** The extensions that the caller asked for and the agent has. */
+  activated({ extensions }: Call): string[] {
+    return extensions.filter((uri) => this.#options.supportedExtensions.includes(uri));
   }
 
   async stream(call: Call): Promise<Feed> {
-    const turn = await this.#start(call, this.#readSend(call));
-    const feed = Feed.fromNow(turn.live, { until: 'turn' });
+    const request = this.#readSend(call);
+    const turn = await this.#start(call, request);
+    const feed = Feed.fromNow(turn.live, { until: 'turn', filter: filterOf(request) });
     try {
       await requireStored(turn.stored);
       return feed;
@@ -163,13 +173,22 @@ export class Operations {
     this.#requireExtensions(call.extensions);
     const request = readSend(call.params, call.dialect);
     requireAccepted(request.mediaTypes, this.#options.inputModes);
+    requireCommonMode(request.acceptedOutputModes, this.#options.outputModes);
     requireText(request.message);
     return request;
   }
 
-  async #start({ dialect, principal }: Call, request: SendRequest): Promise<StartedTurn> {
-    const { message, metadata, push: target } = request;
-    const command = { message, metadata, strict: dialect.strict };
+  async #start(call: Call, request: SendRequest): Promise<StartedTurn> {
+    const { dialect, principal } = call;
+    const { message, metadata, acceptedOutputModes, push: target } = request;
+    const extensions = this.activated(call);
+    const command = {
+      message,
+      metadata,
+      strict: dialect.strict,
+      ...(acceptedOutputModes.length > 0 && { acceptedOutputModes }),
+      ...(extensions.length > 0 && { extensions }),
+    };
     const tasks = this.#tasks(principal);
     if (target === undefined) return tasks.start(command);
     const push = this.#push();
@@ -209,8 +228,18 @@ export class Operations {
   }
 }
 
-function encodeOutcome(dialect: Dialect, outcome: Outcome, view: TaskView): object {
-  return 'task' in outcome ? dialect.taskResult(outcome.task, view) : dialect.messageResult(outcome.message);
+function encodeOutcome(
+  dialect: Dialect,
+  outcome: Outcome,
+  view: TaskView,
+  filter: OutputFilter | undefined,
+): object {
+  if (!('task' in outcome)) return dialect.messageResult(outcome.message);
+  return dialect.taskResult(filter?.task(outcome.task) ?? outcome.task, view);
+}
+
+function filterOf({ acceptedOutputModes }: SendRequest): OutputFilter | undefined {
+  return acceptedOutputModes.length === 0 ? undefined : new OutputFilter(acceptedOutputModes);
 }
 
 function viewOf(historyLength: number | undefined): TaskView {
@@ -249,27 +278,4 @@ function readSequence(lastEventId: string | undefined, live: LiveTask): number |
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const sequence = Number(lastEventId);
   return sequence <= live.sequence ? sequence : undefined;
-}
-
-/** Refuses a message that declares a type which the card does not list. Text is always taken. */
-function requireAccepted(mediaTypes: readonly string[], modes: readonly string[]): void {
-  const refused = mediaTypes.find((type) => !isAccepted(plainType(type), modes));
-  if (refused === undefined) return;
-  const words = `Incompatible content types: ${refused.slice(0, 100)} is not supported; send ${modes.join(', ')}`;
-  throw new A2aError('CONTENT_TYPE_NOT_SUPPORTED', words);
-}
-
-function isAccepted(type: string, modes: readonly string[]): boolean {
-  return type === 'text/plain' || modes.some((mode) => matches(type, plainType(mode)));
-}
-
-/** `image/*`, `*` and the informal `text` stand for a family. */
-function matches(type: string, mode: string): boolean {
-  if (mode === '*' || mode === '*/*' || mode === type) return true;
-  const [family = '', kind] = mode.split('/');
-  return (kind === undefined || kind === '*') && type.startsWith(`${family}/`);
-}
-
-function plainType(type: string): string {
-  return (type.split(';')[0] ?? '').trim().toLowerCase();
 }

@@ -9,6 +9,7 @@ import {
   buildCard,
   type CardForm,
   defaultInputModes,
+  defaultOutputModes,
   extensionsOf,
   mountCard,
 } from './card/agent-card.ts';
@@ -137,6 +138,14 @@ function createRoutes(
     get inputModes() {
       described ??= describe();
       return described.inputModes ?? defaultInputModes;
+    },
+    get outputModes() {
+      described ??= describe();
+      return described.outputModes ?? defaultOutputModes;
+    },
+    get supportedExtensions() {
+      described ??= describe();
+      return extensionsOf(described).map(({ uri }) => uri);
     },
     get requiredExtensions() {
       described ??= describe();

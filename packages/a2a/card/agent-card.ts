@@ -106,7 +106,7 @@ export interface ServerFacts {
 }
 
 export const defaultInputModes: readonly string[] = ['text/plain'];
-const defaultOutputModes: readonly string[] = ['text/markdown', 'text/plain'];
+export const defaultOutputModes: readonly string[] = ['text/markdown', 'text/plain'];
 
 const ownExtensions: readonly AgentExtension[] = [
   {

@@ -130,7 +130,7 @@ function readMessage(message: JsonObject): Message {
 }
 
 function partsOf(parts: unknown): Part[] {
-  return Array.isArray(parts) && parts.length > 0 ? readParts(parts, false).parts : [];
+  return Array.isArray(parts) && parts.length > 0 ? readParts(parts).parts : [];
 }
 
 function optionalText(value: unknown): string | undefined {

@@ -67,20 +67,23 @@ export interface Dialect extends Spelling {
 }
 
 export function createDialect(spelling: Spelling): Dialect {
-  const { hasKinds, omitsEmptyLists, partsField } = spelling;
+  const { hasKinds, omitsEmptyLists, partsField, protobuf } = spelling;
   const kind = (name: string) => (hasKinds ? { kind: name } : {});
   const wrap = (name: string, value: object) => (hasKinds ? value : { [name]: value });
   const list = (items: object[], isWanted = false) =>
     omitsEmptyLists && !isWanted && items.length === 0 ? undefined : items;
 
-  const encodeMessage = ({ messageId, role, parts, taskId, contextId, metadata }: Message) => ({
+  const encodeMessage = (message: Message) => ({
     ...kind('message'),
-    messageId,
-    role: spelling.role(role),
-    [partsField]: parts.map(spelling.part),
-    taskId,
-    contextId,
-    metadata,
+    messageId: message.messageId,
+    role: spelling.role(message.role),
+    [partsField]: message.parts.map(spelling.part),
+    taskId: message.taskId,
+    contextId: message.contextId,
+    metadata: message.metadata,
+    extensions: message.extensions,
+    // The protocol buffers of 0.3 have no such field.
+    referenceTaskIds: protobuf ? undefined : message.referenceTaskIds,
   });
   const encodeArtifact = (artifact: Artifact) => ({ ...artifact, parts: artifact.parts.map(spelling.part) });
   const encodeStatus = (state: TaskState, at: number, message: Message | undefined) => ({

@@ -1,5 +1,13 @@
 import { A2aError } from '../errors/a2a-error.ts';
-import type { ProtocolVersion, Task, TaskEvent, TaskState, Usage } from '../protocol/model.ts';
+import type {
+  Metadata,
+  Part,
+  ProtocolVersion,
+  Task,
+  TaskEvent,
+  TaskState,
+  Usage,
+} from '../protocol/model.ts';
 import { createDialect, type Dialect } from './dialect.ts';
 import { isObject } from './read/values.ts';
 
@@ -16,10 +24,9 @@ export const v03: Dialect = createDialect({
   state: (state) => state,
   role: (role) => role,
   part(part) {
-    const { metadata } = part;
-    if (part.type === 'text') return { kind: 'text', text: part.text, metadata };
-    if (part.type === 'data') return { kind: 'data', data: dataObject(part.data), metadata };
-    const { bytes, uri, name, mediaType } = part;
+    if (part.type === 'text') return { kind: 'text', text: part.text, metadata: labelled(part) };
+    if (part.type === 'data') return { kind: 'data', data: dataObject(part.data), metadata: labelled(part) };
+    const { bytes, uri, name, mediaType, metadata } = part;
     return { kind: 'file', file: { bytes, uri, name, mimeType: mediaType }, metadata };
   },
   taskFields: (task) => ({ metadata: task.metadata, data: spentV03(task) }),
@@ -42,10 +49,10 @@ export const v10: Dialect = createDialect({
   state: (state) => stateNames[state],
   role: roleName,
   part(part) {
-    const { metadata } = part;
-    if (part.type === 'text') return { text: part.text, metadata };
-    if (part.type === 'data') return { data: part.data, metadata };
-    return { raw: part.bytes, url: part.uri, filename: part.name, mediaType: part.mediaType, metadata };
+    const { name: filename, mediaType, metadata } = part;
+    if (part.type === 'text') return { text: part.text, filename, mediaType, metadata };
+    if (part.type === 'data') return { data: part.data, filename, mediaType, metadata };
+    return { raw: part.bytes, url: part.uri, filename, mediaType, metadata };
   },
   taskFields: (task) => ({ metadata: withSpent(task.metadata, task) }),
   statusFields: (event) => ({ metadata: withSpent(undefined, event) }),
@@ -129,6 +136,12 @@ const stateNames: Record<TaskState, string> = {
 
 function roleName(role: 'user' | 'agent'): string {
   return role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT';
+}
+
+/** Text and data of 0.3 have no place for their type and name but the metadata. */
+function labelled({ mediaType, name, metadata }: Part): Metadata | undefined {
+  if (mediaType === undefined && name === undefined) return metadata;
+  return { ...(mediaType && { mimeType: mediaType }), ...(name && { filename: name }), ...metadata };
 }
 
 /** 0.3 allows only objects as data. */

@@ -16,6 +16,10 @@ export interface ExecutionRequest {
   history: readonly Message[];
   /** Set when the message answers what the agent asked. */
   resume?: Question;
+  /** Media types that the caller takes; left out, all. */
+  acceptedOutputModes?: readonly string[];
+  /** URIs of the extensions that are active for this message. */
+  extensions?: readonly string[];
 }
 
 /** What an agent reports while it works. A turn ends with the first of the last five, or when the events end. */

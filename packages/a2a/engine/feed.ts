@@ -1,3 +1,4 @@
+import type { OutputFilter } from '../protocol/media-types.ts';
 import { isTerminal, type Task } from '../protocol/model.ts';
 import type { TaskEngine } from './engine.ts';
 import type { LiveTask } from './live-task.ts';
@@ -14,6 +15,8 @@ export interface FeedOutlet {
 export interface FeedOptions {
   /** `turn`: until the task waits or ends. `task`: through all its turns, until it ends. */
   until: 'turn' | 'task';
+  /** What the reader takes; left out, everything. */
+  filter?: OutputFilter | undefined;
 }
 
 /** More than this waiting for the stream to open means that something is wrong with it. */
@@ -23,6 +26,7 @@ const mostWaiting = 10_000;
 export class Feed {
   readonly #live: LiveTask;
   readonly #until: FeedOptions['until'];
+  readonly #filter: OutputFilter | undefined;
   #waiting: NumberedEvent[] = [];
   #first: { task: Task; sequence: number } | undefined;
   #outlet: FeedOutlet | undefined;
@@ -47,6 +51,7 @@ export class Feed {
   ) {
     this.#live = live;
     this.#until = options.until;
+    this.#filter = options.filter;
     this.#first = first;
     this.#waiting = missed;
     this.#unsubscribe = live.subscribe((emitted) => this.#take(emitted));
@@ -71,10 +76,10 @@ export class Feed {
     const waiting = this.#waiting;
     this.#waiting = [];
     if (this.#first !== undefined && waiting[0]?.event.type !== 'message') {
-      outlet.task(this.#first.task, this.#first.sequence);
+      outlet.task(this.#filter?.task(this.#first.task) ?? this.#first.task, this.#first.sequence);
     }
-    for (const emitted of waiting) outlet.event(emitted);
     this.#outlet = outlet;
+    for (const emitted of waiting) this.#give(emitted);
     if (complete) this.close();
   }
 
@@ -91,8 +96,12 @@ export class Feed {
       this.#keep(emitted);
       return;
     }
-    this.#outlet.event(emitted);
+    this.#give(emitted);
     if (this.#isLast(emitted)) this.close();
+  }
+
+  #give(emitted: NumberedEvent): void {
+    if (this.#filter?.event(emitted.event) !== false) this.#outlet?.event(emitted);
   }
 
   #keep(emitted: NumberedEvent): void {

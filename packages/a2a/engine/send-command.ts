@@ -19,6 +19,8 @@ export interface SendCommand {
   principal: Principal;
   /** As 1.0 has it, a task id that cannot be continued is refused; else it starts a fresh task. */
   strict: boolean;
+  acceptedOutputModes?: readonly string[];
+  extensions?: readonly string[];
   /**
    * Told by callers that may send a message again: under the same id it starts nothing new in its conversation, and
    * answers no second question. An answer has it as its `messageId` too, so that the task's history tells.
@@ -94,7 +96,7 @@ export function withinTask(message: Message, task: { id: string; contextId: stri
 
 export function requestOf(
   task: Task,
-  { message, metadata, principal }: SendCommand,
+  { message, metadata, principal, acceptedOutputModes, extensions }: SendCommand,
   question: Question | undefined,
 ): ExecutionRequest {
   return {
@@ -105,6 +107,8 @@ export function requestOf(
     principal,
     history: task.history.slice(0, -1),
     ...(question && { resume: question }),
+    ...(acceptedOutputModes && { acceptedOutputModes }),
+    ...(extensions && { extensions }),
   };
 }
 

@@ -85,6 +85,16 @@ export function versionHeader(context: RouteContext): string | undefined {
   return context.req.header('a2a-version') ?? context.req.query('A2A-Version');
 }
 
+/** Tells the caller which of the extensions that it asked for are active. Called before the answer is written. */
+export function announceExtensions(
+  { env }: RouteContext,
+  { version }: Dialect,
+  active: readonly string[],
+): void {
+  if (active.length === 0) return;
+  env.outgoing.setHeader(version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', active.join(', '));
+}
+
 /** What a request asks for, once its parameters were read. */
 export function callOf(context: RouteContext, dialect: Dialect, params: JsonObject): Call {
   const header = (name: string) => context.req.header(name);

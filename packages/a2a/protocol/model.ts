@@ -23,26 +23,29 @@ export type TaskState =
 
 export type Metadata = Record<string, unknown>;
 
-interface TextPart {
-  type: 'text';
-  text: string;
-  metadata?: Metadata;
-}
-
-interface DataPart {
-  type: 'data';
-  data: unknown;
-  metadata?: Metadata;
-}
-
-/** A file by its content (`bytes`, in base64) or by its place (`uri`). */
-export interface FilePart {
-  type: 'file';
-  bytes?: string;
-  uri?: string;
+/** What any part may have beside its content. */
+interface PartLabels {
+  /** A file name. */
   name?: string;
   mediaType?: string;
   metadata?: Metadata;
+}
+
+interface TextPart extends PartLabels {
+  type: 'text';
+  text: string;
+}
+
+interface DataPart extends PartLabels {
+  type: 'data';
+  data: unknown;
+}
+
+/** A file by its content (`bytes`, in base64) or by its place (`uri`). */
+export interface FilePart extends PartLabels {
+  type: 'file';
+  bytes?: string;
+  uri?: string;
 }
 
 export type Part = TextPart | DataPart | FilePart;
@@ -54,6 +57,10 @@ export interface Message {
   taskId?: string;
   contextId?: string;
   metadata?: Metadata;
+  /** URIs of the extensions that it uses. */
+  extensions?: readonly string[];
+  /** Other tasks that it is about. */
+  referenceTaskIds?: readonly string[];
 }
 
 export interface Artifact {
@@ -62,6 +69,7 @@ export interface Artifact {
   description?: string;
   parts: readonly Part[];
   metadata?: Metadata;
+  extensions?: readonly string[];
 }
 
 export interface Usage {

@@ -5,7 +5,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect, v03, v03Rest, v10 } from '../dialects/dialects.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 import { type A2aError, errorDetails, invalidParams, reportError } from '../errors/a2a-error.ts';
-import { callOf, openStream, requireJson, versionHeader } from '../http/stream.ts';
+import { announceExtensions, callOf, openStream, requireJson, versionHeader } from '../http/stream.ts';
 import { isStreaming, type OperationName, type Operations } from '../operations.ts';
 import type { Logger } from '../protocol/model.ts';
 import { parseJson } from '../rpc/rpc-route.ts';
@@ -120,9 +120,12 @@ function answering(operation: OperationName, legacy: Dialect, options: RestOptio
       const call = callOf(context, dialect, params);
       if (isStreaming(operation)) {
         checkOrigin(context.req);
-        return openStream(context, await operations[operation](call), dialect, (frame) => frame);
+        const feed = await operations[operation](call);
+        announceExtensions(context, dialect, operations.activated(call));
+        return openStream(context, feed, dialect, (frame) => frame);
       }
       const result = await Promise.resolve(operations[operation](call));
+      announceExtensions(context, dialect, operations.activated(call));
       if (context.req.method === 'DELETE') return new Response(null, { status: 204 });
       return answerText(context, JSON.stringify(result), { 'content-type': dialect.contentType });
     } catch (error) {

@@ -9,7 +9,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect, v10 } from '../dialects/dialects.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 import { A2aError, errorDetails, invalidParams, reportError } from '../errors/a2a-error.ts';
-import { callOf, openStream, requireJson, versionHeader } from '../http/stream.ts';
+import { announceExtensions, callOf, openStream, requireJson, versionHeader } from '../http/stream.ts';
 import { isStreaming, type OperationName, type Operations } from '../operations.ts';
 import type { Logger, ProtocolVersion } from '../protocol/model.ts';
 
@@ -53,9 +53,11 @@ async function answerOne(
     if (isStreaming(operation)) {
       checkOrigin(context.req);
       const feed = await operations[operation](call);
+      announceExtensions(context, dialect, operations.activated(call));
       return openStream(context, feed, dialect, (frame) => wrapResult(id ?? null, frame));
     }
     const result = await Promise.resolve(operations[operation](call));
+    announceExtensions(context, dialect, operations.activated(call));
     return id === undefined ? noAnswer() : jsonAnswer(context, resultText(id, result));
   } catch (error) {
     if (error instanceof HttpError) throw error;

@@ -161,7 +161,11 @@ describe('errors of both versions', () => {
       /incompatible content types.*application\/x-unheard-of.*not supported/i,
     );
     const raw10 = {
-      message: { role: 'ROLE_USER', parts: [{ raw: 'dGNr', mediaType: 'application/x-odd' }] },
+      message: {
+        messageId: 'm1',
+        role: 'ROLE_USER',
+        parts: [{ raw: 'dGNr', mediaType: 'application/x-odd' }],
+      },
     };
     expect((await rpc(agent, 'SendMessage', raw10, v10)).error.code).toBe(-32005);
   });

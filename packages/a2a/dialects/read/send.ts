@@ -11,12 +11,15 @@ import {
   optionalMetadata,
   optionalObject,
   optionalText,
+  optionalTexts,
 } from './values.ts';
 
 export interface SendRequest {
   message: Message;
   metadata: Metadata;
   mediaTypes: string[];
+  /** The media types that the caller takes; empty: all. */
+  acceptedOutputModes: readonly string[];
   /** Answer when the turn is over; else as soon as it has begun. */
   blocking: boolean;
   historyLength?: number;
@@ -24,8 +27,9 @@ export interface SendRequest {
 }
 
 /** Reads the params of a message in the spelling of either version. */
-export function readSend(params: JsonObject, { protobuf }: Pick<Dialect, 'protobuf'>): SendRequest {
-  const { message, mediaTypes } = readMessage(params, protobuf);
+export function readSend(params: JsonObject, dialect: Dialect): SendRequest {
+  const { protobuf } = dialect;
+  const { message, mediaTypes } = readMessage(params, dialect);
   const given = optionalObject(params, 'configuration');
   const configuration = given ?? {};
   const historyLength = optionalCount(configuration, 'historyLength');
@@ -33,6 +37,7 @@ export function readSend(params: JsonObject, { protobuf }: Pick<Dialect, 'protob
   return {
     message,
     mediaTypes,
+    acceptedOutputModes: optionalTexts(configuration, 'acceptedOutputModes') ?? [],
     metadata: optionalMetadata(params) ?? {},
     blocking: given === undefined || isBlocking(given, protobuf),
     ...(historyLength !== undefined && { historyLength }),
@@ -45,29 +50,43 @@ export function requireText(message: Message): void {
   if (!hasText(message.parts)) throw invalidParams('message.parts must hold a text part');
 }
 
-function readMessage(params: JsonObject, nestedData: boolean): { message: Message; mediaTypes: string[] } {
+function readMessage(params: JsonObject, dialect: Dialect): { message: Message; mediaTypes: string[] } {
   const value = optionalObject(params, 'message');
   if (value === undefined) throw invalidParams('message is missing');
-  requireUserRole(value);
-  const { parts, mediaTypes } = readParts(field(value, 'parts') ?? field(value, 'content'), nestedData);
+  requireUserRole(value, dialect);
+  const given = field(value, 'parts') ?? field(value, 'content');
+  const { parts, mediaTypes } = readParts(given, { nestedData: dialect.protobuf, kinds: dialect.hasKinds });
   const taskId = optionalId(value, 'taskId') ?? optionalId(params, 'taskId');
   const contextId = optionalId(value, 'contextId') ?? optionalId(params, 'contextId');
   const metadata = optionalMetadata(value);
+  const extensions = optionalTexts(value, 'extensions');
+  const referenceTaskIds = optionalTexts(value, 'referenceTaskIds');
   const message: Message = {
-    messageId: optionalId(value, 'messageId') ?? crypto.randomUUID(),
+    messageId: readMessageId(value, dialect),
     role: 'user',
     parts,
     ...(taskId !== undefined && { taskId }),
     ...(contextId !== undefined && { contextId }),
     ...(metadata && { metadata }),
+    ...(extensions && { extensions }),
+    ...(referenceTaskIds && { referenceTaskIds }),
   };
   return { message, mediaTypes };
 }
 
-const userRoles: unknown[] = [undefined, '', 'user', 'ROLE_USER', 'ROLE_UNSPECIFIED'];
+/** 1.0 requires one; the contract's 0.3 wire does not. */
+function readMessageId(message: JsonObject, { strict }: Dialect): string {
+  const id = optionalId(message, 'messageId');
+  if (id === undefined && strict) throw invalidParams('message.messageId is missing');
+  return id ?? crypto.randomUUID();
+}
 
-function requireUserRole(message: JsonObject): void {
-  if (!userRoles.includes(field(message, 'role'))) throw invalidParams('message.role must be user');
+const absentRoles: unknown[] = [undefined, '', 'ROLE_UNSPECIFIED'];
+
+function requireUserRole(message: JsonObject, { strict }: Dialect): void {
+  const role = field(message, 'role');
+  if (role === 'user' || role === 'ROLE_USER' || (!strict && absentRoles.includes(role))) return;
+  throw invalidParams(`message.role must be ${strict ? 'ROLE_USER' : 'user'}`);
 }
 
 function isBlocking(configuration: JsonObject, protobuf: boolean): boolean {
@@ -87,31 +106,54 @@ interface ReadParts {
   mediaTypes: string[];
 }
 
-/** Takes parts in the spelling of either version. With `nestedData`, a data part is wrapped as 0.3's REST has it. */
-export function readParts(value: unknown, nestedData: boolean): ReadParts {
+interface PartForm {
+  /** Data parts are wrapped as the REST of 0.3 has them. */
+  nestedData?: boolean;
+  /** Parts name their kind, which must be one that we know. */
+  kinds?: boolean;
+}
+
+/** Takes parts in the spelling of either version. */
+export function readParts(value: unknown, form: PartForm = {}): ReadParts {
   if (!Array.isArray(value) || value.length === 0)
     throw invalidParams('message.parts must hold at least one part');
-  const read = value.map((part) => readPart(part, nestedData));
+  const read = value.map((part) => readPart(part, form));
   return {
     parts: read.map(({ part }) => part),
     mediaTypes: read.flatMap(({ mediaType }) => (mediaType === undefined ? [] : [mediaType])),
   };
 }
 
-function readPart(value: unknown, nestedData: boolean): { part: Part; mediaType: string | undefined } {
+function readPart(value: unknown, form: PartForm): { part: Part; mediaType: string | undefined } {
   if (!isObject(value)) throw invalidParams('every part of a message must be an object');
+  if (form.kinds) requireKnownKind(value);
+  const file = field(value, 'file');
+  const inner = isObject(file) ? file : undefined;
   const metadata = optionalMetadata(value);
-  const part = { ...readContent(value, nestedData), ...(metadata && { metadata }) };
-  const mediaType = part.type === 'file' ? part.mediaType : declaredType(value);
+  const name = firstText(inner ?? value, ['filename', 'name']);
+  const mediaType = declaredType(inner ?? value);
+  const part = {
+    ...readContent(value, inner, form),
+    ...(name !== undefined && { name }),
+    ...(mediaType !== undefined && { mediaType }),
+    ...(metadata && { metadata }),
+  };
   return { part, mediaType };
 }
 
-function readContent(value: JsonObject, nestedData: boolean): Part {
+const partKinds: unknown[] = [undefined, 'text', 'file', 'data'];
+
+function requireKnownKind(part: JsonObject): void {
+  if (!partKinds.includes(field(part, 'kind')))
+    throw invalidParams('the kind of a part must be text, file or data');
+}
+
+function readContent(value: JsonObject, file: JsonObject | undefined, { nestedData }: PartForm): Part {
   if (typeof value.text === 'string') return { type: 'text', text: value.text };
-  const file = field(value, 'file');
-  if (isObject(file)) return readFile(file);
+  if (file !== undefined) return readFile(file);
   if (typeof value.raw === 'string' || typeof value.url === 'string') return readFile(value);
-  if (field(value, 'data') !== undefined) return { type: 'data', data: readData(value.data, nestedData) };
+  if (field(value, 'data') !== undefined)
+    return { type: 'data', data: readData(value.data, nestedData === true) };
   throw invalidParams('a part must hold text, a file or data');
 }
 
@@ -120,14 +162,7 @@ function readFile(file: JsonObject): FilePart {
   const uri = firstText(file, ['url', 'uri', 'fileWithUri']);
   if (bytes === undefined && uri === undefined)
     throw invalidParams('a file part must hold its content or its url');
-  const name = firstText(file, ['filename', 'name']);
-  const mediaType = declaredType(file);
-  return {
-    type: 'file',
-    ...(bytes === undefined ? { uri: uri ?? '' } : { bytes }),
-    ...(name !== undefined && { name }),
-    ...(mediaType !== undefined && { mediaType }),
-  };
+  return { type: 'file', ...(bytes === undefined ? { uri: uri ?? '' } : { bytes }) };
 }
 
 function readData(data: unknown, nested: boolean): unknown {

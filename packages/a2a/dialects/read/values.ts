@@ -5,6 +5,8 @@ export type JsonObject = Record<string, unknown>;
 
 const longestId = 256;
 
+const longestText = 2048;
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -49,6 +51,22 @@ export function optionalObject(object: JsonObject, name: string): JsonObject | u
   if (value === undefined || isObject(value)) return value;
   throw invalidParams(`${name} must be an object`);
 }
+
+const longestList = 100;
+
+/** Texts that may be left out; an empty list counts as absent. */
+export function optionalTexts(object: JsonObject, name: string): string[] | undefined {
+  const value = field(object, name);
+  if (value === undefined) return undefined;
+  const isRight = Array.isArray(value) && value.length <= longestList && value.every(isShortText);
+  if (!isRight)
+    throw invalidParams(
+      `${name} must be a list of at most ${longestList} texts of at most ${longestText} characters`,
+    );
+  return value.length === 0 ? undefined : value;
+}
+
+const isShortText = (value: unknown) => typeof value === 'string' && value.length <= longestText;
 
 export function optionalMetadata(object: JsonObject): Metadata | undefined {
   return optionalObject(object, 'metadata');
