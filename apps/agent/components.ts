@@ -337,6 +337,19 @@ function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
   return config.middleware.memory ? { store: memory, sessions, tokens } : undefined;
 }
 
+/** What members and programs read beside the public card; guests may not list tools. */
+function callerCard(principal: Principal, { graph }: ActiveAgent, { quotaMb }: AgentOptions) {
+  if (principal.role === 'guest') return {};
+  const { tools = [], humanTools = [] } = graph ?? {};
+  const params = {
+    tools: [...tools, ...humanTools].map(({ name, description }) => ({ name, description })),
+    quotaMb,
+  };
+  const description =
+    'The tools that the agent has, and the megabytes that each caller may keep (0: no limit).';
+  return { extensions: [{ uri: 'urn:trunkline:a2a:tools-v1', description, params }] };
+}
+
 interface TaskDeps {
   context: AgentContext;
   address: ServiceAddress;
@@ -365,6 +378,7 @@ function createTasks({ context, address, active, executor, recorder, state, stor
     current: (principal) => context.accounts.current(principal),
     observer: recorder,
     card,
+    extendedCard: (principal) => callerCard(principal, active, options),
     credentials: credentialsOf(keys),
     allowedOrigins: options.allowedOrigins,
     push: {

@@ -40,8 +40,10 @@ export interface OperationsOptions {
   /** Extensions that the card lists, and those that a caller must declare. */
   supportedExtensions: readonly string[];
   requiredExtensions: readonly string[];
-  /** The extended card in a version; undefined when there is none to ask for. */
-  extendedCard(dialect: Dialect): object | undefined;
+  /** Whether the endpoint has such a tenant. */
+  isTenant(name: string): boolean;
+  /** The extended card in a version for somebody; undefined when there is none to ask for. */
+  extendedCard(dialect: Dialect, principal: Principal): object | undefined;
 }
 
 /** How a request came in. */
@@ -99,28 +101,32 @@ export class Operations {
     }
   }
 
-  get({ dialect, params, principal }: Call): object {
-    const task = this.#tasks(principal).get(requiredId(params, 'id', 'taskId'));
+  get(call: Call): object {
+    const { dialect, params } = call;
+    const task = this.#tasks(call).get(requiredId(params, 'id', 'taskId'));
     return dialect.task(task, viewOf(optionalCount(params, 'historyLength')));
   }
 
-  list({ dialect, params, principal }: Call): object {
+  list(call: Call): object {
+    const { dialect, params } = call;
     const historyLength = optionalCount(params, 'historyLength');
     const artifacts = optionalFlag(params, 'includeArtifacts') ?? false;
-    const page = this.#tasks(principal).list(readQuery(params));
+    const page = this.#tasks(call).list(readQuery(params));
     return dialect.page(page, { ...viewOf(historyLength), artifacts });
   }
 
-  async cancel({ dialect, params, principal }: Call): Promise<object> {
+  async cancel(call: Call): Promise<object> {
+    const { dialect, params } = call;
     const id = requiredId(params, 'id', 'taskId');
-    const { task, stored } = this.#tasks(principal).cancel(id, dialect.strict);
+    const { task, stored } = this.#tasks(call).cancel(id, dialect.strict);
     await requireStored(stored);
     return dialect.task(task);
   }
 
   /** The rest of a task: from where the reader was, else from now. */
-  subscribe({ dialect, params, principal, lastEventId }: Call): Feed {
-    const live = this.#tasks(principal).find(requiredId(params, 'id', 'taskId'));
+  subscribe(call: Call): Feed {
+    const { dialect, params, lastEventId } = call;
+    const live = this.#tasks(call).find(requiredId(params, 'id', 'taskId'));
     if (dialect.strict && isTerminal(live.state)) {
       throw new A2aError(
         'UNSUPPORTED_OPERATION',
@@ -134,9 +140,10 @@ export class Operations {
       : Feed.after(this.#options.engine, live, sequence, { until });
   }
 
-  async setPush({ dialect, params, principal }: Call): Promise<object> {
+  async setPush(call: Call): Promise<object> {
+    const { dialect, params } = call;
     const push = this.#push();
-    const live = this.#tasks(principal).find(requiredId(params, 'taskId', 'id'));
+    const live = this.#tasks(call).find(requiredId(params, 'taskId', 'id'));
     const target = readPushTarget(findPushConfig(params));
     await push.check(target);
     return dialect.pushConfig(push.add(live.snapshot(), target, dialect.version));
@@ -163,8 +170,8 @@ export class Operations {
     return { deliveries: this.#push().deliveries(taskId) };
   }
 
-  card({ dialect }: Call): object {
-    const card = this.#options.extendedCard(dialect);
+  card({ dialect, principal }: Call): object {
+    const card = this.#options.extendedCard(dialect, principal);
     if (card !== undefined) return card;
     throw new A2aError('UNSUPPORTED_OPERATION', 'This operation is not supported: there is no extended card');
   }
@@ -179,7 +186,7 @@ export class Operations {
   }
 
   async #start(call: Call, request: SendRequest): Promise<StartedTurn> {
-    const { dialect, principal } = call;
+    const { dialect } = call;
     const { message, metadata, acceptedOutputModes, push: target } = request;
     const extensions = this.activated(call);
     const command = {
@@ -189,7 +196,7 @@ export class Operations {
       ...(acceptedOutputModes.length > 0 && { acceptedOutputModes }),
       ...(extensions.length > 0 && { extensions }),
     };
-    const tasks = this.#tasks(principal);
+    const tasks = this.#tasks(call);
     if (target === undefined) return tasks.start(command);
     const push = this.#push();
     await push.check(target);
@@ -199,8 +206,11 @@ export class Operations {
     });
   }
 
-  #tasks(principal: Principal): VisibleTasks {
-    return this.#options.engine.for(principal);
+  #tasks({ params, principal }: Pick<Call, 'params' | 'principal'>): VisibleTasks {
+    const tenant = optionalText(params, 'tenant');
+    if (tenant !== undefined && !this.#options.isTenant(tenant))
+      throw invalidParams(`There is no tenant ${tenant.slice(0, 100)} here: the card names those there are`);
+    return this.#options.engine.for(principal, tenant);
   }
 
   #requireExtensions(declared: readonly string[]): void {
@@ -221,7 +231,7 @@ export class Operations {
   } {
     const named = field(params, 'taskId') !== undefined;
     const taskId = requiredId(params, 'taskId', 'id');
-    this.#tasks(principal).find(taskId);
+    this.#tasks({ params, principal }).find(taskId);
     const id =
       optionalId(params, 'pushNotificationConfigId') ?? (named ? optionalId(params, 'id') : undefined);
     return { taskId, id };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type App, type AppEnv, createOriginCheck, describeRoute } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { holdDirectory } from '@trunkline/storage';
 import { Hono } from 'hono';
@@ -13,7 +14,6 @@ import {
   extensionsOf,
   mountCard,
 } from './card/agent-card.ts';
-import type { Dialect } from './dialects/dialect.ts';
 import { type EngineOptions, TaskEngine } from './engine/engine.ts';
 import type { Executor, TaskObserver } from './engine/executor.ts';
 import {
@@ -45,6 +45,10 @@ export interface A2aServerOptions {
   access?: EngineOptions['access'];
   /** Asked each time, as the address and the skills may become known late. */
   card: () => AgentDescription;
+  /** What somebody who is known reads in the extended card beside or instead of that; left out, no more. */
+  extendedCard?: (principal: Principal) => Partial<AgentDescription>;
+  /** Agents that callers can choose by `tenant`, whose tasks are kept apart; asked each time. */
+  tenants?: () => readonly string[];
   /** The card needs credentials too; default false. */
   guardCard?: boolean;
   credentials?: A2aCredentials;
@@ -151,13 +155,20 @@ function createRoutes(
       described ??= describe();
       return requiredExtensions(described);
     },
-    extendedCard: (dialect) => extendedCard(dialect, card, guard),
+    isTenant: (name) => options.tenants?.().includes(name) ?? false,
+    extendedCard(dialect, principal) {
+      // In 1.0 there is one to ask for only where callers can be told apart from the public.
+      if (dialect.strict && guard.schemes.length === 0) return undefined;
+      const more = principal.kind === 'anonymous' ? {} : options.extendedCard?.(principal);
+      return buildCard(dialect.name, { ...describe(), ...more }, facts);
+    },
   });
   const checkOrigin = createOriginCheck(options.allowedOrigins ?? []);
   const app = new Hono<AppEnv>();
   mountGuard(app, guard);
   mountCard(app, {
     card,
+    now: () => (options.clock ?? systemClock).now(),
     guard: options.guardCard ? guard.handler : undefined,
   });
   const rpc = describeRoute({
@@ -181,15 +192,6 @@ function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
     '/v1/extendedAgentCard',
   ];
   for (const path of [...guarded, ...older]) app.use(path, guard.handler);
-}
-
-/** In 1.0 there is one to ask for only where callers can be told apart from the public. */
-function extendedCard(
-  dialect: Dialect,
-  card: (form: CardForm) => object,
-  guard: CredentialsGuard,
-): object | undefined {
-  return dialect.strict && guard.schemes.length === 0 ? undefined : card(dialect.name);
 }
 
 function requiredExtensions(description: AgentDescription): string[] {

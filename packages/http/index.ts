@@ -45,6 +45,7 @@ export { ACCESS_CHECK_MS, type RunningServer, type ServeOptions, StartError, ser
 export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
 export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/sse.ts';
 export { formatSseFrame, type SseEvent, sse } from './sse/sse.ts';
+export { tenantIn } from './app/paths.ts';
 export { answerText, type StreamTextOptions, streamText } from './stream/response-stream.ts';
 export {
   parseJson,

@@ -112,6 +112,10 @@ describe.each(settings)('an agent %s', (_, env, headers) => {
       expect([path, (await call('GET', path, headers)).status]).toEqual([path, 200]);
     }
     expect((await call('GET', '/api/config/model', headers)).text).not.toContain('test-key');
+    const tools = (path: string) => call('GET', path, headers).then(({ text }) => text.includes('ask_human'));
+    // Without credentials nobody can be told apart from the public.
+    expect(await tools('/extendedAgentCard')).toBe('A2A_AUTH_TOKEN' in env);
+    expect(await tools('/.well-known/agent-card.json')).toBe(false);
   });
 });
 

@@ -44,13 +44,13 @@ function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Exec
 
 /** Only new requests need admission; what cannot be done ends the task. */
 function admitTask(
-  { task, metadata, resume }: ExecutionRequest,
+  { task, metadata, resume, tenant }: ExecutionRequest,
   { humanInput, routing, limiter }: GatewayParts,
   parked: ParkedAnswers,
 ): Admission {
   const asked = humanInput.pending().some(({ correlationId }) => correlationId === task.id);
   const goesOn = resume !== undefined && (asked || parked.wentOn(task.id));
-  const target = targetOf(text(metadata.agent), text(metadata.skillHint), routing);
+  const target = targetOf(tenant ?? text(metadata.agent), text(metadata.skillHint), routing);
   if (goesOn || 'error' in target) return { release: () => undefined };
   return admit(target, routing, limiter);
 }
@@ -71,7 +71,7 @@ function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Ans
 }
 
 function answersFor(
-  { task, text: content, metadata, principal, resume }: ExecutionRequest,
+  { task, text: content, metadata, principal, resume, tenant }: ExecutionRequest,
   ending: AbortController,
   { bus, humanInput, routing }: GatewayParts,
   parked: ParkedAnswers,
@@ -92,7 +92,7 @@ function answersFor(
     const begin = () => humanInput.answer(waiting.requestId, content, principal);
     return listen(bus, { correlationId: task.id, signal, begin });
   }
-  const target = targetOf(text(metadata.agent), text(metadata.skillHint), routing);
+  const target = targetOf(tenant ?? text(metadata.agent), text(metadata.skillHint), routing);
   if ('error' in target) return target;
   // The answer to a remote agent's question is a request of its own.
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
@@ -172,6 +172,8 @@ export function openA2aServer({ options, home, bus, exchange, logger, url, curre
       publicUrl: url(),
       skills: helmSkills(routing),
     }),
+    tenants: () => agentNames(routing),
+    extendedCard: () => ({ tenants: agentNames(routing), skills: allSkills(routing) }),
     ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
     // The switchboard warns about its keys itself.
     warnWhenOpen: false,
@@ -179,6 +181,20 @@ export function openA2aServer({ options, home, bus, exchange, logger, url, curre
   });
   parked.attach(server.engine, listenAgain(bus));
   return server;
+}
+
+/** Each agent that has a skill can be chosen by name, as `tenant` or as `metadata.agent`. */
+function agentNames({ registry }: Exchange['routing']): string[] {
+  return [...new Set(registry.skills().map(({ agent }) => agent))];
+}
+
+function allSkills({ registry }: Exchange['routing']) {
+  return registry.skills().map(({ agent, skill: { name, description } }) => ({
+    id: `${agent}/${name}`,
+    name,
+    description: description || name,
+    tags: ['skill', agent],
+  }));
 }
 
 function helmSkills({ registry, workspace }: Exchange['routing']) {

@@ -42,6 +42,16 @@ describe('the switchboard as an A2A agent', () => {
     expect((await board.call(`/api/flows/skill-${task.id}`)).body.data.targetAgent).toBe('helm');
   });
 
+  it('has its agents as tenants', async () => {
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' };
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] };
+    const { body } = await board.call('/a2a/warden/message:send', { message }, headers);
+    expect(body.task.artifacts[0].parts[0].text).toBe('model-of-warden heard you');
+    const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, tenant: 'helm' } };
+    const named = await board.call('/a2a', call, headers);
+    expect(named.body.result.task.artifacts[0].parts[0].text).toBe('model-of-helm heard you');
+  });
+
   it('asks its caller what an agent asks a person, and goes on with the answer [S122]', async () => {
     model.enqueue(
       { toolCalls: [{ name: 'ask_human', arguments: { question: 'Which port?' } }] },

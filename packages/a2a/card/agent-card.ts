@@ -10,7 +10,7 @@ function commonFields(agent: AgentDescription): object {
   return {
     name: agent.name,
     description: agent.description,
-    supportedInterfaces: interfacesOf(agent.publicUrl),
+    supportedInterfaces: interfacesOf(agent),
     provider: agent.provider,
     version: agent.version,
     documentationUrl: agent.documentationUrl,
@@ -77,6 +77,8 @@ export interface AgentDescription {
   skills: readonly AgentSkill[];
   /** Beside those that the server itself brings. */
   extensions?: readonly AgentExtension[];
+  /** Agents behind the endpoint that callers can choose. */
+  tenants?: readonly string[];
 }
 
 export interface AgentSkill {
@@ -154,12 +156,17 @@ function cardV10(agent: AgentDescription, facts: ServerFacts) {
   };
 }
 
-/** Both versions over both transports, all at one address. */
-function interfacesOf(publicUrl: string): object[] {
+/** Both versions over both transports, all at one address; tenants are a thing of 1.0. */
+function interfacesOf({ publicUrl, tenants = [] }: AgentDescription): object[] {
   const url = endpointOf(publicUrl);
-  return ['1.0', '0.3'].flatMap((protocolVersion) =>
-    ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion })),
+  const bindings = ['JSONRPC', 'HTTP+JSON'];
+  const own = ['1.0', '0.3'].flatMap((protocolVersion) =>
+    bindings.map((protocolBinding) => ({ url, protocolBinding, protocolVersion })),
   );
+  const theirs = tenants.flatMap((tenant) =>
+    bindings.map((protocolBinding) => ({ url, protocolBinding, tenant, protocolVersion: '1.0' })),
+  );
+  return [...own, ...theirs];
 }
 
 function endpointOf(publicUrl: string): string {
@@ -198,19 +205,24 @@ export function buildCard(form: CardForm, agent: AgentDescription, facts: Server
 
 interface CardRouteOptions {
   card(form: CardForm): object;
+  now(): number;
   /** Runs before the public paths; undefined where the card is for everyone. */
   guard: MiddlewareHandler | undefined;
 }
 
 /** Serves the same card at both well-known paths and at the endpoint; a named version gets its pure form. */
-export function mountCard(app: Hono<AppEnv>, { card, guard }: CardRouteOptions): void {
+export function mountCard(app: Hono<AppEnv>, { card, guard, now }: CardRouteOptions): void {
+  const versions = new CardVersions(now);
   for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json', '/a2a']) {
     if (guard !== undefined) app.get(path, guard);
     const described = describeRoute({
       summary: 'Get the card: what the agent does, and how to talk to it',
       headers: { 'A2A-Version': 'The version of A2A whose card you want.' },
     });
-    app.get(path, described, (context) => cardAnswer(context, card(wantedForm(context))));
+    app.get(path, described, (context) => {
+      const form = wantedForm(context);
+      return cardAnswer(context, versions.of(form, card(form)));
+    });
   }
 }
 
@@ -221,10 +233,48 @@ function wantedForm(context: Context): CardForm {
   return /^1(\.0)?(\.|$)/.test(version) ? 'v10' : 'merged';
 }
 
-function cardAnswer(context: Context, card: object): Response {
-  const body = JSON.stringify(card);
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`;
-  const headers = { 'cache-control': 'public, max-age=60', etag, vary: 'A2A-Version' };
-  if (context.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers });
+interface CardVersion {
+  body: string;
+  etag: string;
+  /** When this text was first given out, in whole seconds. */
+  modifiedAt: number;
+}
+
+/** Remembers since when a card reads as it does. */
+class CardVersions {
+  readonly #now: () => number;
+  readonly #latest = new Map<CardForm, CardVersion>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  of(form: CardForm, card: object): CardVersion {
+    const body = JSON.stringify(card);
+    const known = this.#latest.get(form);
+    if (known?.body === body) return known;
+    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`;
+    const version = { body, etag, modifiedAt: Math.floor(this.#now() / 1000) * 1000 };
+    this.#latest.set(form, version);
+    return version;
+  }
+}
+
+function cardAnswer(context: Context, version: CardVersion): Response {
+  const { body, etag, modifiedAt } = version;
+  const headers = {
+    'cache-control': 'public, max-age=60',
+    etag,
+    'last-modified': new Date(modifiedAt).toUTCString(),
+    vary: 'A2A-Version',
+  };
+  if (isUnchanged(context, version)) return new Response(null, { status: 304, headers });
   return new Response(body, { headers: { ...headers, 'content-type': 'application/json' } });
+}
+
+/** The tag decides where it is given: two cards of one second have the same time. */
+function isUnchanged({ req }: Context, { etag, modifiedAt }: CardVersion): boolean {
+  const tags = req.header('if-none-match');
+  if (tags !== undefined) return tags.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()));
+  return Date.parse(req.header('if-modified-since') ?? '') >= modifiedAt;
 }

@@ -1,3 +1,4 @@
+import { FakeClock } from '@trunkline/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { agentsOfThisFile, echo } from '../fixtures/agents.ts';
 import type { Json } from '../fixtures/calls.ts';
@@ -96,5 +97,47 @@ describe('the card [A119]', () => {
       headers: { 'if-none-match': etag },
     });
     expect(again.status).toBe(304);
+  });
+
+  it('says since when it reads so, and does so for those who name a time', async () => {
+    const clock = new FakeClock('2026-03-01T12:00:00.700Z');
+    let name = 'First';
+    const renamed = await start(echo, {
+      clock,
+      card: () => ({ name, description: '', version: '1', publicUrl: 'http://127.0.0.1', skills: [] }),
+    });
+    const ask = (headers: Record<string, string> = {}) =>
+      fetch(`${renamed.url}/.well-known/agent-card.json`, { headers });
+    const first = await ask();
+    const modified = first.headers.get('last-modified') ?? '';
+    expect(modified).toBe('Sun, 01 Mar 2026 12:00:00 GMT');
+    await clock.advanceBy(60_000);
+    expect((await ask({ 'if-modified-since': modified })).status).toBe(304);
+    expect((await ask({ 'if-modified-since': 'Sun, 01 Mar 2026 11:59:59 GMT' })).status).toBe(200);
+    expect((await ask({ 'if-modified-since': modified, 'if-none-match': '"other"' })).status).toBe(200);
+    name = 'Second';
+    const changed = await ask({ 'if-modified-since': modified });
+    expect([changed.status, changed.headers.get('last-modified')]).toEqual([
+      200,
+      'Sun, 01 Mar 2026 12:01:00 GMT',
+    ]);
+  });
+
+  it('has an extended form, which holds what the one who asks may see', async () => {
+    const skill = { id: 'secret', name: 'Secret', description: 'For those we know.', tags: ['x'] };
+    const extended = await start(echo, {
+      credentials: { bearer: 'token-1' },
+      extendedCard: ({ id }) => ({ skills: [{ ...skill, id: `for-${id}` }], tenants: ['blue'] }),
+    });
+    const known = { authorization: 'Bearer token-1' };
+    const ask = async (path: string, headers: Record<string, string>) =>
+      (await (await fetch(extended.url + path, { headers })).json()) as Json;
+    for (const headers of [{ ...known, 'a2a-version': '1.0' }, known]) {
+      const found = await ask('/extendedAgentCard', headers);
+      expect(found).toMatchObject({ name: 'Test agent', skills: [{ id: 'for-a2a' }] });
+      expect(found.supportedInterfaces).toContainEqual(expect.objectContaining({ tenant: 'blue' }));
+    }
+    expect(JSON.stringify(await ask('/.well-known/agent-card.json', known))).not.toContain('Secret');
+    expect((await fetch(`${extended.url}/extendedAgentCard`)).status).toBe(401);
   });
 });

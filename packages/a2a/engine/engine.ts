@@ -129,8 +129,8 @@ export class TaskEngine {
   }
 
   /** The tasks as somebody sees them: whatever a caller asks for goes through here. */
-  for(principal: Principal): VisibleTasks {
-    return new VisibleTasks(this, principal, this.#options.access ?? {});
+  for(principal: Principal, tenant?: string): VisibleTasks {
+    return new VisibleTasks(this, principal, this.#options.access ?? {}, tenant);
   }
 
   /** Accepts a message, which answers a waiting task or starts a new one. A repeated request returns its existing task. */

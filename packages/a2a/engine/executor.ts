@@ -16,6 +16,8 @@ export interface ExecutionRequest {
   history: readonly Message[];
   /** Set when the message answers what the agent asked. */
   resume?: Question;
+  /** Which of several agents behind the endpoint is meant; only where the server has tenants. */
+  tenant?: string;
   /** Media types that the caller takes; left out, all. */
   acceptedOutputModes?: readonly string[];
   /** URIs of the extensions that are active for this message. */

@@ -19,6 +19,7 @@ export interface SendCommand {
   principal: Principal;
   /** As 1.0 has it, a task id that cannot be continued is refused; else it starts a fresh task. */
   strict: boolean;
+  tenant?: string | undefined;
   acceptedOutputModes?: readonly string[];
   extensions?: readonly string[];
   /**
@@ -62,11 +63,16 @@ export function accept(task: Task, command: SendCommand, admit: Admit | undefine
   }
 }
 
-export function newTask(id: string, { message, metadata, principal }: SendCommand, now: number): Task {
+export function newTask(
+  id: string,
+  { message, metadata, principal, tenant }: SendCommand,
+  now: number,
+): Task {
   const place = { id, contextId: message.contextId ?? crypto.randomUUID() };
   return {
     ...place,
     owner: ownerKey(principal),
+    ...(tenant !== undefined && { tenant }),
     state: 'working',
     createdAt: now,
     updatedAt: now,
@@ -107,6 +113,7 @@ export function requestOf(
     principal,
     history: task.history.slice(0, -1),
     ...(question && { resume: question }),
+    ...(task.tenant !== undefined && { tenant: task.tenant }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
     ...(extensions && { extensions }),
   };

@@ -26,6 +26,7 @@ export interface ListFilter {
   updatedAfter?: number;
   /** Only tasks that they may see; all when left out. */
   viewer?: Principal;
+  tenant?: string | undefined;
 }
 
 /** Where a page begins: after this task in the order of the list. */
@@ -219,6 +220,7 @@ function conditions(filter: ListFilter): { where: string; values: (string | numb
     ['context_id = ?', filter.contextId],
     ['state = ?', filter.state],
     ['updated_at > ?', filter.updatedAfter],
+    ["body ->> '$.tenant' = ?", filter.tenant],
   ];
   const given = wanted.filter((entry): entry is [string, string | number] => entry[1] !== undefined);
   const owners = filter.viewer === undefined ? { sql: 'TRUE', values: [] } : ownerFilter(filter.viewer);

@@ -34,12 +34,15 @@ export class VisibleTasks {
   readonly #principal: Principal;
   readonly #viewer: Principal;
   readonly #access: TaskAccess;
+  readonly #tenant: string | undefined;
 
-  constructor(engine: AllTasks, principal: Principal, access: TaskAccess) {
+  /** With a tenant, only its tasks exist. */
+  constructor(engine: AllTasks, principal: Principal, access: TaskAccess, tenant?: string) {
     this.#engine = engine;
     this.#principal = principal;
     this.#viewer = access.viewer?.(principal) ?? principal;
     this.#access = access;
+    this.#tenant = tenant;
   }
 
   find(id: string): LiveTask {
@@ -53,7 +56,7 @@ export class VisibleTasks {
   }
 
   list(query: ListQuery): TaskPage {
-    return this.#engine.list({ ...query, viewer: this.#viewer });
+    return this.#engine.list({ ...query, viewer: this.#viewer, tenant: this.#tenant });
   }
 
   cancel(id: string, strict: boolean): CanceledTask {
@@ -65,7 +68,9 @@ export class VisibleTasks {
     return this.#engine.start({
       ...command,
       principal,
-      mayAnswer: (task) => this.#sees(task) || mayAnswer?.(task, principal) === true,
+      tenant: this.#tenant,
+      mayAnswer: (task) =>
+        this.#sees(task) || (this.#isOfTenant(task) && mayAnswer?.(task, principal) === true),
       prepare(task) {
         const isNamed = command.message.contextId !== undefined && !isParked(task.state);
         const refusal = isNamed ? refuseContext?.(task.contextId, principal) : undefined;
@@ -75,7 +80,11 @@ export class VisibleTasks {
     });
   }
 
-  #sees({ owner }: Task): boolean {
-    return maySee(this.#viewer, owner);
+  #sees(task: Task): boolean {
+    return this.#isOfTenant(task) && maySee(this.#viewer, task.owner);
+  }
+
+  #isOfTenant({ tenant }: Task): boolean {
+    return this.#tenant === undefined || tenant === this.#tenant;
   }
 }

@@ -88,6 +88,8 @@ export interface Task {
   contextId: string;
   /** Whose it is, as `ownerKey` says; missing in tasks of before they had owners, which are everybody's. Not on the wire. */
   owner?: string;
+  /** The agent of several behind this endpoint that it was given to. Not on the wire. */
+  tenant?: string;
   state: TaskState;
   /** What the agent says about the state: the question, the reason of a failure, a word of progress. */
   statusMessage?: Message;

@@ -1,4 +1,11 @@
-import { type AppEnv, answerText, describeRoute, HttpError, type OriginCheck } from '@trunkline/http';
+import {
+  type AppEnv,
+  answerText,
+  describeRoute,
+  HttpError,
+  type OriginCheck,
+  tenantIn,
+} from '@trunkline/http';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -137,7 +144,9 @@ function answering(operation: OperationName, legacy: Dialect, options: RestOptio
 
 /** `abc:cancel` names the task and the action. */
 function pathParams(context: RequestContext): Record<string, string> {
-  const { id, ...rest }: Record<string, string> = context.req.param();
+  const { id, ...named }: Record<string, string> = context.req.param();
+  const tenant = tenantIn(context.req.url);
+  const rest = tenant === undefined ? named : { ...named, tenant };
   return id === undefined ? rest : { ...rest, id: id.replace(/:(cancel|subscribe)$/, '') };
 }
 

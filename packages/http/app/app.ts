@@ -14,7 +14,7 @@ import { isA2aPath, refuseForeignPages } from '../origins/origin-guard.ts';
 import { createNotFound } from '../routes/list-routes.ts';
 import { type BodyLimit, createBodyLimit, limitBody, requireBodyType } from './body-limit.ts';
 import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
-import { withoutLastSlashes } from './paths.ts';
+import { withoutLastSlashes, withoutTenant } from './paths.ts';
 import { frameRequest } from './request-frame.ts';
 
 export interface AppOptions {
@@ -98,10 +98,10 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
 
 /**
  * The path that guards and routes see. Some A2A clients append a slash to the address that a card gives: it names the
- * same route. Elsewhere a slash means a folder, as with pages.
+ * same route. Elsewhere a slash means a folder, as with pages. A tenant of A2A in the path names no route of its own.
  */
 function pathOf(request: Request): string {
-  const path = getPath(request);
+  const path = withoutTenant(getPath(request));
   const isRoute = path.endsWith('/') && (isA2aPath(path) || path === '/extendedAgentCard/');
   return isRoute ? withoutLastSlashes(path) : path;
 }

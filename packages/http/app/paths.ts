@@ -4,3 +4,22 @@ export function withoutLastSlashes(path: string): string {
   while (path[end - 1] === '/') end -= 1;
   return path.slice(0, end);
 }
+
+/** A REST path of A2A with a tenant in it; `v1` is the older form, `tasks` a resource. */
+const tenantPath = /^\/a2a\/(?!v1\/|tasks\/)([^/]+)(\/(?:message:|tasks(?:\/|$)|extendedAgentCard).*)$/;
+
+export function withoutTenant(path: string): string {
+  if (!path.startsWith('/a2a/')) return path;
+  const [, , rest] = tenantPath.exec(path) ?? [];
+  return rest === undefined ? path : `/a2a${rest}`;
+}
+
+/** The tenant of A2A that the address of a request names. */
+export function tenantIn(url: string): string | undefined {
+  const [, tenant] = tenantPath.exec(new URL(url, 'http://localhost').pathname) ?? [];
+  if (tenant === undefined) return undefined;
+  // Unlike decodeURIComponent, this takes a wrong escape as it is.
+  return (
+    new URLSearchParams(`tenant=${tenant.replace(/[+&]/g, encodeURIComponent)}`).get('tenant') ?? undefined
+  );
+}
