@@ -7,7 +7,7 @@ COPY packages ./packages
 COPY apps ./apps
 # The pages at /help.
 COPY docs ./docs
-RUN npm ci && node packages/ui/build/main.ts && useradd --create-home trunkline && mkdir /data && chown trunkline /data
+RUN npm ci && useradd --create-home trunkline && mkdir /data && chown trunkline /data
 USER trunkline
 ENV TRUNKLINE_HOME=/data
 # The agent of the image serves no pages and listens on every address of the container. Set A2A_AUTH_TOKEN with it.

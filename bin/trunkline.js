@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // Starts Trunkline on Node 24 or newer: the running one, the one npm ci installed, or one on the PATH.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { findNode, isRecent } from './find-node.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -13,7 +13,7 @@ if (!existsSync(join(root, 'node_modules'))) {
   fail('The dependencies are not installed yet: run "npm ci" in the Trunkline folder, then start again.');
 } else if (isRecent(process.versions.node)) {
   keepCompiledSources();
-  await import(join(root, 'apps/trunkline/main.ts'));
+  await import(pathToFileURL(bundledProgram() ?? join(root, 'apps/trunkline/main.ts')).href);
 } else {
   const node = findNode(root, process.env.PATH ?? '');
   if (node) run(node);
@@ -28,6 +28,22 @@ if (!existsSync(join(root, 'node_modules'))) {
 function keepCompiledSources() {
   const { directory } = module.enableCompileCache?.() ?? {};
   if (directory) process.env.NODE_COMPILE_CACHE ||= directory;
+}
+
+// The bundle that packages/ui/build/program.ts made, where no source has changed since: it starts in half the time.
+function bundledProgram() {
+  const directory = join(root, 'node_modules/.trunkline');
+  try {
+    const { entry, inputs } = JSON.parse(readFileSync(join(directory, 'program.json'), 'utf8'));
+    const isFresh = inputs.every(([path, size, mtimeMs]) => {
+      const found = statSync(join(root, path), { throwIfNoEntry: false });
+      return found?.size === size && found.mtimeMs === mtimeMs;
+    });
+    return isFresh ? join(directory, entry) : undefined;
+  } catch (error) {
+    if (error.code !== 'ENOENT') console.error(`The bundle in ${directory} cannot be read: ${error.message}`);
+    return undefined;
+  }
 }
 
 // Hands over to the newer Node; a terminal sends Ctrl-C to both processes, other signals are passed on. The channel

@@ -35,6 +35,8 @@ export function nearest(
   let best: string | undefined;
   let bestDistance = mostSlips + 1;
   for (const candidate of candidates) {
+    // Each start compares the names of the environment with all settings: most differ in length already.
+    if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }

@@ -3,6 +3,8 @@ import { startChild, temporaryHome } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
+/** The sources themselves: the launcher may run a bundle of them, which has most of the libraries in it. */
+const sources = join(import.meta.dirname, '../main.ts');
 
 /** What a start may load; a library that only some users or some requests need is imported when they come. */
 const librariesOfAStart = [
@@ -44,19 +46,21 @@ const librariesOfAStart = [
 ];
 
 const home = temporaryHome();
+let ofSources: string;
 let first: string;
 let second: string;
 
 beforeAll(async () => {
-  first = await startAndStop();
-  second = await startAndStop();
+  ofSources = await startAndStop(sources, { NODE_COMPILE_CACHE: join(home.path, 'compiled') });
+  first = await startAndStop(launcher);
+  second = await startAndStop(launcher);
 }, 120_000);
 afterAll(() => home.remove());
 
 describe('a start of all four services', () => {
   it('loads no library that only some users or some requests need', () => {
     const paths = files(
-      second,
+      ofSources,
       /^\[compile cache\] reading cache from \S+ for (?:ESM|CommonJS) (\S+)\.\.\./gm,
     );
     const libraries = paths.map((path) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? 'ours');
@@ -75,8 +79,8 @@ describe('a start of all four services', () => {
 });
 
 /** With Node telling which files it looks up among those compiled before. */
-async function startAndStop(): Promise<string> {
-  const child = startChild(launcher, { arguments: ['up'], environment: environment() });
+async function startAndStop(program: string, more: Record<string, string> = {}): Promise<string> {
+  const child = startChild(program, { arguments: ['up'], environment: { ...environment(), ...more } });
   await child.waitForLine('Ctrl-C stops everything', 60_000);
   expect(await child.kill('SIGINT')).toMatchObject({ code: 0 });
   return child.output();

@@ -2,7 +2,7 @@ import { type ExecFileException, execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { layoutOf, type PageLayout, type Pages, type PagesOptions } from './layout.ts';
-import { readStamp, sourceStamp } from './stamp.ts';
+import { isFresh } from './stamp.ts';
 
 export type { PageApp, Pages, PagesOptions } from './layout.ts';
 
@@ -12,16 +12,28 @@ const BUILDER = join(import.meta.dirname, 'main.ts');
 // One build at a time in a process: four services that start together would fight for the cores.
 let lastBuild: Promise<unknown> = Promise.resolve();
 
+/** By repository: four services that start together ask for them once. */
+const shared = new Map<string | undefined, Promise<Pages>>();
+
 /** Sees to it that a service's pages, and those that all services share, are built from the present sources; costs a few milliseconds when they are. */
 export async function ensurePages(options: PagesOptions): Promise<Pages> {
   const pages = await ensureOne(options);
-  if (options.outDir === undefined) await ensureOne({ ...options, app: 'shared' });
+  if (options.outDir === undefined) await ensureShared(options);
   return pages;
+}
+
+async function ensureShared(options: PagesOptions): Promise<void> {
+  const known = shared.get(options.root) ?? ensureOne({ ...options, app: 'shared' });
+  shared.set(options.root, known);
+  await known.catch((error: unknown) => {
+    shared.delete(options.root);
+    throw error;
+  });
 }
 
 async function ensureOne(options: PagesOptions): Promise<Pages> {
   const layout = layoutOf(options);
-  if (readStamp(layout.output) === sourceStamp(layout)) return { directory: layout.output, built: false };
+  if (isFresh(layout.output, layout)) return { directory: layout.output, built: false };
   options.onBuild?.();
   const build = lastBuild.then(() => runBuilder(options, layout));
   lastBuild = build.catch(() => undefined);

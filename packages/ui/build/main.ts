@@ -1,4 +1,4 @@
-// Builds pages: node main.ts [--root DIR] [--out DIR] [--force] [APP...]; without an APP all pages.
+// Builds pages: node main.ts [--root DIR] [--out DIR] [--force] [APP...]; without an APP all pages, and the program.
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@trunkline/std';
@@ -10,7 +10,7 @@ import {
   replaceDirectory,
   temporarySibling,
 } from './layout.ts';
-import { readStamp, sourceStamp, writeStamp } from './stamp.ts';
+import { isFresh, sourceStamp, writeStamp } from './stamp.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -20,6 +20,7 @@ const apps = positionals.length === 0 ? PAGE_APPS : positionals.map(pageApp);
 if (values.out !== undefined && apps.length !== 1) fail('--out takes one set of pages: name it.');
 try {
   for (const app of apps) await build(app);
+  if (positionals.length === 0) await buildProgram();
 } catch (error) {
   console.error(errorMessage(error));
   process.exitCode = 1;
@@ -32,8 +33,8 @@ async function build(app: PageApp): Promise<void> {
     ...(root !== undefined && { root }),
     ...(out !== undefined && { outDir: out }),
   });
+  if (!values.force && isFresh(layout.output, layout)) return console.log(`${app}: the pages are fresh`);
   const stamp = sourceStamp(layout);
-  if (!values.force && readStamp(layout.output) === stamp) return console.log(`${app}: the pages are fresh`);
   const started = performance.now();
   const temporary = temporarySibling(layout.output);
   try {
@@ -44,6 +45,15 @@ async function build(app: PageApp): Promise<void> {
     rmSync(temporary, { recursive: true, force: true });
   }
   console.log(`${app}: pages built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+async function buildProgram(): Promise<void> {
+  const started = performance.now();
+  const { bundleProgram } = await import('./program.ts');
+  await bundleProgram(
+    layoutOf({ app: 'shared', ...(values.root !== undefined && { root: values.root }) }).root,
+  );
+  console.log(`program: bundled in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
 // The bundler takes half a second to load: only when there is something to build.

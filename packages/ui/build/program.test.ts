@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleProgram } from './program.ts';
+
+const scratch = temporaryDirectory();
+const root = realpathSync(scratch.path);
+const program = join(root, 'apps/trunkline');
+
+// A repository with the real launcher and a program of a few lines.
+beforeAll(async () => {
+  cpSync(join(import.meta.dirname, '../../../bin'), join(root, 'bin'), { recursive: true });
+  mkdirSync(program, { recursive: true });
+  mkdirSync(join(root, 'node_modules'));
+  writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(root, 'package-lock.json'), '{}');
+  writeFileSync(
+    join(program, 'main.ts'),
+    "const { place } = await import('./place.ts');\nconsole.log(place());\n",
+  );
+  writePlace('first');
+  await bundleProgram(root);
+});
+afterAll(() => scratch.remove());
+
+function writePlace(word: string): void {
+  const lines = [
+    'export function place(): string {',
+    '  const where = [import.meta.dirname, import.meta.url, new Error().stack?.includes(".mjs")];',
+    `  return JSON.stringify([${JSON.stringify(word)}, ...where]);`,
+    '}',
+  ];
+  writeFileSync(join(program, 'place.ts'), lines.join('\n'));
+}
+
+function run() {
+  const { stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin/trunkline.js')], {
+    encoding: 'utf8',
+  });
+  const [word, directory, url, isBundle] = JSON.parse(stdout || '[]') as unknown[];
+  return { word, directory, url, isBundle, stderr };
+}
+
+describe('the bundle of the program', () => {
+  const place = { directory: program, url: `file://${program}/place.ts` };
+
+  it('is what the launcher runs, and knows where its sources lie', () => {
+    expect(run()).toEqual({ word: 'first', ...place, isBundle: true, stderr: '' });
+  });
+
+  it('is passed over once a source has changed, until it is made again', async () => {
+    writePlace('second');
+    expect(run()).toEqual({ word: 'second', ...place, isBundle: false, stderr: '' });
+    const before = readdirSync(join(root, 'node_modules/.trunkline'));
+    await bundleProgram(root);
+    expect(run()).toEqual({ word: 'second', ...place, isBundle: true, stderr: '' });
+    // A process that runs the former one still finds its chunks.
+    expect(readdirSync(join(root, 'node_modules/.trunkline'))).toEqual(expect.arrayContaining(before));
+  });
+
+  it('is passed over where it is broken or a source is gone', () => {
+    const list = join(root, 'node_modules/.trunkline/program.json');
+    writeFileSync(list, '{');
+    expect(run()).toMatchObject({ isBundle: false, stderr: expect.stringContaining('cannot be read') });
+    writeFileSync(list, JSON.stringify({ entry: 'none.mjs', inputs: [['apps/gone.ts', 1, 1]] }));
+    expect(run()).toMatchObject({ isBundle: false, stderr: '' });
+    rmSync(list);
+    expect(run()).toMatchObject({ isBundle: false, stderr: '' });
+  });
+});

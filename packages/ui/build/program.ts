@@ -1,0 +1,124 @@
+// Bundles the command line and the four services: resolving and reading some 1,100 files is half of a start.
+// The bundle lies in node_modules, so that "npm ci" removes an old one; bin/trunkline.js runs it while it is fresh.
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { type Plugin, rolldown } from 'rolldown';
+
+const PROGRAM = 'node_modules/.trunkline';
+const KEEP_MS = 24 * 60 * 60 * 1000;
+
+// Libraries that every start loads. Others stay in their packages, which some of them need (threads, binaries).
+const BUNDLED = new Set([
+  '@a2a-js/sdk',
+  '@ai-sdk/gateway',
+  '@ai-sdk/openai-compatible',
+  '@ai-sdk/provider',
+  '@ai-sdk/provider-utils',
+  '@hono/node-server',
+  '@hono/standard-validator',
+  '@opentelemetry/api',
+  '@standard-community/standard-json',
+  '@standard-community/standard-openapi',
+  '@vercel/oidc',
+  '@workflow/serde',
+  'ai',
+  'bintrees',
+  'chokidar',
+  'croner',
+  'eventsource-parser',
+  'hono',
+  'hono-openapi',
+  'jose',
+  'prom-client',
+  'quansync',
+  'readdirp',
+  'tdigest',
+  'yaml',
+  'zod',
+]);
+
+/** Bundles apps/trunkline of a repository, and notes the files it came from. Older chunks stay a day for processes that run them. */
+export async function bundleProgram(root: string): Promise<void> {
+  const directory = join(root, PROGRAM);
+  mkdirSync(directory, { recursive: true });
+  const bundle = await rolldown({
+    input: join(root, 'apps/trunkline/main.ts'),
+    platform: 'node',
+    resolve: { conditionNames: ['node', 'import'] },
+    logLevel: 'warn',
+    plugins: [keepLibraries(), keepPlaces(root)],
+  });
+  const { output } = await bundle.generate({
+    entryFileNames: '[name]-[hash].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+    // Names stay, for stack traces.
+    minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
+  });
+  const sources = (await bundle.watchFiles).filter((file) => !file.includes('/node_modules/'));
+  await bundle.close();
+  for (const file of output) if (file.type === 'chunk') writeWhole(join(directory, file.fileName), file.code);
+  const inputs = [...sources, join(root, 'package-lock.json')].map((file) => describeFile(root, file));
+  writeWhole(join(directory, 'program.json'), JSON.stringify({ entry: output[0].fileName, inputs }));
+  removeOld(directory, new Set(output.map(({ fileName }) => fileName)));
+}
+
+/** Path, size and time of change: what bin/trunkline.js compares before it takes the bundle. */
+function describeFile(root: string, file: string): [string, number, number] {
+  const { size, mtimeMs } = statSync(file);
+  return [relative(root, file), size, mtimeMs];
+}
+
+function keepLibraries(): Plugin {
+  return {
+    name: 'trunkline-keep-libraries',
+    resolveId(source) {
+      const name = /^(?:@[^/]+\/)?[^./][^/]*/.exec(source)?.[0];
+      if (name === undefined || name.startsWith('@trunkline/') || BUNDLED.has(name)) return undefined;
+      return { id: source, external: true };
+    },
+  };
+}
+
+/** Sources find files and threads beside themselves, wherever the repository lies. */
+function keepPlaces(root: string): Plugin {
+  return {
+    name: 'trunkline-keep-places',
+    transform(code, id) {
+      if (!code.includes('import.meta.') || id.includes('/node_modules/')) return undefined;
+      const path = relative(root, id).replaceAll('\\', '/');
+      const up = `/${PROGRAM}`.length;
+      return code
+        .replaceAll('import.meta.dirname', `(import.meta.dirname.slice(0, -${up}) + "/${dirname(path)}")`)
+        .replaceAll('import.meta.url', `new URL("../../${path}", import.meta.url).href`)
+        .replaceAll('import.meta.main', 'false');
+    },
+  };
+}
+
+function writeWhole(path: string, text: string): void {
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) {
+    utimesSync(path, new Date(), new Date());
+    return;
+  }
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, text);
+  renameSync(temporary, path);
+}
+
+function removeOld(directory: string, present: ReadonlySet<string>): void {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    const isOld = name !== 'program.json' && Date.now() - statSync(path).mtimeMs > KEEP_MS;
+    if (isOld && !present.has(name)) rmSync(path, { force: true });
+  }
+}
