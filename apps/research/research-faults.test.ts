@@ -193,6 +193,22 @@ describe('a model that runs on', () => {
   });
 });
 
+describe('a point of the plan', () => {
+  it('that nothing was found for stands in the report with the reason', async () => {
+    const plan = [
+      ...DIMENSIONS.map((name) => ({ name, queries: [name] })),
+      { name: 'Zebras', queries: ['zebra'] },
+    ];
+    lab.script.replace = (asked) => (asked === 'scope' ? JSON.stringify({ dimensions: plan }) : undefined);
+    const { snapshot } = await run();
+    const headings = [...String(snapshot.report).matchAll(/^## (.+)$/gm)].map(([, words]) => words);
+    expect(headings).toEqual([...DIMENSIONS, 'Zebras', 'Sources']);
+    expect(snapshot.report).toContain(
+      '## Zebras\n\n_No source that could be read was found for this point._\n\n',
+    );
+  });
+});
+
 describe('a PDF', () => {
   it('is read and cited like a page', async () => {
     const plan = {
@@ -202,6 +218,8 @@ describe('a PDF', () => {
     const { snapshot } = await run({ query: 'seabed gravel' });
     expect(snapshot).toMatchObject({ status: 'complete', citations: { supported: 1, total: 1 } });
     expect(snapshot.report).toContain('Gravel banks cover 40 percent of the seabed [1].');
+    const again = '_What the sources say on this point stands under “One”._\n\n';
+    expect(snapshot.report).toContain(`## Two\n\n${again}## Three\n\n${again}`);
   });
 });
 

@@ -64,8 +64,8 @@ function choosePassages(
       score: passage.score - (used.has(passage.text) ? REPEATED : 0),
     }))
     .toSorted((left, right) => right.score - left.score)
-    .slice(0, PASSAGES_PER_SOURCE)
-    .filter((passage, rank) => rank === 0 || !used.has(passage.text));
+    .filter((passage, rank) => rank === 0 || !used.has(passage.text))
+    .slice(0, PASSAGES_PER_SOURCE);
 }
 
 /** What the dimension found; a duplicate is replaced by the source it repeats. */

@@ -6,6 +6,8 @@ import { oneLine } from '../text/sentences.ts';
 export interface ReportSection {
   heading: string;
   lines: readonly CheckedLine[];
+  /** Said in place of the text if there are no lines; without it the section is left out. */
+  reason?: string;
 }
 
 interface ReportSource {
@@ -41,10 +43,15 @@ const SUMMARY_SENTENCES = 4;
 /** Puts checked sections together: sources numbered as they are first cited, citations that do not hold marked. */
 export function composeReport({ query, notice, sections, sources, problems }: ReportInput): Report {
   const writer = new Writer(sources);
-  const summary = bestSentences(sections).map((sentence) => `- ${writer.sentence(sentence, false)}`);
-  const body = sections.flatMap(({ heading, lines }) => {
-    const paragraphs = writer.paragraphs(lines);
-    return paragraphs.length === 0 ? [] : [`## ${oneLine(heading)}\n\n`, ...paragraphs];
+  const summary = bestSentences(sections.filter(({ lines }) => lines.length > 0)).map(
+    (sentence) => `- ${writer.sentence(sentence, false)}`,
+  );
+  const body = sections.flatMap(({ heading, lines, reason }) => {
+    const title = oneLine(heading);
+    const paragraphs = writer.paragraphs(lines, title);
+    if (paragraphs.length > 0) return [`## ${title}\n\n`, ...paragraphs];
+    const why = writer.repeats(lines) ?? reason;
+    return why === undefined ? [] : [`## ${title}\n\n`, `_${why}_\n\n`];
   });
   const blocks = [
     `# ${oneLine(query)}\n\n`,
@@ -100,8 +107,9 @@ class Writer {
     unchecked: 0,
     doubtful: 0,
   };
-  /** Sentences that stand in the report; none is written twice. */
-  readonly #said = new Set<string>();
+  /** Sentences that stand in the report, with their section; none is written twice. */
+  readonly #said = new Map<string, string>();
+  #section = '';
   readonly #sources: ReadonlyMap<number, ReportSource>;
 
   constructor(sources: ReadonlyMap<number, ReportSource>, numbers: ReadonlyMap<number, number> = new Map()) {
@@ -110,7 +118,8 @@ class Writer {
   }
 
   /** Paragraphs as they are, list items together. */
-  paragraphs(lines: readonly CheckedLine[]): string[] {
+  paragraphs(lines: readonly CheckedLine[], section = ''): string[] {
+    this.#section = section;
     const written = lines.map(({ prefix, sentences }) => {
       const text = sentences
         .map((sentence) => this.sentence(sentence, true))
@@ -130,12 +139,20 @@ class Writer {
   sentence(sentence: CheckedSentence, counts: boolean): string {
     if (!sentence.isClaim) return sentence.text;
     if (counts && this.#said.has(sentence.text)) return '';
-    if (counts) this.#said.add(sentence.text);
+    if (counts) this.#said.set(sentence.text, this.#section);
     const known = sentence.citations.filter(({ number }) => this.#sources.has(number));
     const marks = known.map((citation) => this.#mark(citation)).join('');
     if (counts) this.#count(sentence, known);
     const [, words = '', stop = ''] = /^([\s\S]*?)([.!?…]*["'”’)]*)$/.exec(sentence.text) ?? [];
     return `${words} ${marks === '' ? '[?]' : marks}${stop}`;
+  }
+
+  /** Where the sentences of a section that has no words of its own stand; undefined if it has no sentences. */
+  repeats(lines: readonly CheckedLine[]): string | undefined {
+    const sentences = lines.flatMap(({ sentences: all }) => all);
+    const sections = new Set(sentences.flatMap(({ text }) => this.#said.get(text) ?? []));
+    if (sections.size === 0) return undefined;
+    return `What the sources say on this point stands under ${[...sections].map((name) => `“${name}”`).join(', ')}.`;
   }
 
   #mark({ number, verdict }: CheckedCitation): string {

@@ -1,7 +1,9 @@
 import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
+import { oneLine } from '../text/sentences.ts';
 import { createCitationJudge } from './citation-judge.ts';
 import { type DraftWriter, readSources } from './draft-writer.ts';
+import type { Dimension } from './job.ts';
 import { checkedExcerpt } from './material.ts';
 import { composeReport, type Report, type ReportSection } from './report.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
@@ -60,13 +62,26 @@ async function writeReport(context: RunContext, writer: DraftWriter): Promise<Re
   const lines = await checker.checkDrafts(
     written.map(({ draft, numbers }) => ({ draft, candidates: numbers })),
   );
-  const sections: ReportSection[] = written.map(({ dimension }, index) => ({
+  const checked = new Map(written.map(({ dimension }, index) => [dimension.position, lines[index]]));
+  const sections: ReportSection[] = drafts.map(({ dimension, numbers }) => ({
     heading: dimension.name,
-    lines: lines[index] ?? [],
+    lines: checked.get(dimension.position) ?? [],
+    // A gap is no point of the plan that somebody approved.
+    ...(dimension.iteration === 1 && { reason: whyEmpty(dimension, numbers.length) }),
   }));
   const shown = new Map(sources.map((source) => [source.number, source]));
   const notice = model.describe().demo ? DEMO_NOTICE : '';
   return composeReport({ query, notice, sections, sources: shown, problems });
+}
+
+/** Why the report has nothing on a point of its plan. */
+function whyEmpty({ state, troubles }: Dimension, sourceCount: number): string {
+  if (state !== 'done') return 'Not researched: the budget was used up before.';
+  if (sourceCount > 0) return 'The sources that were read for this point have no passage on it.';
+  return [
+    'No source that could be read was found for this point.',
+    ...troubles.map((words) => oneLine(words)),
+  ].join(' ');
 }
 
 const JUDGED_AT_ONCE = 4;

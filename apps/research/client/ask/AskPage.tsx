@@ -3,6 +3,7 @@ import {
   CheckboxField,
   DemoNote,
   type Health,
+  PAGE,
   randomId,
   Suggestions,
   useApi,
@@ -66,7 +67,7 @@ export function AskPage({ health }: { health: Health | undefined }) {
   const known = useResource<{ sources: SourceHealth[] }>('/healthz');
   useHotkeys([{ keys: '/', label: 'Go to the box', run: () => box.current?.focus() }]);
   return (
-    <div className="mx-auto flex max-w-3xl flex-col gap-10 px-4 py-12 sm:px-8 md:pt-[16dvh]">
+    <div className={`${PAGE} pt-12 md:pt-[12dvh]`}>
       <div className="flex flex-col gap-6">
         <h1 className="text-28 sm:text-40">What do you want to know?</h1>
         <div className="flex flex-col gap-3">
@@ -87,7 +88,7 @@ export function AskPage({ health }: { health: Health | undefined }) {
       </div>
       {work.items.length === 0 && !work.isLoading && <FirstWords onAsk={ask} />}
       {work.items.length > 0 && (
-        <section aria-labelledby="recent" className="flex flex-col gap-3">
+        <section aria-labelledby="recent" className="flex flex-col gap-3 pt-4">
           <div className="flex items-baseline justify-between">
             <h2 id="recent" className="text-16">
               Before

@@ -1,4 +1,14 @@
-import { Button, ErrorState, Lamp, NotSent, Progress, Skeleton, Thoughts, useHotkeys } from '@trunkline/ui';
+import {
+  Button,
+  ErrorState,
+  Lamp,
+  NotSent,
+  PAGE,
+  Progress,
+  Skeleton,
+  Thoughts,
+  useHotkeys,
+} from '@trunkline/ui';
 import { Square } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import type { CitedSource } from '../../api-types.ts';
@@ -15,7 +25,9 @@ export function ChatPage({ id }: { id: string }) {
   const { messages, isLoading, isAnswering, error } = chat;
   useHotkeys([{ keys: 'mod+.', label: 'Stop the answer', run: chat.stop, whileTyping: true }]);
   return (
-    <div className="mx-auto flex min-h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))] max-w-3xl flex-col px-4 pt-8 sm:px-8">
+    <div
+      className={`${PAGE} min-h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))] pb-0`}
+    >
       {isLoading && <Skeleton rows={5} />}
       {error && messages.length === 0 && (
         <ErrorState what="This conversation could not be opened." why={error.message} todo={error.advice} />
