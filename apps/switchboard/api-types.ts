@@ -96,6 +96,8 @@ export interface ScheduleView extends Omit<CronRecord, 'type' | 'timezone' | 'la
 
 export interface PluginStatus {
   name: string;
+  /** What people call it, where that differs. */
+  title?: string;
   kind?: 'surface';
   state: 'off' | 'waiting' | 'running' | 'failed';
   /** Why it is off or failed. */
@@ -176,6 +178,8 @@ export interface AgentView {
   type: 'in-process' | 'a2a' | 'mcp';
   skills: readonly OfferedSkill[];
   load: Load;
+  /** It takes what no rule sends elsewhere. */
+  default?: true;
   /** For agents of other services; null before the first attempt to reach one. */
   sighting?: Sighting | null;
 }

@@ -35,6 +35,7 @@ export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Pl
   const running = surfaces.map((surface: Surface) => ({
     ...surface.create(options, { deliveries, leader, projects }),
     name: surface.name,
+    title: surface.title,
     kind: 'surface' as const,
     after: [deliveries.name, leader.name, projects.name],
   }));

@@ -41,6 +41,19 @@ it('changes values as a form gives them, and leaves comments and the rest as the
   expect([await change({ values: { role: 'chef' } }), await change({})]).toEqual([400, 400]);
 });
 
+it('warns of an agent that has no skill, however it is saved', async () => {
+  const mute = { name: 'mute', role: 'general', systemPrompt: 'Listen.' };
+  const warnings = ['mute has no skill, so no route reaches it. Add one under skills.'];
+  const send = async (path: string, method: string, body: object) =>
+    (await (await board.fetch(path, { method, body: JSON.stringify(body) })).json()).data;
+  expect(await send('/api/agents', 'POST', mute)).toEqual({ name: 'mute', warnings });
+  expect(await send('/api/agents/mute', 'PUT', mute)).toEqual({ name: 'mute', warnings });
+  const file = '/api/workspace/files/agent/mute';
+  expect(await send(file, 'PUT', { values: { role: 'qa' } })).toMatchObject({ warnings });
+  expect(await send(file, 'PUT', { values: { skills: [{ name: 'hear' }] } })).not.toHaveProperty('warnings');
+  await board.fetch('/api/agents/mute', { method: 'DELETE' });
+});
+
 it.each([
   ['broken YAML', 'name: [\n'],
   ['two documents', 'name: odd\n---\nname: odd\n'],

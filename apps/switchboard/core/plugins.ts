@@ -47,8 +47,8 @@ export class PluginHost {
     });
   }
 
-  #report({ name, kind }: Plugin, status: Omit<PluginStatus, 'name' | 'kind'>): void {
-    this.#status.set(name, { name, ...(kind && { kind }), ...status });
+  #report({ name, title, kind }: Plugin, status: Omit<PluginStatus, 'name' | 'title' | 'kind'>): void {
+    this.#status.set(name, { name, ...(title && { title }), ...(kind && { kind }), ...status });
   }
 
   #wanted(): Plugin[] {
@@ -119,6 +119,8 @@ export interface PluginContext {
 
 export interface Plugin {
   readonly name: string;
+  /** What people call it; its name if not set. */
+  readonly title?: string;
   /** Set for surfaces, which the console map draws. */
   readonly kind?: 'surface';
   /** Names of plugins that start before it and stop after it. */

@@ -48,7 +48,7 @@ export function decide(inbound: Inbound, deps: RoutingDeps): Decision {
     byConversation(inbound, deps) ??
     byProject(inbound, deps) ??
     byKeyword(contentOf(inbound), deps.registry) ??
-    byDefault(deps)
+    defaultDecision(deps)
   );
 }
 
@@ -158,7 +158,8 @@ function byKeyword(content: string, registry: ExecutorRegistry, only?: string): 
   return { skill: best.skill, agent: best.agent, rule: 'keyword', why: `the text holds "${best.keyword}"` };
 }
 
-function byDefault({ registry, workspace, defaultSkill }: RoutingDeps): Decision {
+/** Where a message goes that no rule takes. */
+export function defaultDecision({ registry, workspace, defaultSkill }: RoutingDeps): Decision {
   if (defaultSkill !== undefined) {
     return { skill: defaultSkill, rule: 'default', why: 'ROUTER_DEFAULT_SKILL takes what nothing else does' };
   }

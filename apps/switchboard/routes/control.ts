@@ -106,7 +106,7 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
     const name = String(entry[key]);
     if ((await hasFile(name)) || placeElsewhere(name) !== undefined) throw entry_exists({ name });
     await upsert(context, name, entry);
-    return context.json({ success: true, data: { name } }, 201);
+    return context.json({ success: true, data: { name, ...warningsOf(kind, name, entry) } }, 201);
   });
   const replace = describeRoute({
     summary: `Adds or replaces an entry (${kind})`,
@@ -114,8 +114,9 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
   });
   app.put(`${path}/:name`, replace, validate('json', loose), async (context) => {
     const name = context.req.param('name');
-    await upsert(context, name, { ...context.req.valid('json'), [key]: name });
-    return context.json({ success: true, data: { name } });
+    const entry = { ...context.req.valid('json'), [key]: name };
+    await upsert(context, name, entry);
+    return context.json({ success: true, data: { name, ...warningsOf(kind, name, entry) } });
   });
   const remove = describeRoute({
     summary: `Removes an entry (${kind})`,
@@ -200,8 +201,16 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPl
     const yaml = given ?? changed(name, (await controlPlane.read(kind, name).catch(refuse)) ?? '', values);
     const payload = { name, yaml, file: fileOf(kind, name), ...(reason && { reason }) };
     const changeId = await sendCommand(context, bus, `command.${kind}.upsert`, payload);
-    return context.json({ success: true, data: { name, changeId: changeId ?? null } });
+    const warnings = warningsOf(kind, name, parse(yaml));
+    return context.json({ success: true, data: { name, changeId: changeId ?? null, ...warnings } });
   });
+}
+
+/** What an entry that was accepted lacks for its work. */
+function warningsOf(kind: KindName, name: string, entry: Record<string, unknown>): { warnings?: string[] } {
+  const { skills } = entry;
+  if (kind !== 'agent' || (Array.isArray(skills) && skills.length > 0)) return {};
+  return { warnings: [`${name} has no skill, so no route reaches it. Add one under skills.`] };
 }
 
 /** What a form can show; null for a text that is broken. */

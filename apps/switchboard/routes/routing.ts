@@ -9,6 +9,7 @@ import {
   type Decision,
   decide,
   decisionOf,
+  defaultDecision,
   type Inbound,
   matchesRoute,
   type RoutingDeps,
@@ -35,6 +36,7 @@ export interface Insights {
 export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insights: Insights): void {
   app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), async (context) => {
     await insights.look();
+    const takesRest = defaultAgent(deps);
     const agents = deps.registry
       .list()
       .map((executor) => ({ ...executor, skills: confirmed(executor.skills) }))
@@ -46,6 +48,7 @@ export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insig
           type,
           skills,
           load: insights.load(agent),
+          ...(agent === takesRest && { default: true }),
           ...(type === 'a2a' && { sighting: insights.sighting(agent) ?? null }),
         }),
       );
@@ -66,6 +69,12 @@ export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insig
     };
     return context.json({ success: true, data: tryOut(inbound, deps) });
   });
+}
+
+function defaultAgent(deps: RoutingDeps): string | undefined {
+  const { skill, agent } = { agent: undefined, ...defaultDecision(deps) };
+  const found = skill === undefined ? undefined : deps.registry.resolve(skill, agent);
+  return found && 'executor' in found ? found.executor.agent : undefined;
 }
 
 function tryOut(inbound: Inbound, deps: RoutingDeps) {

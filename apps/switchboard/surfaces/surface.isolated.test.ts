@@ -38,7 +38,7 @@ it('adds a surface by one file and one line: messages, channels, approvers, ques
   });
   onTestFinished(() => board.stop());
   const { data: plugins } = (await board.call('/api/plugins')).body;
-  expect(plugins).toContainEqual({ name: 'toy', kind: 'surface', state: 'running' });
+  expect(plugins).toContainEqual({ name: 'toy', title: 'Toy', kind: 'surface', state: 'running' });
 
   const say = (content: string) =>
     board.call('/webhooks/toy', JSON.stringify(content)).catch(() => undefined);

@@ -6,8 +6,9 @@ import {
   useApi,
   useAttempt,
   useResource,
+  useToast,
 } from '@trunkline/ui';
-import { FileCode } from 'lucide-react';
+import { FileCode, Save } from 'lucide-react';
 import { type ComponentType, type ReactNode, useCallback, useState } from 'react';
 import type { Answer } from '../../api-types.ts';
 import { BackLink, Loaded, RemoveButton } from './blocks.tsx';
@@ -29,6 +30,29 @@ export interface FileFormProps {
   busy: boolean;
   /** Null takes a field out. */
   onSave(values: Readonly<Record<string, unknown>>): void;
+}
+
+interface EditFormProps extends Pick<FileFormProps, 'busy'> {
+  onSubmit(): void;
+  children: ReactNode;
+}
+
+/** The frame of a form of a file: its panels, and the button that saves. */
+export function EditForm({ busy, onSubmit, children }: EditFormProps) {
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      {children}
+      <Button type="submit" variant="primary" busy={busy} icon={<Save aria-hidden />} className="self-start">
+        Save
+      </Button>
+    </form>
+  );
 }
 
 interface FilePageProps {
@@ -126,19 +150,31 @@ interface FileFormFrameProps extends Pick<FileFormProps, 'values'> {
 }
 
 function FileForm({ kind, name, Form, values, onSaved }: FileFormFrameProps) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const write = useWrite();
   const [busy, setBusy] = useState(false);
   const save = async (given: FileFormProps['values']) => {
     const called = name ?? String(given[NAMING[kind]] ?? '').trim();
     const path = `/api/workspace/files/${kind}/${encodeURIComponent(called || 'unnamed')}`;
     setBusy(true);
-    const write = () => api.request(path, { method: 'PUT', body: { values: given } });
-    const done = await attempt(write, { title: `${called} is saved.`, detail: 'It is live in a moment.' });
+    const done = await write(called, path, { values: given });
     setBusy(false);
     if (done) onSaved(called);
   };
   return <Form values={values} fresh={name === undefined} busy={busy} onSave={(given) => void save(given)} />;
+}
+
+/** Saves a file, and says what it lacks. */
+function useWrite() {
+  const api = useApi();
+  const attempt = useAttempt();
+  const toast = useToast();
+  return (name: string, path: string, body: object) =>
+    attempt(async () => {
+      const { data } = await api.request<Answer<{ warnings?: string[] }>>(path, { method: 'PUT', body });
+      const [warning] = data.warnings ?? [];
+      const detail = warning ?? 'It is live in a moment.';
+      toast({ title: `${name} is saved.`, detail, ...(warning !== undefined && { state: 'waiting' }) });
+    });
 }
 
 type FileKind = keyof typeof NAMING;
@@ -154,7 +190,7 @@ interface FileEditorProps {
 
 function FileEditor({ kind, name, saved, onSaved }: FileEditorProps) {
   const api = useApi();
-  const attempt = useAttempt();
+  const write = useWrite();
   const pathFor = useCallback(
     (text: string) =>
       `/api/workspace/files/${kind}/${encodeURIComponent(name ?? (nameIn(text, kind) || 'unnamed'))}`,
@@ -170,8 +206,7 @@ function FileEditor({ kind, name, saved, onSaved }: FileEditorProps) {
   );
   const save = async (text: string) => {
     const called = name ?? nameIn(text, kind);
-    const write = () => api.request(pathFor(text), { method: 'PUT', body: { text } });
-    const done = await attempt(write, { title: `${called} is saved.`, detail: 'It is live in a moment.' });
+    const done = await write(called, pathFor(text), { text });
     if (done) onSaved(called);
     return done;
   };

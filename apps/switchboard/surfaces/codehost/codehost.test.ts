@@ -316,6 +316,7 @@ describe('without what it needs', () => {
     const { body } = await plain.call('/api/plugins');
     expect(body.data).toContainEqual({
       name: 'codehost',
+      title: 'GitHub',
       kind: 'surface',
       state: 'off',
       words: 'Set CODEHOST_TOKEN to switch it on.',

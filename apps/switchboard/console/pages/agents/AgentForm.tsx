@@ -2,16 +2,18 @@ import {
   Button,
   CheckboxField,
   IconButton,
+  Lamp,
   Panel,
   SelectField,
   SwitchField,
   TextAreaField,
   TextField,
 } from '@trunkline/ui';
-import { Plus, Save, Trash2 } from 'lucide-react';
+import { Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { AgentDefinition } from '../../../workspace/schema/agent.ts';
-import type { FileFormProps } from '../../shared/FilePage.tsx';
+import { EditForm, type FileFormProps } from '../../shared/FilePage.tsx';
+import { TOOL_LABELS } from '../../shared/labels.ts';
 import { NameField } from '../../shared/NameField.tsx';
 
 const ROLES: Record<AgentDefinition['role'], string> = {
@@ -21,15 +23,6 @@ const ROLES: Record<AgentDefinition['role'], string> = {
   content: 'Content',
   qa: 'Quality assurance',
   devops: 'DevOps',
-};
-
-const TOOLS: Record<AgentDefinition['tools'][number], string> = {
-  publish_event: 'Publish messages',
-  get_projects: 'Read the list of projects',
-  get_incidents: 'Read incidents',
-  report_incident: 'Report incidents',
-  get_ceremonies: 'Read ceremonies',
-  run_ceremony: 'Run ceremonies',
 };
 
 interface SkillDraft {
@@ -64,13 +57,7 @@ export function AgentForm({ values, fresh, busy, onSave }: FileFormProps) {
   const use = (tool: string, on: boolean) =>
     setTools(on ? [...tools, tool] : tools.filter((each) => each !== tool));
   return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
-    >
+    <EditForm busy={busy} onSubmit={save}>
       <Panel title="Who it is">
         <div className="flex flex-col gap-4">
           {fresh && <NameField value={name} onChange={setName} />}
@@ -104,7 +91,7 @@ export function AgentForm({ values, fresh, busy, onSave }: FileFormProps) {
       </Panel>
       <Panel title="What it may use">
         <div className="grid gap-2 sm:grid-cols-2">
-          {Object.entries(TOOLS).map(([tool, label]) => (
+          {Object.entries(TOOL_LABELS).map(([tool, label]) => (
             <CheckboxField
               key={tool}
               label={label}
@@ -115,10 +102,7 @@ export function AgentForm({ values, fresh, busy, onSave }: FileFormProps) {
         </div>
       </Panel>
       <Skills skills={skills} onChange={setSkills} />
-      <Button type="submit" variant="primary" busy={busy} icon={<Save aria-hidden />} className="self-start">
-        Save
-      </Button>
-    </form>
+    </EditForm>
   );
 }
 
@@ -141,7 +125,12 @@ function Skills({ skills, onChange }: SkillsProps) {
         </Button>
       }
     >
-      {skills.length === 0 && <p className="text-muted">None yet.</p>}
+      {skills.length === 0 && (
+        <p className="flex items-start gap-3">
+          <Lamp state="waiting" dotOnly className="mt-0.5" />
+          No skill yet, so no route reaches it. Add one.
+        </p>
+      )}
       <ul className="flex flex-col gap-4">
         {skills.map((skill, index) => (
           <li key={skill.key} className="flex items-start gap-2">

@@ -47,7 +47,7 @@ export default function AgentsPage() {
       template={TEMPLATE}
       Form={AgentForm}
     >
-      {agent && <Trial agent={agent} />}
+      {agent && agent.skills.length > 0 && <Trial agent={agent} />}
     </FilePage>
   );
 }
@@ -97,7 +97,8 @@ function AgentLine({ agent }: { agent: AgentView }) {
       lead={<AgentLamp agent={agent} />}
       detail={
         <span className="block truncate">
-          {agent.skills.map(({ name }) => name).join(', ') || 'No skills known yet'}
+          {agent.skills.map(({ name }) => name).join(', ') ||
+            (isUnreachable(agent) ? 'No skill, so no route reaches it' : 'No skills known yet')}
         </span>
       }
       trail={
@@ -107,6 +108,7 @@ function AgentLine({ agent }: { agent: AgentView }) {
               {running} at work, {waiting} waiting
             </span>
           )}
+          {agent.default && <Badge>Default</Badge>}
           <Badge>{KINDS[agent.type]}</Badge>
         </>
       }
@@ -115,10 +117,17 @@ function AgentLine({ agent }: { agent: AgentView }) {
 }
 
 /** Whether the agent accepts work. */
-function AgentLamp({ agent: { load, sighting } }: { agent: AgentView }) {
+function AgentLamp({ agent }: { agent: AgentView }) {
+  const { load, sighting } = agent;
   if (load.circuit === 'open') return <Lamp {...stateLamp('failed', 'Rests')} className="w-20" />;
   if (sighting && !sighting.reachable) return <Lamp {...stateLamp('unreachable')} className="w-20" />;
+  if (isUnreachable(agent)) return <Lamp {...stateLamp('warning', 'No skill')} className="w-20" />;
   return <Lamp {...stateLamp('ready')} className="w-20" />;
+}
+
+/** The skills of agents elsewhere are known once they answered. */
+function isUnreachable({ type, skills }: AgentView): boolean {
+  return type === 'in-process' && skills.length === 0;
 }
 
 function RemoteAgentPage({ agent }: { agent: AgentView }) {

@@ -57,15 +57,15 @@ function Jack({ node, lit, count }: { node: MapNode; lit: boolean; count: number
       <a
         data-node={node.id}
         data-lit={lit || undefined}
-        title={node.name}
+        title={node.name === node.label ? node.label : `${node.label} (${node.name})`}
         href={hashRoute(...node.href)}
         className="flex min-h-9 items-center gap-2 rounded-corner border border-line bg-paper px-3 py-1.5 transition-colors hover:border-edge data-lit:border-accent-strong data-lit:bg-accent-wash pointer-coarse:min-h-11"
       >
         <Lamp state={node.state} word={WORDS[node.state]} dotOnly size="small" />
         <span
-          className={`min-w-0 flex-1 truncate ${node.column === 'topics' || node.column === 'tools' ? 'font-mono text-12' : 'text-14'} ${node.state === 'idle' ? 'text-muted' : ''}`}
+          className={`min-w-0 flex-1 truncate ${node.column === 'topics' ? 'font-mono text-12' : 'text-14'} ${node.state === 'idle' ? 'text-muted' : ''}`}
         >
-          {node.name}
+          {node.label}
         </span>
         {count > 0 && (
           <span className="font-mono text-12 text-muted">
@@ -123,6 +123,9 @@ function Lines({ board, map, taken, lit }: LinesProps) {
   );
 }
 
+/** How far a line within a column reaches out, in pixels. */
+const LOOP = 28;
+
 function drawn(board: HTMLElement, edges: readonly MapEdge[]): DrawnLine[] {
   const frame = board.getBoundingClientRect();
   const jacks = new Map(
@@ -134,9 +137,11 @@ function drawn(board: HTMLElement, edges: readonly MapEdge[]): DrawnLine[] {
   return edges.flatMap((edge) => {
     const [from, to] = [jacks.get(edge.from), jacks.get(edge.to)];
     if (from === undefined || to === undefined) return [];
+    const isBeside = from.left === to.left;
     const start = [from.right - frame.left, from.top + from.height / 2 - frame.top] as const;
-    const end = [to.left - frame.left, to.top + to.height / 2 - frame.top] as const;
-    const middle = (start[0] + end[0]) / 2;
+    const end = [(isBeside ? to.right : to.left) - frame.left, to.top + to.height / 2 - frame.top] as const;
+    // A line within a column goes around its right side.
+    const middle = isBeside ? start[0] + LOOP : (start[0] + end[0]) / 2;
     return [
       {
         id: edgeId(edge),

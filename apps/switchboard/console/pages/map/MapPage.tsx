@@ -19,7 +19,7 @@ export default function MapPage() {
     <Frame
       wide
       title="Map"
-      intro="Messages come in by a surface and find an agent, which uses tools. What glows is passing now."
+      intro="Messages come in by a surface and find an agent, which uses tools or hands work to others. What glows is passing now."
     >
       {error && !map && (
         <ErrorState what="The map could not be drawn." why={error.message} todo={error.advice} />

@@ -13,12 +13,13 @@ const agent = (name: string, skills: string[]): AgentView => ({
 const map = buildMap({
   plugins: [
     { name: 'scheduler', state: 'running' },
-    { name: 'chat', kind: 'surface', state: 'running' },
+    { name: 'chat', title: 'Discord', kind: 'surface', state: 'running' },
     { name: 'tracker', kind: 'surface', state: 'off' },
   ],
   agents: [
-    agent('helm', ['chat']),
+    { ...agent('helm', ['chat']), default: true },
     agent('warden', ['incidents']),
+    agent('mute', []),
     { ...agent('gone', []), type: 'a2a', sighting: { reachable: false, at: 0 } },
     { ...agent('back', []), type: 'a2a', sighting: { reachable: true, at: 0 } },
   ],
@@ -31,7 +32,6 @@ const map = buildMap({
       { name: 'warden', tools: [], canDelegate: [] },
     ],
     channels: [{ platform: 'chat', agent: 'warden' }],
-    fleet: { roles: { helm: 'helm' } },
     routes: [
       // biome-ignore lint/suspicious/noThenProperty: the file of a route names it so
       { name: 'r', when: { topic: 'deploy.*', match: {} }, then: { skill: 'incidents' }, enabled: true },
@@ -56,9 +56,17 @@ it('wires surfaces to topics, topics to agents, and agents to tools', () => {
       'topics:message.inbound.chat.# > agents:warden',
       'topics:message.inbound.chat.# > agents:helm',
       'topics:deploy.* > agents:warden',
+      'topics:agent.skill.request > agents:warden',
+      'agents:helm > agents:warden',
       'agents:helm > tools:publish_event',
       'agents:warden > tools:files',
     ]),
+  );
+  expect(lines).not.toContain('topics:cron.# > agents:warden');
+  expect(lines.some((line) => line.endsWith('agents:mute'))).toBe(false);
+  const labels = map.nodes.map(({ label }) => label);
+  expect(labels).toEqual(
+    expect.arrayContaining(['Command line', 'API', 'Schedules', 'Discord', 'Publish messages']),
   );
   const stateOf = (node: string) => map.nodes.find(({ name }) => name === node)?.state;
   expect(['tracker', 'gone', 'back', 'helm'].map(stateOf)).toEqual(['idle', 'idle', 'live', 'live']);

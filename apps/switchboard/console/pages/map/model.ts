@@ -1,5 +1,6 @@
 import type { AgentView, McpServerView, PluginStatus, Route } from '../../../api-types.ts';
 // A graph of surfaces, their topics, the agents that handle them, and their tools.
+import { TOOL_LABELS } from '../../shared/labels.ts';
 import { fitsPattern } from '../../shared/topics.ts';
 
 export type Column = 'surfaces' | 'topics' | 'agents' | 'tools';
@@ -9,6 +10,8 @@ export interface MapNode {
   id: string;
   column: Column;
   name: string;
+  /** As menus and pages call it. */
+  label: string;
   state: 'live' | 'idle' | 'failed' | 'waiting';
   href: readonly string[];
   /** Topics only. */
@@ -28,7 +31,6 @@ export interface ExchangeMap {
 export interface WorkspaceView {
   agents: { name: string; tools: string[]; canDelegate: string[] }[];
   channels: { platform: string; agent?: string }[];
-  fleet: { roles: { helm: string } };
   routes: Route[];
 }
 
@@ -48,9 +50,12 @@ export function buildMap(sources: MapSources): ExchangeMap {
   const tools = toolNodes(sources);
   const nodes = [...surfaces, ...topics, ...agents, ...tools];
   const known = new Set(nodes.map(({ id }) => id));
-  const edges = [...comingIn(topics), ...takenBy(sources, topics), ...using(sources)].filter(
-    ({ from, to }) => known.has(from) && known.has(to),
-  );
+  const edges = [
+    ...comingIn(topics),
+    ...takenBy(sources, topics),
+    ...delegating(sources),
+    ...using(sources),
+  ].filter(({ from, to }) => known.has(from) && known.has(to));
   return { nodes, edges: unique(edges) };
 }
 
@@ -61,19 +66,19 @@ export function nodeId(column: Column, name: string): string {
 function surfaceNodes({ plugins }: MapSources): MapNode[] {
   const plugged = plugins
     .filter(({ kind }) => kind === 'surface')
-    .map(({ name, state }) => surface(name, LAMPS[state], ['plugins']));
+    .map(({ name, title = name, state }) => surface(name, title, LAMPS[state], ['plugins']));
   const scheduler = plugins.find(({ name }) => name === 'scheduler');
   return [
-    surface('cli', 'live', ['feed', 'message.inbound.cli']),
-    surface('api', 'live', ['feed', 'agent.skill.request']),
-    surface('schedules', scheduler ? LAMPS[scheduler.state] : 'idle', ['schedules']),
+    surface('cli', 'Command line', 'live', ['feed', 'message.inbound.cli']),
+    surface('api', 'API', 'live', ['feed', 'agent.skill.request']),
+    surface('schedules', 'Schedules', scheduler ? LAMPS[scheduler.state] : 'idle', ['schedules']),
     // Surfaces that are off come last.
     ...plugged.sort((one, other) => Number(one.state === 'idle') - Number(other.state === 'idle')),
   ];
 }
 
-function surface(name: string, state: MapNode['state'], href: readonly string[]): MapNode {
-  return { id: nodeId('surfaces', name), column: 'surfaces', name, state, href };
+function surface(name: string, label: string, state: MapNode['state'], href: readonly string[]): MapNode {
+  return { id: nodeId('surfaces', name), column: 'surfaces', name, label, state, href };
 }
 
 function topicNodes({ workspace }: MapSources, surfaces: readonly MapNode[]): MapNode[] {
@@ -84,7 +89,8 @@ function topicNodes({ workspace }: MapSources, surfaces: readonly MapNode[]): Ma
   return patterns.map((pattern) => ({
     id: nodeId('topics', pattern),
     column: 'topics' as const,
-    name: pattern.replace(/\.#$/, ''),
+    name: pattern,
+    label: pattern.replace(/\.#$/, ''),
     state: 'live' as const,
     href: ['feed', pattern],
     pattern,
@@ -96,13 +102,15 @@ function topicOf(surface: string): string {
   return surface === 'api' ? 'agent.skill.request' : `message.inbound.${surface}.#`;
 }
 
-function agentNode({ name, load, sighting }: AgentView): MapNode {
+function agentNode({ name, type, skills, load, sighting }: AgentView): MapNode {
   const isAway = sighting && !sighting.reachable;
+  const lacksSkill = type === 'in-process' && skills.length === 0;
   return {
     id: nodeId('agents', name),
     column: 'agents',
     name,
-    state: isAway ? 'idle' : load.circuit === 'open' ? 'failed' : 'live',
+    label: name,
+    state: isAway ? 'idle' : load.circuit === 'open' ? 'failed' : lacksSkill ? 'waiting' : 'live',
     href: ['agents', name],
   };
 }
@@ -112,14 +120,18 @@ function toolNodes({ workspace, servers, agents }: MapSources): MapNode[] {
   const ready = new Set(agents.filter(({ type }) => type === 'mcp').map(({ name }) => name));
   return [
     ...servers.map(({ name, enabled, error }) =>
-      tool(name, enabled ? (error ? 'failed' : ready.has(name) ? 'live' : 'waiting') : 'idle', ['servers']),
+      tool(name, name, enabled ? (error ? 'failed' : ready.has(name) ? 'live' : 'waiting') : 'idle', [
+        'servers',
+      ]),
     ),
-    ...own.map((name) => tool(name, 'live', ['agents'])),
+    ...own.map((name) => tool(name, labels[name] ?? name, 'live', ['agents'])),
   ];
 }
 
-function tool(name: string, state: MapNode['state'], href: readonly string[]): MapNode {
-  return { id: nodeId('tools', name), column: 'tools', name, state, href };
+const labels: Readonly<Record<string, string>> = TOOL_LABELS;
+
+function tool(name: string, label: string, state: MapNode['state'], href: readonly string[]): MapNode {
+  return { id: nodeId('tools', name), column: 'tools', name, label, state, href };
 }
 
 function comingIn(topics: readonly MapNode[]): MapEdge[] {
@@ -135,9 +147,13 @@ export function surfaceOf(topic: string): string | undefined {
   return /^message\.(?:inbound|outbound)\.([^.#*]+)/.exec(topic)?.[1];
 }
 
+/** As the router decides: routes, channels, keywords, and who takes the rest. A request names an agent or a skill itself. */
 function takenBy({ workspace, agents }: MapSources, topics: readonly MapNode[]): MapEdge[] {
-  const { routes, channels, fleet } = workspace;
-  const helm = nodeId('agents', fleet.roles.helm);
+  const { routes, channels } = workspace;
+  const able = agents.filter(({ type, skills }) => type !== 'mcp' && skills.length > 0);
+  const open = able.filter(
+    (agent) => agent.default || agent.skills.some(({ keywords }) => keywords.length > 0),
+  );
   return topics.flatMap(({ id, pattern = '' }) => {
     const routed = routes
       .filter(({ when, enabled }) => enabled && when.topic === pattern)
@@ -145,10 +161,19 @@ function takenBy({ workspace, agents }: MapSources, topics: readonly MapNode[]):
     const bound = channels
       .filter(({ platform }) => pattern === `message.inbound.${platform}.#`)
       .flatMap(({ agent }) => agent ?? []);
-    const edges = [...routed, ...bound].map((name) => ({ from: id, to: nodeId('agents', name) }));
-    const toHelm = /^(message\.inbound|cron)\./.test(pattern) || pattern === 'agent.skill.request';
-    return toHelm ? [...edges, { from: id, to: helm }] : edges;
+    const others = pattern === 'agent.skill.request' ? able : ROUTED.test(pattern) ? open : [];
+    const names = [...routed, ...bound, ...others.map(({ name }) => name)];
+    return names.map((name) => ({ from: id, to: nodeId('agents', name) }));
   });
+}
+
+/** Topics whose messages the router reads. */
+const ROUTED = /^(message\.inbound|cron)\./;
+
+function delegating({ workspace }: MapSources): MapEdge[] {
+  return workspace.agents.flatMap(({ name, canDelegate }) =>
+    canDelegate.map((other) => ({ from: nodeId('agents', name), to: nodeId('agents', other) })),
+  );
 }
 
 function whoCan(skill: string, agents: readonly AgentView[]): string[] {

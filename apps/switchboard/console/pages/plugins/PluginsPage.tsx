@@ -28,9 +28,9 @@ export default function PluginsPage() {
         icon={Puzzle}
         empty={['No plugins', 'Restart the switchboard.']}
       >
-        {({ name, state, words }) => (
+        {({ name, title = name, state, words }) => (
           <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
-            <span className="w-36 font-medium">{name}</span>
+            <span className="w-36 font-medium">{title}</span>
             <Lamp {...LAMPS[state]} className="w-20" />
             <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>
           </li>

@@ -1,8 +1,7 @@
-import { Button, Panel, SelectField, SwitchField, TextAreaField, TextField } from '@trunkline/ui';
-import { Save } from 'lucide-react';
+import { Panel, SelectField, SwitchField, TextAreaField, TextField } from '@trunkline/ui';
 import { useState } from 'react';
 import type { AgentView, Route } from '../../../api-types.ts';
-import type { FileFormProps } from '../../shared/FilePage.tsx';
+import { EditForm, type FileFormProps } from '../../shared/FilePage.tsx';
 import { NameField } from '../../shared/NameField.tsx';
 import { useList } from '../../shared/useList.ts';
 
@@ -28,70 +27,57 @@ export function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
       enabled: on ? null : false,
     });
   return (
-    <Panel title="Route" hideTitle>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save();
-        }}
-      >
-        {fresh && <NameField value={name} onChange={setName} />}
-        <TextField
-          label="Messages on the topic"
-          required
-          mono
-          placeholder="deploy.#"
-          hint="* stands for one part, # for all that follow."
-          value={topic}
-          onChange={(event) => setTopic(event.target.value)}
-        />
-        <TextAreaField
-          label="Only when (optional)"
-          mono
-          rows={2}
-          placeholder="result.status = failed"
-          hint="One condition a line: a field of the message, and the value it must have."
-          value={match}
-          onChange={(event) => setMatch(event.target.value)}
-        />
-        <SelectField
-          label="Ask for the skill"
-          required
-          value={skill}
-          options={optionsOf(skills, skill, 'Choose a skill')}
-          onChange={(event) => setSkill(event.target.value)}
-        />
-        <SelectField
-          label="Of the agent"
-          value={agent}
-          options={optionsOf(
-            agents.map((entry) => entry.name),
-            agent,
-            'Whoever has the skill',
-          )}
-          onChange={(event) => setAgent(event.target.value)}
-        />
-        <TextField
-          label="Answer on the topic (optional)"
-          mono
-          placeholder="message.outbound.cli"
-          hint="For messages that name no place for the answer."
-          value={reply}
-          onChange={(event) => setReply(event.target.value)}
-        />
-        <SwitchField label="On" checked={on} onChange={setOn} />
-        <Button
-          type="submit"
-          variant="primary"
-          busy={busy}
-          icon={<Save aria-hidden />}
-          className="self-start"
-        >
-          Save
-        </Button>
-      </form>
-    </Panel>
+    <EditForm busy={busy} onSubmit={save}>
+      <Panel title="Route" hideTitle>
+        <div className="flex flex-col gap-4">
+          {fresh && <NameField value={name} onChange={setName} />}
+          <TextField
+            label="Messages on the topic"
+            required
+            mono
+            placeholder="deploy.#"
+            hint="* stands for one part, # for all that follow."
+            value={topic}
+            onChange={(event) => setTopic(event.target.value)}
+          />
+          <TextAreaField
+            label="Only when (optional)"
+            mono
+            rows={2}
+            placeholder="result.status = failed"
+            hint="One condition a line: a field of the message, and the value it must have."
+            value={match}
+            onChange={(event) => setMatch(event.target.value)}
+          />
+          <SelectField
+            label="Ask for the skill"
+            required
+            value={skill}
+            options={optionsOf(skills, skill, 'Choose a skill')}
+            onChange={(event) => setSkill(event.target.value)}
+          />
+          <SelectField
+            label="Of the agent"
+            value={agent}
+            options={optionsOf(
+              agents.map((entry) => entry.name),
+              agent,
+              'Whoever has the skill',
+            )}
+            onChange={(event) => setAgent(event.target.value)}
+          />
+          <TextField
+            label="Answer on the topic (optional)"
+            mono
+            placeholder="message.outbound.cli"
+            hint="For messages that name no place for the answer."
+            value={reply}
+            onChange={(event) => setReply(event.target.value)}
+          />
+          <SwitchField label="On" checked={on} onChange={setOn} />
+        </div>
+      </Panel>
+    </EditForm>
   );
 }
 
