@@ -147,8 +147,14 @@ export function healthReport(isReady: boolean, facts: Readonly<Record<string, un
   return { status: isReady ? 200 : 503, body: { ok: isReady, graph_compiled: isReady, ...facts } };
 }
 
-function missingParts({ model }: Agent, service: ServiceContext) {
-  return [...missingModel(model.gateway.describe()), ...missingSettings(service)];
+function missingParts({ model, scheduler, context: { places } }: Agent, service: ServiceContext) {
+  const strays = scheduler?.strayNames ?? [];
+  const hint = `Schedules of ${strays.join(', ')} in ${places.scheduler} do not run: start that agent, set AGENT_NAME back, or delete the folder.`;
+  return [
+    ...missingModel(model.gateway.describe()),
+    ...(strays.length > 0 ? [{ what: 'Schedules', variable: 'AGENT_NAME', hint }] : []),
+    ...missingSettings(service),
+  ];
 }
 
 /** What `/healthz` and the console both show. */

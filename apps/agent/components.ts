@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { type A2aServer, createA2aServer } from '@trunkline/a2a';
 import { createSenders } from '@trunkline/accounts';
 import { type Logger, secretValues } from '@trunkline/config';
@@ -12,6 +12,7 @@ import {
   ServiceAddress,
   type ServiceContext,
 } from '@trunkline/service';
+import { serviceHome } from '@trunkline/storage';
 import { ActivityFeed, observeActivity, openActivity, pairingNotice } from './activity/activity-feed.ts';
 import { LiveChanges } from './activity/live-changes.ts';
 import { createAgentMetrics, Telemetry } from './activity/telemetry.ts';
@@ -283,6 +284,8 @@ function createScheduler(
 ): ScheduleBackend | undefined {
   return chooseBackend(options, {
     directory: places.scheduler,
+    owner: places.state,
+    isOwn: places.scheduler.startsWith(serviceHome(options.trunklineHome, 'agent') + sep),
     url: () => address.url,
     headers: () => headersFor(keys),
     serviceToken,

@@ -38,6 +38,8 @@ export interface SchedulerSettings {
 export interface BackendDeps {
   /** Where local jobs are stored. */
   directory: string;
+  owner?: string;
+  isOwn?: boolean;
   /** The address of this service. */
   url: () => string;
   /** Keys of this service, for an address of it that the settings name. */
@@ -54,7 +56,7 @@ export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): S
   if (settings.schedulerDisabled) return undefined;
   if (settings.schedulerBackend === 'switchboard') return switchboardBackend(settings);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
-  const { directory, url, headers, serviceToken, current, clock, logger } = deps;
+  const { directory, owner, isOwn, url, headers, serviceToken, current, clock, logger } = deps;
   const forOthers = (principal: Principal) => ({
     authorization: `Bearer ${serviceToken}`,
     [principalHeader]: encodePrincipal(actingFor(principal, 'scheduler')),
@@ -68,7 +70,7 @@ export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): S
     headers: schedulerInvokeUrl === undefined ? forOthers : () => headers?.() ?? {},
   });
   return new LocalBackend({
-    directory,
+    ...{ directory, owner, isOwn },
     agentName,
     invoke,
     logger,

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { HttpError } from '@trunkline/http';
 import { type AccountAccess, maySee, ownerKey, type Principal } from '@trunkline/identity';
 import { type Clock, type Fire, type Job, ScheduleError, Scheduler, systemClock } from '@trunkline/schedule';
-import { type Database, openDatabase, safeFileName } from '@trunkline/storage';
+import { type Database, openDatabase } from '@trunkline/storage';
 import { type Actor, operatorActor } from '../owners.ts';
 import { StoreError } from '../stores/store-error.ts';
+import { type NamedStores, otherNames, recordOwner, setAside, storePath } from './former-names.ts';
 import type { Invoke } from './invoke.ts';
 import {
   checkSchedule,
@@ -28,10 +28,7 @@ const pausing = 'ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0';
 
 const owners = 'ALTER TABLE jobs ADD COLUMN principal TEXT';
 
-export interface LocalBackendOptions {
-  /** Parent of `<agent_name>/jobs.db`. */
-  directory: string;
-  agentName: string;
+export interface LocalBackendOptions extends NamedStores {
   /** Sends a job that fires to the agent. */
   invoke: Invoke;
   /** Zone of cron expressions and of times without an offset; UTC when left out. */
@@ -65,19 +62,42 @@ export class LocalBackend implements ScheduleBackend {
   /** The newest write of each job that failed so far. */
   readonly #unrecorded = new Map<string, () => void>();
   #recordTimer: { cancel(): void } | undefined;
+  strayNames: readonly string[] = [];
 
   constructor(options: LocalBackendOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#timezone = options.timezone ?? 'UTC';
-    this.#store = new JobStore(options.directory, options.agentName, options.logger);
+    this.#store = new JobStore(storePath(options));
     this.#scheduler = this.#createScheduler();
   }
 
-  /** Begins to fire; what was missed within a day comes first. */
+  /** Begins to fire; what was missed within a day comes first. Takes over the schedules of a former name. */
   start(): void {
+    recordOwner(this.#options);
+    this.#takeOver();
     for (const job of this.#store.all()) this.#scheduler.replace(toJob(job));
     this.#scheduler.start();
+  }
+
+  #takeOver(): void {
+    const { directory, logger } = this.#options;
+    const { former, unowned } = otherNames(this.#options);
+    this.strayNames = unowned.filter((name) => jobsIn(join(directory, name, 'jobs.db')).length > 0);
+    if (this.strayNames.length > 0)
+      logger.warn({ names: this.strayNames, directory }, 'schedules of other agent names do not run');
+    for (const name of former) {
+      try {
+        const jobs = jobsIn(join(directory, name, 'jobs.db'));
+        const known = new Set(this.#store.all().map(({ id }) => id));
+        for (const job of jobs)
+          this.#store.put({ ...job, id: known.has(job.id) ? `${name}-${job.id}` : job.id });
+        setAside(this.#options, name);
+        logger.info({ formerName: name, jobs: jobs.length }, 'took over schedules of a former agent name');
+      } catch (error) {
+        logger.warn({ err: error, formerName: name }, 'failed to take over schedules of a former agent name');
+      }
+    }
   }
 
   async stop(): Promise<void> {
@@ -272,24 +292,20 @@ interface StoredJob {
   principal: string | null;
 }
 
-/** Names of agents that have schedules in a folder. */
-function storesIn(directory: string): string[] {
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory).filter((name) => existsSync(join(directory, name, 'jobs.db')));
+function jobsIn(path: string): StoredJob[] {
+  const store = new JobStore(path);
+  try {
+    return store.all();
+  } finally {
+    store.close();
+  }
 }
 
 /** The jobs of one agent, in a database of its own. */
 class JobStore {
   readonly #database: Database;
 
-  constructor(directory: string, agentName: string, logger: Log) {
-    const path = join(directory, safeFileName(agentName), 'jobs.db');
-    const others = existsSync(path) ? [] : storesIn(directory);
-    if (others.length > 0)
-      logger.warn(
-        { others, path },
-        'this agent name has no schedules; those of another name stay with it: set AGENT_NAME back, or move its folder while the agent is stopped',
-      );
+  constructor(path: string) {
     this.#database = openDatabase(path, { migrations: [schema, pausing, owners], durability: 'full' });
   }
 

@@ -49,6 +49,8 @@ export interface Schedules {
 /** Stores the schedules of one agent; the operator's view of them, `for` gives that of others. */
 export interface ScheduleBackend extends Schedules {
   for(actor: Actor): Schedules;
+  /** Names whose schedules lie beside this agent's and run nowhere, as far as is known. */
+  readonly strayNames?: readonly string[];
   start(): void;
   stop(): Promise<void>;
 }

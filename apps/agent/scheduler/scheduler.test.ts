@@ -40,12 +40,41 @@ beforeEach(() => {
 });
 afterEach(() => home.remove());
 
-it('says where the schedules are after the agent got another name', async () => {
-  await open().stop();
-  await open().stop();
-  expect(warnings).toEqual([]);
-  await open({ agentName: 'grace' }).stop();
-  expect(warnings).toEqual([expect.stringContaining('set AGENT_NAME back')]);
+describe('after the agent got another name', () => {
+  const jobsOf = async (more: Parameters<typeof open>[0], added: string[] = []) => {
+    const backend = open(more);
+    backend.start();
+    for (const jobId of added)
+      await backend.add({ prompt: `by ${more?.agentName}`, when: '0 8 * * *', jobId });
+    const jobs = (await backend.list()).map(({ id, prompt }) => `${id}: ${prompt}`).sort();
+    await backend.stop();
+    return { jobs, strayNames: backend.strayNames };
+  };
+
+  it('its schedules go on, beside those that the new name has', async () => {
+    const owner = 'state-of-ada';
+    await jobsOf({ agentName: 'ada', owner }, ['plants', 'bins']);
+    await jobsOf({ agentName: 'grace' }, ['plants']);
+    const jobs = ['ada-plants: by ada', 'bins: by ada', 'plants: by grace'];
+    expect(await jobsOf({ agentName: 'grace', owner })).toEqual({ jobs, strayNames: [] });
+    expect(await jobsOf({ agentName: 'hopper', owner })).toEqual({ jobs, strayNames: [] });
+    expect((await jobsOf({ agentName: 'grace', owner })).jobs).toEqual(jobs);
+    expect(warnings).toEqual([]);
+  });
+
+  it('schedules of another agent stay, and those that nobody owns are named or, in the own folder, taken', async () => {
+    await jobsOf({ agentName: 'lovelace', owner: 'state-of-lovelace' }, ['tea']);
+    await jobsOf({ agentName: 'ada' }, ['plants']);
+    await jobsOf({ agentName: 'empty' });
+    expect(await jobsOf({ agentName: 'grace', owner: 'state-of-grace' })).toEqual({
+      jobs: [],
+      strayNames: ['ada'],
+    });
+    expect(warnings).toContain('schedules of other agent names do not run');
+    const own = { agentName: 'grace', owner: 'state-of-grace', isOwn: true };
+    expect(await jobsOf(own)).toEqual({ jobs: ['plants: by ada'], strayNames: [] });
+    expect((await jobsOf({ agentName: 'lovelace', owner: 'state-of-lovelace' })).jobs).toHaveLength(1);
+  });
 });
 
 describe('the schedule tools', () => {
