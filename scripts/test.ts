@@ -1,9 +1,9 @@
 // Runs every test, or those named on the command line; sees first to what they need; ends with "N passed, N failed".
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, open, rm, statfs } from 'node:fs/promises';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selectChanged } from './test/changed.ts';
 import type { Counts } from './test/counts-reporter.ts';
@@ -16,6 +16,8 @@ npm test -- --project plain runs one kind (plain, isolated, browser, live); othe
 
 const MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 1024 ** 3;
+/** Of all tests but the live ones: while these run, the others get the processor time that they leave. */
+const NICENESS = 15;
 const root = join(import.meta.dirname, '..');
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 const args = process.argv.slice(2);
@@ -29,10 +31,10 @@ const scratch = await mkdtemp(join(await scratchParent(), 'test-'));
 await chmod(scratch, 0o1777);
 // An interrupt ends the tests; what they left behind is removed then.
 process.once('SIGINT', () => undefined);
-const countsFile = join(scratch, 'counts.json');
-if (args.length === 0) await buildPages();
-const exitCode = args.includes('--changed') ? await runChanged() : await runVitest(args);
-report(readCounts());
+/** Where each run of vitest leaves its figures. */
+const countsFiles: string[] = [];
+const exitCode = await runTests();
+report(countsFiles.map(readCounts));
 await rm(scratch, { recursive: true, force: true });
 process.exit(exitCode);
 
@@ -53,19 +55,39 @@ async function buildPages(): Promise<void> {
   await once(builder, 'exit');
 }
 
+async function runTests(): Promise<number> {
+  if (args.includes('--changed')) return await runChanged();
+  if (args.length > 0) return await runVitest(args);
+  await buildPages();
+  return await runAll();
+}
+
+/** Live sound keeps to its time, one call after the other, from the start; what that prints follows at the end. */
+async function runAll(): Promise<number> {
+  const path = join(scratch, 'live.txt');
+  const file = await open(path, 'w');
+  const live = runVitest(['--project', 'live'], file.fd);
+  setPriority(NICENESS);
+  const codes = await Promise.all([live, runVitest(['--project', '!live'])]);
+  await file.close();
+  process.stdout.write(readFileSync(path));
+  return Math.max(...codes);
+}
+
 async function runChanged(): Promise<number> {
   const { chosen, leftOut } = selectChanged(vitest);
   if (leftOut.length > 0) console.log(`Slow tests that may be touched, not run:\n  ${leftOut.join('\n  ')}`);
   if (chosen.length > 0) return await runVitest([...args.filter((arg) => arg !== '--changed'), ...chosen]);
   console.log('No test is touched by what changed.');
-  writeFileSync(countsFile, JSON.stringify({ passed: 0, failed: 0, skipped: [] } satisfies Counts));
   return 0;
 }
 
-function runVitest(given: string[]): Promise<number> {
+function runVitest(given: string[], output: number | 'inherit' = 'inherit'): Promise<number> {
+  const countsFile = join(scratch, `counts-${countsFiles.length}.json`);
+  countsFiles.push(countsFile);
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/test/counts-reporter.ts')}`];
   const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...given], {
-    stdio: 'inherit',
+    stdio: ['inherit', output, output],
     // Processes that tests start need not compile again what another has compiled.
     env: {
       NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
@@ -78,16 +100,19 @@ function runVitest(given: string[]): Promise<number> {
 }
 
 // A runner that died before it could count is one failure.
-function readCounts(): Counts {
+function readCounts(file: string): Counts {
   try {
-    return JSON.parse(readFileSync(countsFile, 'utf8')) as Counts;
+    return JSON.parse(readFileSync(file, 'utf8')) as Counts;
   } catch {
     return { passed: 0, failed: 1, skipped: [] };
   }
 }
 
-function report({ passed, failed, skipped }: Counts): void {
+function report(runs: Counts[]): void {
+  const total = (key: 'passed' | 'failed') => runs.reduce((sum, counts) => sum + counts[key], 0);
+  const skipped = runs.flatMap((counts) => counts.skipped);
   for (const tool of missing) console.log(`Not on this machine: ${tool.name}. ${tool.hint}`);
   for (const title of skipped) console.log(`Skipped: ${title}`);
-  console.log(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
+  const closing = `${total('passed')} passed, ${total('failed')} failed`;
+  console.log(skipped.length > 0 ? `${closing}, ${skipped.length} skipped` : closing);
 }

@@ -2,7 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * Browser tests, which keep the processor busy, run beside isolated tests, which mostly wait. The plain ones follow: they
- * are so short that all workers end together.
+ * are so short that all workers end together. The browsers come late: Linux lets their sessions share the processor
+ * evenly with the live tests (autogroups), however nice they are.
  */
 export default class MixedSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -11,7 +12,12 @@ export default class MixedSequencer extends BaseSequencer {
       isolated = [],
       ...others
     } = Object.groupBy(await super.sort(files), ({ project }) => project.name);
-    return [...alternating(browser, isolated), ...Object.values(others).flatMap((specs) => specs ?? [])];
+    const alone = Math.max(0, isolated.length - browser.length);
+    return [
+      ...isolated.slice(0, alone),
+      ...alternating(browser, isolated.slice(alone)),
+      ...Object.values(others).flatMap((specs) => specs ?? []),
+    ];
   }
 }
 

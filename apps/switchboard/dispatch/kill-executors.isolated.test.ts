@@ -242,7 +242,7 @@ async function killAndCount({ forEach, kills }: (typeof engines)[number]): Promi
         collect();
         return events >= moment;
       },
-      { timeoutMs: tidyMs, intervalMs: 1 },
+      { timeoutMs: tidyMs, intervalMs: 20 },
     );
     await (await board).child.kill('SIGKILL');
     board = home.start();
