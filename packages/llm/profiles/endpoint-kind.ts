@@ -48,13 +48,26 @@ const seen = new BoundedMap<string, EndpointKind>(200);
 
 /** The kind of an endpoint: as its answers showed, else as its address suggests. */
 export function endpointKind(baseUrl: string): EndpointKind {
-  return seen.get(baseUrl) ?? kindOfAddress(baseUrl);
+  return seen.get(baseUrl) ?? addressOf(baseUrl).kind;
 }
 
-function kindOfAddress(baseUrl: string): EndpointKind {
+interface Address {
+  kind: EndpointKind;
+  isLocal: boolean;
+}
+
+/** Asked several times in each step of a turn, for the same few addresses. */
+const addresses = new BoundedMap<string, Address>(200);
+
+function addressOf(baseUrl: string): Address {
+  const known = addresses.get(baseUrl);
+  if (known !== undefined) return known;
   const { hostname = '', port = '' } = URL.parse(baseUrl) ?? {};
+  const isLocal = isLocalHost(hostname.replace(/^\[|\]$/g, ''));
   const byHost = hosts.find(([host]) => host.test(hostname))?.[1];
-  return byHost ?? (isLocalAddress(baseUrl) ? ports[port] : undefined) ?? 'other';
+  const address: Address = { kind: byHost ?? (isLocal ? ports[port] : undefined) ?? 'other', isLocal };
+  addresses.set(baseUrl, address);
+  return address;
 }
 
 /** Takes the kind from the headers of an answer and from the list of models, where they show it. */
@@ -94,8 +107,10 @@ local.addSubnet('fe80::', 10, 'ipv6');
 
 /** Whether an address is of this machine or of its own network: a model there costs nothing per token. */
 export function isLocalAddress(baseUrl: string): boolean {
-  const { hostname = '' } = URL.parse(baseUrl) ?? {};
-  const host = hostname.replace(/^\[|\]$/g, '');
+  return addressOf(baseUrl).isLocal;
+}
+
+function isLocalHost(host: string): boolean {
   const version = isIP(host);
   if (version !== 0) return local.check(host, version === 4 ? 'ipv4' : 'ipv6');
   return host !== '' && (!host.includes('.') || /\.(local|lan|internal|home\.arpa|localhost)$/.test(host));

@@ -64,7 +64,15 @@ export function priceOf(
   ofProfile: () => ModelPrice | undefined = () => undefined,
 ): ModelPrice | undefined {
   const names = [model, plainName(model)];
-  return find(operatorPrices, names) ?? ofProfile() ?? find(listPrices, names);
+  return find(operatorPrices, names) ?? ofProfile() ?? listPrice(model, names);
+}
+
+/** What the list says of a model; `undefined` counts too. Asked several times in each step of a turn. */
+const listed = new BoundedMap<string, ModelPrice | undefined>(500);
+
+function listPrice(model: string, names: string[]): ModelPrice | undefined {
+  if (!listed.has(model)) listed.set(model, find(listPrices, names));
+  return listed.get(model);
 }
 
 /** Dollars for a call, undefined when the price or the token counts are not known. */

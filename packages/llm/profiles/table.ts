@@ -1,3 +1,4 @@
+import { BoundedMap } from '@trunkline/std';
 import type { EndpointKind } from './endpoint-kind.ts';
 import { type ModelPrice, matchesName } from './prices.ts';
 
@@ -206,8 +207,22 @@ function windows(
   }));
 }
 
+/** Asked several times in each step of a turn. */
+const found = new BoundedMap<string, ModelProfile>(500);
+
 /** What is known of a model before it was ever called. */
-export function profileFromTable(kind: EndpointKind, model: string, isLocal: boolean): ModelProfile {
+export function profileFromTable(
+  kind: EndpointKind,
+  model: string,
+  isLocal: boolean,
+): Readonly<ModelProfile> {
+  const key = `${kind} ${isLocal} ${model}`;
+  const profile = found.get(key) ?? findProfile(kind, model, isLocal);
+  if (!found.has(key)) found.set(key, profile);
+  return profile;
+}
+
+function findProfile(kind: EndpointKind, model: string, isLocal: boolean): ModelProfile {
   const isOwn = isLocal || ownServers.includes(kind);
   const name = model.slice(model.lastIndexOf('/') + 1);
   // On a local server of an unknown kind names are often aliases: they say nothing about windows.

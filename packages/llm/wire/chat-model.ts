@@ -18,7 +18,7 @@ import { isWebPage, readErrorText, webPageWords } from './error-body.ts';
 import { providerName } from './messages.ts';
 import { postJson, readErrorBody, type WireResponse } from './post.ts';
 import { refusedParameter, refusesToolSchema, refusesTools } from './refusals.ts';
-import { type RequestProfile, sentNames, wireRequest } from './request.ts';
+import { type RequestProfile, requestText, sentNames, wireRequest } from './request.ts';
 import { isPromptCut } from './usage.ts';
 
 export interface ChatModelOptions {
@@ -55,7 +55,7 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
       const profile = options.profile();
       const omitParameters = [...profile.omitParameters, ...refused];
       const { body, warnings } = wireRequest(model, call, { ...profile, omitParameters }, stream);
-      const text = JSON.stringify(body);
+      const text = requestText(body);
       const headers = { ...endpoint.headers, ...definedHeaders(call.headers) };
       const response = await postJson(url, { headers, body: text, signal: call.abortSignal });
       if (response.status < 300) return { response, warnings, body: text };

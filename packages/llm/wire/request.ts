@@ -1,4 +1,9 @@
-import type { JSONObject, LanguageModelV4CallOptions, SharedV4Warning } from '@ai-sdk/provider';
+import type {
+  JSONObject,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
 import { providerName, wireMessages } from './messages.ts';
 
 /** What shapes a request beyond the call itself. */
@@ -88,17 +93,50 @@ function toolFields(
   profile: RequestProfile,
   omitted: ReadonlySet<string>,
 ): Record<string, unknown> {
-  const functions = (tools ?? []).flatMap((tool) => {
-    if (tool.type !== 'function') return [];
-    const { name, description, inputSchema, strict } = tool;
-    return [{ type: 'function', function: { name, description, parameters: inputSchema, strict } }];
-  });
+  const functions = (tools ?? []).flatMap((tool) => (tool.type === 'function' ? [wireTool(tool)] : []));
   const forbidden = toolChoice?.type === 'none' && omitted.has('tool_choice');
   if (functions.length === 0 || profile.tools !== 'native' || forbidden)
     return { parallel_tool_calls: undefined, tool_choice: undefined };
   if (toolChoice === undefined) return { tools: functions };
   const named = toolChoice.type === 'tool' && { type: 'function', function: { name: toolChoice.toolName } };
   return { tools: functions, tool_choice: named || toolChoice.type };
+}
+
+interface WireTool {
+  type: 'function';
+  function: {
+    name: string;
+    description?: string | undefined;
+    parameters: object;
+    strict?: boolean | undefined;
+  };
+}
+
+/** By their schemas: a tool is offered in every step of every turn. */
+const wireTools = new WeakMap<object, { tool: WireTool; text: string }>();
+
+function wireTool({ name, description, inputSchema, strict }: LanguageModelV4FunctionTool): WireTool {
+  const known = wireTools.get(inputSchema)?.tool;
+  const same = known?.function;
+  if (same?.name === name && same.description === description && same.strict === strict)
+    return known as WireTool;
+  const tool: WireTool = {
+    type: 'function',
+    function: { name, description, parameters: inputSchema, strict },
+  };
+  wireTools.set(inputSchema, { tool, text: JSON.stringify(tool) });
+  return tool;
+}
+
+/** The body as JSON. The tools, most of a request, are not written anew for each. */
+export function requestText({ tools, ...body }: Record<string, unknown>): string {
+  const text = JSON.stringify(body);
+  if (!Array.isArray(tools)) return text;
+  const texts = (tools as WireTool[]).map((tool) => {
+    const known = wireTools.get(tool.function.parameters);
+    return known?.tool === tool ? known.text : JSON.stringify(tool);
+  });
+  return `${text.slice(0, -1)},"tools":[${texts.join(',')}]}`;
 }
 
 /** The names that a request's body carries and an endpoint may refuse: parameters, and the fields of thoughts in messages. */

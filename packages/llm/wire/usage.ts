@@ -51,9 +51,8 @@ export function isPromptCut(
 ): promptTokens is number {
   if (promptTokens === undefined || promptTokens < 1024) return false;
   if (window !== undefined && promptTokens >= window - 1 && promptTokens <= window) return true;
-  const isRound = promptTokens % 1024 === 0;
-  const hasFiles = /"(image_url|input_audio|file_data|video_url)":/.test(request);
-  return isRound && !hasFiles && request.length > promptTokens * mostCharactersPerToken;
+  if (promptTokens % 1024 !== 0 || request.length <= promptTokens * mostCharactersPerToken) return false;
+  return !/"(image_url|input_audio|file_data|video_url)":/.test(request);
 }
 
 type Unified = LanguageModelV4FinishReason['unified'];
