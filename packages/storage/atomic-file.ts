@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import {
   type FileHandle,
+  lstat,
   mkdir,
   open,
   readdir,
@@ -99,10 +100,9 @@ async function runWrite(path: string, line: Line, write: Write): Promise<void> {
 }
 
 async function replaceFile(path: string, { data, options }: Write): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const target = await followLink(path);
+  const { target, mode: present } = await lookAt(path);
   await removeLeftovers(target);
-  const mode = options.mode ?? (await modeOf(target));
+  const mode = options.mode ?? present;
   const temporary = temporaryName(target);
   try {
     await writeSynced(temporary, data, mode);
@@ -134,26 +134,31 @@ function currentText(path: string): string | undefined {
 }
 
 /** A file that is a link stays one: what it points to is replaced. */
-async function followLink(path: string): Promise<string> {
+async function lookAt(path: string): Promise<{ target: string; mode: number | undefined }> {
   try {
-    return await realpath(path);
+    const found = await lstat(path);
+    if (!found.isSymbolicLink()) return { target: path, mode: found.mode & 0o777 };
+    const target = await realpath(path);
+    return { target, mode: (await stat(target)).mode & 0o777 };
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return path;
+    if (systemCode(error) === 'ENOENT') return { target: path, mode: undefined };
     throw error;
   }
 }
 
-async function modeOf(path: string): Promise<number | undefined> {
+/** The directory may have been removed since it was listed. */
+async function create(path: string, mode: number): Promise<FileHandle> {
   try {
-    return (await stat(path)).mode & 0o777;
+    return await open(path, 'wx', mode);
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined;
-    throw error;
+    if (systemCode(error) !== 'ENOENT') throw error;
+    await mkdir(dirname(path), { recursive: true });
+    return await open(path, 'wx', mode);
   }
 }
 
 async function writeSynced(path: string, data: string | Uint8Array, mode: number | undefined): Promise<void> {
-  const file = await open(path, 'wx', mode ?? 0o666);
+  const file = await create(path, mode ?? 0o666);
   await closing(file, async () => {
     if (mode !== undefined) await file.chmod(mode);
     await file.writeFile(data);
@@ -161,9 +166,30 @@ async function writeSynced(path: string, data: string | Uint8Array, mode: number
   });
 }
 
+/** By directory: the one that runs, and the next, which all share that come meanwhile. */
+const syncs = new Map<string, { running: Promise<void>; next: Promise<void> | undefined }>();
+
 /** The rename itself is on the disk only when its directory is. Windows cannot open one and needs no such step. */
-async function syncDirectory(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
+function syncDirectory(path: string): Promise<void> {
+  if (process.platform === 'win32') return Promise.resolve();
+  const sync = syncs.get(path);
+  if (sync === undefined) return startSync(path);
+  const start = () => startSync(path);
+  sync.next ??= sync.running.then(start, start);
+  return sync.next;
+}
+
+function startSync(path: string): Promise<void> {
+  const sync = { running: syncNow(path), next: undefined };
+  syncs.set(path, sync);
+  const end = () => {
+    if (syncs.get(path) === sync && sync.next === undefined) syncs.delete(path);
+  };
+  sync.running.then(end, end);
+  return sync.running;
+}
+
+async function syncNow(path: string): Promise<void> {
   const directory = await open(path, 'r');
   await closing(directory, () => directory.sync());
 }
@@ -199,7 +225,7 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** What killed writers left in a directory, by the file it was meant for. */
+/** A directory that exists, and what killed writers left in it, by the file it was meant for. */
 interface Listing {
   at: number;
   leftovers: Map<string, string[]>;
@@ -222,6 +248,7 @@ async function listingOf(directory: string): Promise<Listing> {
   const known = listings.get(directory);
   if (known !== undefined && performance.now() - known.at < listEveryMs) return known;
   const at = performance.now();
+  await mkdir(directory, { recursive: true });
   const found = (await readdir(directory)).flatMap((name) => leftoverIn(name) ?? []);
   const byFile = Map.groupBy(found, ({ file }) => file);
   const leftovers = new Map([...byFile].map(([file, all]) => [file, all.map(({ name }) => name)]));
