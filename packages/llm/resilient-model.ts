@@ -10,6 +10,7 @@ import { type Meter, type MeterOptions, startMeter } from './meter.ts';
 import { ModelError } from './model-error.ts';
 import { profileOf } from './profiles/profile.ts';
 import { type RetryPolicy, tryInTurn } from './retry.ts';
+import { type Batches, batchesOf, streamOf } from './wire/batches.ts';
 
 const firstTokenSetting = 'LLM_FIRST_TOKEN_TIMEOUT_S';
 
@@ -100,11 +101,11 @@ async function streamOnce(
       extendedBy: 'every byte',
     });
     const result = await limits.run(async () => model.doStream({ ...options, abortSignal: limits.signal }));
-    const reader = result.stream.getReader();
-    const opening = await readToFirstToken(reader);
+    const batches = batchesOf(result.stream);
+    const opening = await readToFirstToken(batches);
     limits.rest();
     meter.firstToken();
-    return { ...result, stream: continueStream(opening, reader, idleMs, limits, meter) };
+    return { ...result, stream: continueStream(opening, batches, idleMs, limits, meter) };
   } catch (error) {
     const failure = limits.explain(error);
     limits.abandon();
@@ -122,14 +123,15 @@ const openingTypes = new Set([
   'reasoning-start',
 ]);
 
-async function readToFirstToken(reader: ReadableStreamDefaultReader<Part>): Promise<Part[]> {
+async function readToFirstToken(batches: Batches): Promise<Part[]> {
   const parts: Part[] = [];
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return parts;
-    if (value.type === 'error') throw value.error;
-    parts.push(value);
-    if (!openingTypes.has(value.type)) return parts;
+    const batch = await batches.next();
+    if (batch === undefined) return parts;
+    parts.push(...batch);
+    const first = batch.find(({ type }) => !openingTypes.has(type));
+    if (first?.type === 'error') throw first.error;
+    if (first !== undefined) return parts;
   }
 }
 
@@ -141,12 +143,13 @@ type Part = LanguageModelV4StreamPart;
  */
 function continueStream(
   opening: Part[],
-  reader: ReadableStreamDefaultReader<Part>,
+  batches: Batches,
   idleMs: number,
   limits: RunningLimits,
   meter: Meter,
 ): ReadableStream<Part> {
-  const waiting = [...opening];
+  let waiting = opening;
+  let isOver = false;
   const idle = {
     what: 'no more of the answer',
     milliseconds: idleMs,
@@ -154,31 +157,31 @@ function continueStream(
     extendedBy: 'data',
   } as const;
   // The limit counts only while somebody reads: a slow reader must not look like a stuck endpoint.
-  const next = async () => {
+  const read = async () => {
     limits.await(idle);
-    const { value } = await reader.read();
+    const parts = await batches.next();
     limits.rest();
-    return value;
+    return parts;
   };
-  return new ReadableStream<Part>(
-    {
-      async pull(controller) {
-        try {
-          const part = waiting.shift() ?? (await next());
-          if (part === undefined) close(controller);
-          else controller.enqueue(observed(part));
-        } catch (error) {
-          breakOff(controller, limits.explain(error));
-        }
-      },
-      async cancel(reason) {
-        meter.report({ error: new ModelError('aborted') });
-        limits.rest();
-        await reader.cancel(reason);
-      },
+  return streamOf({
+    async next() {
+      if (isOver) return undefined;
+      try {
+        const parts = waiting.length > 0 ? waiting : await read();
+        waiting = [];
+        if (parts === undefined) meter.report({});
+        return parts?.map(observed);
+      } catch (error) {
+        isOver = true;
+        return brokenOff(limits.explain(error));
+      }
     },
-    { highWaterMark: 0 },
-  );
+    async cancel(reason) {
+      meter.report({ error: new ModelError('aborted') });
+      limits.rest();
+      await batches.cancel(reason);
+    },
+  });
 
   function observed(part: Part): Part {
     if (part.type === 'finish') meter.report({ finishReason: part.finishReason.unified, usage: part.usage });
@@ -188,21 +191,14 @@ function continueStream(
     return { type: 'error', error };
   }
 
-  function close(controller: ReadableStreamDefaultController<Part>): void {
-    meter.report({});
-    controller.close();
-  }
-
-  function breakOff(controller: ReadableStreamDefaultController<Part>, error: ModelError): void {
+  function brokenOff(error: ModelError): Part[] {
     limits.abandon();
     meter.report({ error });
-    if (error.code === 'aborted') controller.error(error);
-    else endWith(controller, error);
+    if (error.code === 'aborted') throw error;
+    const finishReason = { unified: 'error', raw: undefined } as const;
+    return [
+      { type: 'error', error },
+      { type: 'finish', finishReason, usage: noUsage },
+    ];
   }
-}
-
-function endWith(controller: ReadableStreamDefaultController<Part>, error: ModelError): void {
-  controller.enqueue({ type: 'error', error });
-  controller.enqueue({ type: 'finish', finishReason: { unified: 'error', raw: undefined }, usage: noUsage });
-  controller.close();
 }

@@ -9,6 +9,7 @@ import { BoundedMap } from '@trunkline/std';
 import { ModelError } from '../model-error.ts';
 import type { ModelProfile } from '../profiles/profile.ts';
 import { tellNote } from '../retry.ts';
+import { batchesOf, streamOf } from '../wire/batches.ts';
 import type { Piece } from './pieces.ts';
 import { promptTools, withoutTools } from './prompted-tools.ts';
 import { createQuoteCheck } from './quotes.ts';
@@ -63,7 +64,7 @@ export function readAnswers(
     },
     async doStream(options) {
       const { result, tools } = await call(options, (adapted) => model.doStream(adapted));
-      return { ...result, stream: result.stream.pipeThrough(splitStream(splitterFor(options, tools))) };
+      return { ...result, stream: splitStream(result.stream, splitterFor(options, tools)) };
     },
   };
 }
@@ -171,75 +172,88 @@ function toolCall({ name, input }: { name: string; input: string }) {
 }
 
 /** Splits the text of a stream, block by block; everything else passes. */
-function splitStream({ text, observe }: Splitter): TransformStream<Part, Part> {
+function splitStream(stream: ReadableStream<Part>, splitter: Splitter): ReadableStream<Part> {
+  const source = batchesOf(stream);
+  const split = createPartSplitter(splitter);
+  let isOver = false;
+  return streamOf({
+    async next() {
+      while (!isOver) {
+        const parts = await source.next();
+        isOver = parts === undefined;
+        const out = parts?.flatMap(split.read) ?? split.end();
+        if (out.length > 0) return out;
+      }
+      return undefined;
+    },
+    cancel: (reason) => source.cancel(reason),
+  });
+}
+
+function createPartSplitter({ text, observe }: Splitter) {
   let open: { type: 'text' | 'reasoning'; id: string } | undefined;
   let metadata: Extract<Part, { type: 'text-start' }>['providerMetadata'];
   let blocks = 0;
   let hasCalls = false;
   let hasOwnCalls = false;
 
-  function close(out: TransformStreamDefaultController<Part>): void {
-    if (open !== undefined) out.enqueue({ type: `${open.type}-end`, id: open.id });
+  function close(): Part[] {
+    const ends: Part[] = open === undefined ? [] : [{ type: `${open.type}-end`, id: open.id }];
     open = undefined;
+    return ends;
   }
 
-  function put(pieces: Piece[], out: TransformStreamDefaultController<Part>): void {
+  function put(pieces: Piece[]): Part[] {
+    const out: Part[] = [];
     for (const piece of observe(pieces)) {
       if (piece.type === 'stray') continue;
       if (piece.type === 'call') {
-        close(out);
         hasCalls = true;
-        out.enqueue(toolCall(piece.call));
+        out.push(...close(), toolCall(piece.call));
         continue;
       }
       if (open?.type !== piece.type) {
-        close(out);
+        out.push(...close());
         open = { type: piece.type, id: `${piece.type}-${blocks++}` };
-        out.enqueue({
+        out.push({
           type: `${piece.type}-start`,
           id: open.id,
           ...(metadata && { providerMetadata: metadata }),
         });
       }
-      out.enqueue({ type: `${piece.type}-delta`, id: open.id, delta: piece.text });
+      out.push({ type: `${piece.type}-delta`, id: open.id, delta: piece.text });
     }
+    return out;
   }
 
-  return new TransformStream<Part, Part>({
-    transform(part, out) {
+  return {
+    read(part: Part): Part[] {
       switch (part.type) {
         case 'text-start':
           metadata = part.providerMetadata;
-          return;
+          return [];
         case 'text-delta':
-          return put(text.push(part.delta), out);
+          return put(text.push(part.delta));
         case 'text-end':
-          if (!text.isHolding) close(out);
-          return;
+          return text.isHolding ? [] : close();
         case 'finish': {
-          put(text.end(part.finishReason.unified === 'length', hasOwnCalls), out);
-          close(out);
-          out.enqueue(hasCalls ? { ...part, finishReason: called(part.finishReason) } : part);
-          return;
+          const rest = put(text.end(part.finishReason.unified === 'length', hasOwnCalls));
+          const finish = hasCalls ? { ...part, finishReason: called(part.finishReason) } : part;
+          return [...rest, ...close(), finish];
         }
         case 'reasoning-start':
-          close(out);
           text.thoughtsComeApart();
-          break;
+          return [...close(), part];
         case 'tool-call':
           hasOwnCalls = true;
-          break;
+          return [part];
         case 'error':
           // What is held back was said, whatever it would have become.
-          put(text.end(false, true), out);
-          close(out);
-          break;
+          return [...put(text.end(false, true)), ...close(), part];
+        default:
+          return [part];
       }
-      out.enqueue(part);
     },
-    flush(out) {
-      put(text.end(false, true), out);
-      close(out);
-    },
-  });
+    end: (): Part[] => [...put(text.end(false, true)), ...close()],
+  };
 }

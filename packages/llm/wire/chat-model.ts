@@ -13,6 +13,7 @@ import { cleanDetail, fromDocument, fromStatus, type TranslationOptions } from '
 import { activityListener, type OnActivity } from '../limits.ts';
 import { ModelError } from '../model-error.ts';
 import { AnswerReader } from './answer-reader.ts';
+import { streamOf } from './batches.ts';
 import { createDocumentReader } from './document-reader.ts';
 import { isWebPage, readErrorText, webPageWords } from './error-body.ts';
 import { providerName } from './messages.ts';
@@ -123,7 +124,7 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
       const { response, body } = answer;
       const onEnd = (usage: LanguageModelV4Usage) => void noteCut(answer, usage);
       const parts = readParts(answer, { onActivity, translation, includeRawChunks, onEnd });
-      const stream = streamOf(parts, response);
+      const stream = answerStream(parts, response);
       return { stream, request: { body }, response: { headers: response.headers } };
     },
   };
@@ -214,18 +215,11 @@ function incomplete(answer: AnswerReader): ModelError {
   return new ModelError('interrupted', { detail });
 }
 
-function streamOf(batches: AsyncGenerator<Part[], void>, response: WireResponse): ReadableStream<Part> {
-  return new ReadableStream<Part>(
-    {
-      async pull(controller) {
-        const { done, value } = await batches.next();
-        if (done) controller.close();
-        else for (const part of value) controller.enqueue(part);
-      },
-      cancel: () => response.close(),
-    },
-    { highWaterMark: 0 },
-  );
+function answerStream(parts: AsyncGenerator<Part[], void>, response: WireResponse): ReadableStream<Part> {
+  return streamOf({
+    next: async () => (await parts.next()).value ?? undefined,
+    cancel: () => response.close(),
+  });
 }
 
 async function wholeAnswer(
