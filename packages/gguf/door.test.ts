@@ -17,10 +17,16 @@ afterAll(async () => {
 });
 
 /** A door before a model that answers with its own name. */
-async function open(name: string, port: number, asked: object[] = []): Promise<Door> {
+async function open(
+  name: string,
+  port: number,
+  asked: object[] = [],
+  load: () => void = () => undefined,
+): Promise<Door> {
   const process: DoorOptions['process'] = {
     state: 'ready',
     facts: { architecture: 'toy', trainedTokens: 512, bytes: 1, contextTokens: 512, sequences: 1 },
+    load,
     ready: async () => undefined,
     async *ask(request) {
       asked.push(request);
@@ -103,4 +109,13 @@ it('hands on every parameter that the engine heeds, and refuses the others by na
   expect(asked).toEqual([expect.objectContaining(given)]);
   for (const [name, value] of Object.entries({ reasoning_effort: 'low', verbosity: 'low', logprobs: true }))
     await expect(ask(door, { [name]: value })).rejects.toMatchObject({ status: 400, param: name });
+});
+
+it('begins to load when a service looks for its models, and only once', async () => {
+  const loads: number[] = [];
+  const door = await open('the model', 0, [], () => void loads.push(1));
+  const client = new OpenAI({ baseURL: door.url, apiKey: key });
+  expect(loads).toEqual([]);
+  for (let look = 0; look < 2; look += 1) expect((await client.models.list()).data[0]?.id).toBe('toy');
+  expect(loads).toEqual([1]);
 });

@@ -38,7 +38,7 @@ export interface DoorOptions {
   port: number;
   /** Every request has to show it. */
   key: string;
-  process: Pick<ModelProcess, 'ask' | 'ready' | 'facts' | 'state'>;
+  process: Pick<ModelProcess, 'ask' | 'load' | 'ready' | 'facts' | 'state'>;
   logger: Logger;
 }
 
@@ -128,6 +128,14 @@ function createDoorApp(
     app.use(path, guard);
     app.use(path, async (context, next) => (await passOn(context.req.raw)) ?? (await next()));
   }
+  // A service that uses the model looks at the list when it starts: loading begins then. Later looks load nothing, as
+  // an idle model stays unloaded until somebody asks it.
+  let isWanted = false;
+  app.use('/v1/models', async (_, next) => {
+    if (!isWanted) process.load();
+    isWanted = true;
+    await next();
+  });
   // Shows a service of the same home that this is no stranger on the port, before it sends its key and conversations.
   app.get('/proof/:challenge', (context) => context.text(proofOf(key, context.req.param('challenge'))));
   // As llama.cpp's server describes itself: clients read the size of the window there.

@@ -46,7 +46,7 @@ interface OpenOptions {
   nodeFlags?: readonly string[];
 }
 
-/** Makes the model of the file available, if the settings name one or one lies in the home. It begins to load at once. */
+/** Makes the model of the file available, if the settings name one or one lies in the home. It loads once a service looks. */
 export async function openModelFile(
   options: ModelFileOptions,
   { logger, hide, env, idleMs = options.llmGgufIdleMinutes * 60_000, ...more }: OpenOptions,
@@ -64,7 +64,6 @@ export async function openModelFile(
   const load = { path, contextTokens, sequences, threads };
   const process = new ModelProcess({ load, idleMs, logger, ...more });
   const door = await openDoor({ model, port: options.llmGgufPort, key, process, logger });
-  if (door.isOwn()) process.load();
   return {
     settings: { llmGatewayUrl: door.url, llmApiKey: key, llmModel: model, llmFastModel: model },
     pid: () => process.pid,

@@ -32,14 +32,18 @@ const windows = new BoundedMap<string, Window>(mostWindows);
 /**
  * How many tokens a model takes, prompt and answer together: as configured, else as the endpoint says where it says so
  * for free, else by the table of profiles; never more than an overflow error has named, unless it is configured. The
- * endpoint is asked in the background; only the first caller waits for it, for a moment.
+ * endpoint is asked in the background; only the first caller waits for it, for a moment, and one who gives `waitMs`.
  */
-export async function contextWindowOf(model: AnyModel, signal?: AbortSignal): Promise<number | undefined> {
+export async function contextWindowOf(
+  model: AnyModel,
+  signal?: AbortSignal,
+  waitMs?: number,
+): Promise<number | undefined> {
   const origin = originOf(model as LanguageModelV4);
   if (origin === undefined) return undefined;
   const { contextTokens: configured } = origin.configured();
   if (configured !== undefined) return configured;
-  const served = await servedWindow(origin, signal);
+  const served = await servedWindow(origin, signal, waitMs);
   const { contextTokens: learned = Number.POSITIVE_INFINITY } = learnedOf(origin);
   return served === undefined ? profileAt(origin).contextTokens : Math.min(served, learned);
 }
@@ -69,16 +73,19 @@ export function learnContextWindow(model: AnyModel, size: number): void {
 async function servedWindow(
   origin: ModelOrigin,
   signal: AbortSignal | undefined,
+  waitMs: number | undefined,
 ): Promise<number | undefined> {
   const window = windowOf(origin);
-  if (window.asking === undefined && Date.now() >= window.askAgainAt) {
+  const isDue = window.asking === undefined && Date.now() >= window.askAgainAt;
+  if (isDue) {
     window.asking = ask(origin).then(({ tokens, askAgainMs: later }) => {
       window.tokens = tokens ?? window.tokens;
       window.askAgainAt = Date.now() + later;
       window.asking = undefined;
     });
-    await Promise.race([window.asking, aMoment(signal)]);
   }
+  if (isDue || waitMs !== undefined)
+    await Promise.race([window.asking, aMoment(signal, waitMs ?? firstWaitMs)]);
   return window.tokens;
 }
 
@@ -89,9 +96,9 @@ function windowOf({ endpoint, modelId }: ModelOrigin): Window {
   return known;
 }
 
-function aMoment(signal: AbortSignal | undefined): Promise<void> {
+function aMoment(signal: AbortSignal | undefined, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, firstWaitMs);
+  const timer = setTimeout(resolve, ms);
   timer.unref();
   signal?.addEventListener('abort', () => resolve(), { once: true });
   if (signal?.aborted) resolve();

@@ -1,13 +1,13 @@
-import type { EmbeddingModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { ModelError } from './model-error.ts';
+import type { LanguageModelV4Usage } from '@ai-sdk/provider';
 import { attempt, type CallPolicy } from './resilient-model.ts';
 import { tryInTurn } from './retry.ts';
+import type { EmbeddingModel } from './wire/embedding-model.ts';
 
 const batchSize = 128;
 
 /** Vectors for texts, in the order of the texts. */
 export async function embedTexts(
-  model: EmbeddingModelV4,
+  model: EmbeddingModel,
   texts: readonly string[],
   policy: CallPolicy,
   signal: AbortSignal | undefined,
@@ -15,30 +15,16 @@ export async function embedTexts(
   const vectors: number[][] = [];
   for (let start = 0; start < texts.length; start += batchSize) {
     const values = texts.slice(start, start + batchSize);
-    vectors.push(
-      ...(await tryInTurn([model], policy, signal, () => embedOnce(model, values, policy, signal))),
+    const embed = (attemptSignal: AbortSignal) => model.embed(values, attemptSignal);
+    const { embeddings } = await tryInTurn([model], policy, signal, () =>
+      attempt(model, policy, signal, embed, ({ tokens }) => ({
+        finishReason: 'stop',
+        usage: inputUsage(tokens),
+      })),
     );
+    for (const vector of embeddings) vectors.push(vector);
   }
   return vectors;
-}
-
-async function embedOnce(
-  model: EmbeddingModelV4,
-  values: string[],
-  policy: CallPolicy,
-  caller: AbortSignal | undefined,
-): Promise<number[][]> {
-  const embed = async (abortSignal: AbortSignal) => {
-    const result = await model.doEmbed({ values, abortSignal });
-    if (result.embeddings.length !== values.length)
-      throw new ModelError('bad-answer', { detail: 'a vector is missing' });
-    return result;
-  };
-  const { embeddings } = await attempt(model, policy, caller, embed, ({ usage }) => ({
-    finishReason: 'stop',
-    usage: inputUsage(usage?.tokens),
-  }));
-  return embeddings;
 }
 
 function inputUsage(tokens: number | undefined): LanguageModelV4Usage {

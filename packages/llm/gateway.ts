@@ -1,4 +1,3 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { BoundedMap } from '@trunkline/std';
 import { readAnswers } from './answers/read-answers.ts';
@@ -18,6 +17,7 @@ import { type CallPolicy, createResilientModel } from './resilient-model.ts';
 import { systemTiming } from './retry.ts';
 import { type GatewayContext, gatewaySettings, type SharedModelOptions, withRoles } from './roles.ts';
 import { createChatModel } from './wire/chat-model.ts';
+import { createEmbeddingModel } from './wire/embedding-model.ts';
 
 /** Models by name that a gateway holds ready. */
 const mostModels = 100;
@@ -73,12 +73,6 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     options.onCall?.(call);
   };
   const policy = { ...policyOf(options, endpoint.secrets), onCall };
-  const provider = createOpenAICompatible({
-    name: 'gateway',
-    baseURL: endpoint.baseUrl,
-    headers: endpoint.headers,
-    queryParams: endpoint.query,
-  });
   const { model, fastModel, embeddingModel, fallbackModels = [], file } = options;
   const configured = { model, fastModel, fallbackModels, file };
   const origin = (modelId: string) => ({
@@ -115,6 +109,8 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     models.set(name, resilient);
     return resilient;
   };
+  const { translation } = policy;
+  const embedder = embeddingModel && createEmbeddingModel({ endpoint, model: embeddingModel, translation });
   return {
     languageModel,
     fastModel: () => languageModel(fastModel || model),
@@ -123,9 +119,7 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
     describe: () => ({ name: model || 'LLM_MODEL is not set', url: endpoint.shownUrl, demo: false }),
     check: (signal) => checkEndpoint(endpoint, configured, signal),
     problem: () => health.problem(configured),
-    embed: embeddingModel
-      ? (texts, signal) => embedTexts(provider.embeddingModel(embeddingModel), texts, policy, signal)
-      : undefined,
+    embed: embedder ? (texts, signal) => embedTexts(embedder, texts, policy, signal) : undefined,
   };
 }
 

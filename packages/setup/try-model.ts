@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { ConfigError, type Logger } from '@trunkline/config';
-import { openModelFile } from '@trunkline/gguf';
+import { type ModelFileOptions, openModelFile } from '@trunkline/gguf';
 import {
   createModelGateway,
   ModelError,
@@ -70,31 +70,38 @@ export async function testModel(
   return failed(failureWords(code ?? 'unknown', tested.summary, { url, apiKey, model, offered }));
 }
 
+const besideServices = {
+  llmGgufContext: undefined,
+  llmGgufSequences: 1,
+  llmGgufThreads: undefined,
+  llmGgufIdleMinutes: 30,
+  llmGgufPort: 0,
+};
+
 interface FileTest {
   /** TRUNKLINE_HOME. */
   home: string;
   logger: Logger;
+  /** How the services run it; at their port, a service that has it loaded answers. Beside what runs when not given. */
+  settings?: Omit<ModelFileOptions, 'trunklineHome' | 'llmGatewayUrl' | 'llmUrl' | 'llmModel' | 'llmGguf'>;
 }
 
-/** Loads a model file as the services would, beside what runs, and tries it. */
+/** Loads a model file as the services would, and tries it. */
 export async function testModelFile(
   file: string,
-  { home, logger }: FileTest,
+  { home, logger, settings }: FileTest,
   signal: AbortSignal,
 ): Promise<ModelTest> {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return failed(`There is no file ${file}.`);
   try {
     const opened = await openModelFile(
       {
+        ...(settings ?? besideServices),
         trunklineHome: home,
         llmGguf: file,
         llmGatewayUrl: undefined,
+        llmUrl: undefined,
         llmModel: undefined,
-        llmGgufContext: undefined,
-        llmGgufSequences: 1,
-        llmGgufThreads: undefined,
-        llmGgufIdleMinutes: 30,
-        llmGgufPort: 0,
       },
       { logger },
     );

@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
 import {
   ConfigError,
+  createLogger,
   defineOptions,
   type Environment,
   homeOptions,
@@ -9,12 +10,13 @@ import {
   toggle,
 } from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
+import { StartError } from '@trunkline/http';
 import { createModelGateway, gatewaySettings, isFree, type ModelGateway } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAccess, type Diagnosis } from '@trunkline/service';
-import { testGateway } from '@trunkline/setup';
-import { errorMessage } from '@trunkline/std';
+import { testGateway, testModelFile } from '@trunkline/setup';
+import { errorMessage, type ModelTest } from '@trunkline/std';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
@@ -49,7 +51,7 @@ const doctorOptions = defineOptions('trunkline doctor', 'What the services need'
   ...upOptions.options,
   probe: toggle({
     flag: '--probe',
-    doc: 'Tests what the model can do, even if the endpoint charges for it (a few hundred tokens).',
+    doc: 'Tests what the model can do, even if the endpoint charges for it (a few hundred tokens) or a model file has to be loaded.',
     default: false,
   }),
   fix: toggle({
@@ -193,7 +195,7 @@ async function checkModel(options: AgentOptions, env: Environment, isAsked: bool
   const subject = 'model';
   try {
     const file = findModelFile(options, env);
-    if (file !== undefined) return [{ subject, ...(await describeModelFile(file)) }];
+    if (file !== undefined) return await checkModelFile(file, options, isAsked);
     const gateway = createModelGateway({
       ...gatewaySettings(options, { env }),
       roles: undefined,
@@ -211,6 +213,29 @@ async function checkModel(options: AgentOptions, env: Environment, isAsked: bool
   }
 }
 
+/** Describes the file; loads and tries it only when asked, as that takes its whole size in memory. */
+async function checkModelFile(file: string, options: AgentOptions, isAsked: boolean): Promise<Diagnosis[]> {
+  const described: Diagnosis = { subject: 'model', ...(await describeModelFile(file)) };
+  if (described.state === 'failed') return [described];
+  if (!isAsked) {
+    const words = 'not tried, as it has to be loaded first: trunkline doctor --probe does it.';
+    return [described, { subject: 'model abilities', state: 'ok', words }];
+  }
+  const logger = createLogger({ name: 'doctor', level: 'ERROR', destination: process.stderr });
+  try {
+    const { findings } = await testModelFile(
+      file,
+      { home: options.trunklineHome, logger, settings: options },
+      AbortSignal.timeout(PROBE_LIMIT_MS),
+    );
+    return [described, ...abilities(findings)];
+  } catch (error) {
+    // A stranger holds its port.
+    if (!(error instanceof StartError)) throw error;
+    return [described, { subject: 'model answer', state: 'failed', words: error.message }];
+  }
+}
+
 /** Tries an answer, a tool call and an image: unasked only where that costs nothing. */
 async function tryModel(gateway: ModelGateway, isAsked: boolean): Promise<Diagnosis[]> {
   if (!isAsked && !isFree(gateway.languageModel())) {
@@ -218,6 +243,10 @@ async function tryModel(gateway: ModelGateway, isAsked: boolean): Promise<Diagno
     return [{ subject: 'model abilities', state: 'ok', words }];
   }
   const { findings } = await testGateway(gateway, AbortSignal.timeout(PROBE_LIMIT_MS));
+  return abilities(findings);
+}
+
+function abilities(findings: ModelTest['findings']): Diagnosis[] {
   return findings.map(({ subject, ok, words }) => ({
     subject: `model ${subject}`,
     state: ok ? 'ok' : 'warning',

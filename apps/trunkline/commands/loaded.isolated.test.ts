@@ -10,7 +10,6 @@ const sources = join(import.meta.dirname, '../main.ts');
 const librariesOfAStart = [
   '@a2a-js/sdk',
   '@ai-sdk/gateway',
-  '@ai-sdk/openai-compatible',
   '@ai-sdk/provider',
   '@ai-sdk/provider-utils',
   '@hono/node-server',

@@ -44,6 +44,9 @@ const fewestTokens = 8;
 /** Where the endpoint counts no tokens. */
 const charactersPerToken = 4;
 
+/** An endpoint is asked in up to six ways how much the model takes. */
+const contextWaitMs = 20_000;
+
 /** Room for a model that thinks before it answers. */
 const answerTokens = 512;
 
@@ -65,7 +68,7 @@ export function isFree(model: LanguageModelV4): boolean {
 export async function probeModel(model: LanguageModelV4, signal: AbortSignal): Promise<ModelProbe> {
   const { answer, speed } = await probeAnswer(model, signal);
   if (speed === undefined) return { findings: [answer], facts: {} };
-  const context = await contextWindowOf(model, signal);
+  const context = await contextWindowOf(model, signal, contextWaitMs);
   const tools = await probeTools(model, signal);
   const images = await probeImages(model, signal);
   return {
