@@ -4,12 +4,16 @@ export { type A2aClient, answerFrom, createA2aClient } from './client/client.ts'
 export type {
   CallOptions,
   OutgoingMessage,
+  PushConfig,
+  PushTarget,
   RemoteAgent,
   RemoteCard,
   RemoteCredentials,
   RemoteEvent,
   RemoteReply,
   RemoteState,
+  TaskList,
+  TaskQuery,
 } from './client/remote-agent.ts';
 export { RemoteAgentError, type RemoteErrorCode } from './client/remote-agent.ts';
 export type { TaskEngine } from './engine/engine.ts';

@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { FakeClock, type FakePeer, startFakePeer } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
 import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
+import type { Message } from '../protocol/model.ts';
 import { createA2aClient } from './client.ts';
 import type { RemoteAgent, RemoteEvent } from './remote-agent.ts';
 
@@ -76,6 +81,72 @@ describe.each(['0.3', '1.0'] as const)('an agent whose card is of %s', (onlyVers
     expect(server.engine.running).toBe(0);
   });
 
+  it('is followed again, and stopped by a signal', async () => {
+    const stepped = new SteppedAgent();
+    const server = await start(stepped.script);
+    const agent = agentAt(server);
+    const leaving = new AbortController();
+    const first = client.stream(agent, { text: 'work' }, { signal: leaving.signal })[Symbol.asyncIterator]();
+    const { taskId } = (await first.next()).value as Extract<RemoteEvent, { type: 'task-start' }>;
+    leaving.abort(new Error('enough'));
+    await expect(first.next()).rejects.toThrow('enough');
+    expect(server.engine.running).toBe(1);
+    const stopping = new AbortController();
+    const options = { signal: stopping.signal, cancelOnAbort: true };
+    const again = client.subscribe(agent, taskId, options)[Symbol.asyncIterator]();
+    expect(await again.next()).toMatchObject({ value: { type: 'task-start', taskId } });
+    stepped.step({ type: 'text-delta', text: 'so far' });
+    expect(await again.next()).toMatchObject({ value: { type: 'text-delta', text: 'so far' } });
+    stopping.abort(new Error('stop it'));
+    await expect(again.next()).rejects.toThrow('stop it');
+    expect(await client.get(agent, taskId)).toMatchObject({ state: 'canceled' });
+    expect((await collect(client.subscribe(agent, taskId))).at(-1)).toMatchObject({
+      type: 'task-end',
+      reply: { taskId, state: 'canceled' },
+    });
+  });
+
+  it('has webhooks set, shown, listed and removed', async () => {
+    const server = await startAgent(asksForName, { onlyVersion, push: { allowedHosts: ['127.0.0.1'] } });
+    const agent = agentAt(server);
+    const { taskId = '' } = await client.send(agent, { text: 'hi' });
+    const url = 'http://127.0.0.1:9/hook';
+    const set = await client.setPush(agent, taskId, { id: 'mine', url, token: 'sesame' });
+    expect(set).toEqual({ id: 'mine', taskId, url });
+    expect(await client.getPush(agent, taskId, 'mine')).toEqual(set);
+    await client.setPush(agent, taskId, { id: 'other', url });
+    expect((await client.listPush(agent, taskId)).map(({ id }) => id).sort()).toEqual(['mine', 'other']);
+    await client.deletePush(agent, taskId, 'other');
+    expect(await client.listPush(agent, taskId)).toEqual([set]);
+    const closed = client.setPush(agent, taskId, { url: 'http://10.0.0.1/' });
+    await expect(closed).rejects.toThrow(/webhook url rejected/);
+  });
+
+  it('gets data and files beside the text', async () => {
+    const seen: Message[] = [];
+    const server = await start(async function* ({ message }) {
+      seen.push(message);
+      yield { type: 'completed', text: 'ok' };
+    });
+    await client.ask(agentAt(server), {
+      text: 'look',
+      parts: [
+        { type: 'data', data: { a: 1 }, metadata: { from: 'test' } },
+        { type: 'file', bytes: 'aGk=', name: 'hi.txt', mediaType: 'text/plain' },
+      ],
+      extensions: ['urn:x'],
+      acceptedOutputModes: ['text/plain'],
+    });
+    expect(seen[0]).toMatchObject({
+      parts: [
+        { type: 'text', text: 'look' },
+        { type: 'data', data: { a: 1 }, metadata: { from: 'test' } },
+        { type: 'file', bytes: 'aGk=', name: 'hi.txt', mediaType: 'text/plain' },
+      ],
+      extensions: ['urn:x'],
+    });
+  });
+
   it('says in words what went wrong', async () => {
     const agent = agentAt(await start(echo));
     await expect(client.get(agent, 'nowhere')).rejects.toMatchObject({
@@ -105,6 +176,33 @@ describe.each(['0.3', '1.0'] as const)('an agent whose card is of %s', (onlyVers
       skills: [{ id: 'chat', name: 'Chat', description: 'Talks.' }],
     });
   });
+});
+
+it('lists the tasks of an agent page by page', async () => {
+  const agent = agentAt(await startAgent(asksForName));
+  const client = createA2aClient();
+  const contextId = crypto.randomUUID();
+  const ids: (string | undefined)[] = [];
+  for (const text of ['one', 'two', 'three'])
+    ids.unshift((await client.send(agent, { text, contextId })).taskId);
+  const first = await client.list(agent, { contextId, state: 'input-required', pageSize: 2 });
+  const second = await client.list(agent, { contextId, pageSize: 2, pageToken: first.nextPageToken });
+  expect([...first.tasks, ...second.tasks].map(({ taskId }) => taskId)).toEqual(ids);
+  expect([first.totalSize, second.nextPageToken]).toEqual([3, '']);
+  expect((await client.list(agent, { contextId, state: 'failed' })).tasks).toEqual([]);
+});
+
+it('the example of the docs runs as it stands there', async () => {
+  const server = await startAgent(async function* ({ resume, text }) {
+    yield { type: 'progress', text: 'looking' };
+    if (resume === undefined) yield { type: 'input-required', question: 'Which city?' };
+    else yield { type: 'completed', text: `It rains in ${text}.` };
+  });
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/a2a-client.md'), 'utf8');
+  const [, example = ''] = /```ts\n(import .+?)```/s.exec(page) ?? [];
+  const options = ['--input-type=module-typescript', '--eval', example, 'ask.ts', server.url];
+  const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: import.meta.dirname });
+  expect(stdout).toBe('Test agent\nlooking\nWhich city?\nIt rains in Ulm.\n');
 });
 
 describe('the card of an agent', () => {

@@ -1,37 +1,36 @@
-import { type AgentCard, AgentCard as CardCodec } from '@a2a-js/sdk';
-import { type Client, DefaultAgentCardResolver } from '@a2a-js/sdk/client';
-import { isLoopbackHost } from '@trunkline/http';
+import type { AgentCard, StreamResponse } from '@a2a-js/sdk';
+import type { Client } from '@a2a-js/sdk/client';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { BoundedMap, Deadline, errorMessage } from '@trunkline/std';
-import { isObject } from '../dialects/read/values.ts';
-import { createAgentFetch, type Fetch } from './agent-fetch.ts';
+import { Deadline, errorMessage } from '@trunkline/std';
+import { AgentCards } from './agent-cards.ts';
+import { createAgentFetch } from './agent-fetch.ts';
 import { sendPlain } from './plain-wire.ts';
 import {
   type CallOptions,
   firstText,
   type OutgoingMessage,
+  type PushConfig,
+  type PushTarget,
   type RemoteAgent,
   RemoteAgentError,
   type RemoteCard,
   type RemoteEvent,
   type RemoteReply,
+  type TaskList,
+  type TaskQuery,
   textOfArtifacts,
 } from './remote-agent.ts';
-import { fromResult, fromTask, readStream, sdkClient, toRequest } from './sdk-wire.ts';
-
-const lifetimeMs = 10 * 60 * 1000;
-
-const mostKept = 200;
-
-/** Required fields that many cards lack. */
-const oftenMissing = {
-  description: '',
-  version: '',
-  capabilities: {},
-  defaultInputModes: [],
-  defaultOutputModes: [],
-  skills: [],
-};
+import {
+  fromPage,
+  fromPushConfig,
+  fromResult,
+  fromTask,
+  readStream,
+  sdkClient,
+  toListRequest,
+  toPushConfig,
+  toRequest,
+} from './sdk-wire.ts';
 
 /** Calls other agents. Every failure is a `RemoteAgentError` whose words can be spoken or shown. */
 export interface A2aClient {
@@ -41,11 +40,23 @@ export interface A2aClient {
   stream(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): AsyncIterable<RemoteEvent>;
   get(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
   cancel(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
+  /** Follows a task that is under way, to its end; one that has ended gives its end alone. */
+  subscribe(agent: RemoteAgent, taskId: string, options?: CallOptions): AsyncIterable<RemoteEvent>;
+  /** One page of tasks, the newest first. */
+  list(agent: RemoteAgent, query?: TaskQuery, options?: CallOptions): Promise<TaskList>;
+  /** Has a webhook told when a task changes. */
+  setPush(agent: RemoteAgent, taskId: string, push: PushTarget, options?: CallOptions): Promise<PushConfig>;
+  getPush(agent: RemoteAgent, taskId: string, id: string, options?: CallOptions): Promise<PushConfig>;
+  listPush(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<PushConfig[]>;
+  deletePush(agent: RemoteAgent, taskId: string, id: string, options?: CallOptions): Promise<void>;
   /** Fetches the card again; other calls use one read in the last ten minutes. */
   card(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
 }
 
 const defaultTimeoutMs = 60_000;
+
+/** For telling an agent to stop after its caller has left. */
+const cancelTimeoutMs = 5_000;
 
 const METHOD_NOT_FOUND = -32601;
 const UNSUPPORTED_OPERATION = -32004;
@@ -78,47 +89,90 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       : call(agent, options, async (client, { signal }) =>
           fromResult(await client.sendMessage(toRequest(message), { signal })),
         );
+  const get = (agent: RemoteAgent, taskId: string, options: CallOptions = {}) =>
+    call(agent, options, async (client, { signal }) =>
+      fromTask(await client.getTask({ tenant: '', id: taskId }, { signal })),
+    );
+  const cancel = (agent: RemoteAgent, taskId: string, options: CallOptions = {}) =>
+    call(agent, options, async (client, { signal }) =>
+      fromTask(await client.cancelTask({ tenant: '', id: taskId, metadata: undefined }, { signal })),
+    );
   /** False where the agent has no streams; nothing was done then. */
   async function* streamed(
     agent: RemoteAgent,
-    message: OutgoingMessage,
     options: CallOptions,
+    open: (client: Client, signal: AbortSignal) => AsyncIterable<StreamResponse>,
   ): AsyncGenerator<RemoteEvent, boolean> {
     const deadline = deadlineOf(options);
     let isAnswering = false;
+    let taskId: string | undefined;
     try {
       const card = await cardOf(agent, deadline);
       if (card.capabilities?.streaming !== true) return false;
       const client = await sdkClient(agent, card, fetchFor(agent, options));
-      const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
-      for await (const event of readStream(frames, agent)) {
+      for await (const event of readStream(open(client, deadline.signal), agent)) {
         isAnswering = true;
+        if (event.type === 'task-start') taskId = event.taskId;
         deadline.extend();
         yield event;
       }
       return true;
     } catch (error) {
       if (!isAnswering && refusesStreams(error)) return false;
+      if (deadline.isAbortedByCaller && options.cancelOnAbort === true && taskId !== undefined)
+        await stopTask(agent, taskId, options);
       throw explain(error, agent, deadline);
     } finally {
       deadline.clear();
     }
   }
+  /** The caller has left with a reason of its own: an agent that cannot be told goes on, and nobody waits for it. */
+  const stopTask = async (agent: RemoteAgent, taskId: string, { principal }: CallOptions) => {
+    const told = cancel(agent, taskId, { timeoutMs: cancelTimeoutMs, principal });
+    await told.then(
+      () => undefined,
+      () => undefined,
+    );
+  };
   return {
     send,
     ask: async (agent, message, options) => answerFrom(agent, await send(agent, message, options)),
     async *stream(agent, message, options = {}) {
       // Under the same id an agent that did begin to work does not do it twice.
       const sent = { ...message, messageId: message.messageId ?? crypto.randomUUID() };
-      if (!(yield* streamed(agent, sent, options))) yield* unstreamed(await send(agent, sent, options));
+      const open = (client: Client, signal: AbortSignal) =>
+        client.sendMessageStream(toRequest(sent), { signal });
+      if (!(yield* streamed(agent, options, open))) yield* unstreamed(await send(agent, sent, options));
     },
-    get: (agent, taskId, options = {}) =>
+    get,
+    cancel,
+    async *subscribe(agent, taskId, options = {}) {
+      const open = (client: Client, signal: AbortSignal) =>
+        client.resubscribeTask({ tenant: '', id: taskId }, { signal });
+      if (!(yield* streamed(agent, options, open)))
+        yield* unstreamed(requireEnded(agent, await get(agent, taskId, options)));
+    },
+    list: (agent, query = {}, options = {}) =>
       call(agent, options, async (client, { signal }) =>
-        fromTask(await client.getTask({ tenant: '', id: taskId }, { signal })),
+        fromPage(await client.listTasks(toListRequest(query), { signal })),
       ),
-    cancel: (agent, taskId, options = {}) =>
+    setPush: (agent, taskId, push, options = {}) =>
       call(agent, options, async (client, { signal }) =>
-        fromTask(await client.cancelTask({ tenant: '', id: taskId, metadata: undefined }, { signal })),
+        fromPushConfig(await client.createTaskPushNotificationConfig(toPushConfig(taskId, push), { signal })),
+      ),
+    getPush: (agent, taskId, id, options = {}) =>
+      call(agent, options, async (client, { signal }) =>
+        fromPushConfig(await client.getTaskPushNotificationConfig({ tenant: '', taskId, id }, { signal })),
+      ),
+    listPush: (agent, taskId, options = {}) =>
+      call(agent, options, async (client, { signal }) => {
+        const request = { tenant: '', taskId, pageSize: 0, pageToken: '' };
+        const { configs } = await client.listTaskPushNotificationConfig(request, { signal });
+        return configs.map(fromPushConfig);
+      }),
+    deletePush: (agent, taskId, id, options = {}) =>
+      call(agent, options, (client, { signal }) =>
+        client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id }, { signal }),
       ),
     card: (agent, options = {}) =>
       within(agent, deadlineOf(options), async (deadline) =>
@@ -133,6 +187,12 @@ function* unstreamed(reply: RemoteReply): Generator<RemoteEvent, void> {
   if (taskId !== undefined) yield { type: 'task-start', taskId, contextId };
   if (reply.state === 'completed' && text !== '') yield { type: 'text-delta', text };
   yield { type: 'task-end', reply };
+}
+
+/** Where an agent has no streams, a task that is under way cannot be followed. */
+function requireEnded(agent: RemoteAgent, reply: RemoteReply): RemoteReply {
+  if (reply.state !== 'working' && reply.state !== 'submitted' && reply.state !== 'unknown') return reply;
+  throw new RemoteAgentError('agent_error', agent, 'it offers no stream of a task that is under way');
 }
 
 /** The agent knows no streams, whatever its card says: by the code, as words may be those of a tool that it used. */
@@ -201,116 +261,4 @@ function describeCard({ name, description, capabilities, skills }: AgentCard): R
     pushNotifications: capabilities?.pushNotifications ?? false,
     skills: skills.map((skill) => ({ id: skill.id, name: skill.name, description: skill.description })),
   };
-}
-
-/** The cards of other agents, each asked for at most every ten minutes. */
-class AgentCards {
-  readonly #now: () => number;
-  readonly #cards = new BoundedMap<string, { card: AgentCard; until: number }>(mostKept);
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /** With `fresh` the card is asked for again. */
-  async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<AgentCard> {
-    const known = this.#cards.get(agent.url);
-    if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
-    const card = agent.protocol === '0.3' ? assumedCard(agent) : await discover(agent, send, signal);
-    this.#cards.set(agent.url, { card, until: this.#now() + lifetimeMs });
-    return card;
-  }
-}
-
-/** Looks in the usual places. An agent that has no card at all is taken to speak 0.3. */
-async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<AgentCard> {
-  for (const place of cardPlaces(agent.url)) {
-    const response = await send(place, {
-      headers: { accept: 'application/json', 'a2a-version': '1.0' },
-      signal,
-    });
-    const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
-    if (isObject(body) && typeof body.name === 'string')
-      return withOwnAddress(normalise(body, agent), agent, describesAgent(place, agent));
-    if (response.status >= 500)
-      throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
-  }
-  return assumedCard(agent);
-}
-
-/** The address may be that of a card, of an endpoint, or of the service. */
-function cardPlaces(url: string): string[] {
-  const base = url.replace(/[?#].*$/, '').replace(/\/+$/, '');
-  const parent = base.replace(/\/a2a$/, '');
-  const { origin } = new URL(url);
-  const places = [parent, origin].map((root) => `${root}/.well-known/agent-card.json`);
-  return [...new Set([...(isCardAddress(url) ? [url] : []), ...places, `${parent}/.well-known/agent.json`])];
-}
-
-function isCardAddress(url: string): boolean {
-  return new URL(url).pathname.endsWith('.json');
-}
-
-function normalise(card: object, agent: RemoteAgent): AgentCard {
-  try {
-    const resolver = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } });
-    const resolved = resolver.normalizeAgentCard({ ...oftenMissing, ...card, ...newerVersion(card) });
-    return CardCodec.fromJSON(CardCodec.toJSON(resolved));
-  } catch (cause) {
-    throw new RemoteAgentError('agent_unreadable', agent, '', { cause });
-  }
-}
-
-/** What 0.2 sends and expects is what 0.3 does. */
-function newerVersion(card: object): object {
-  const isOlder = 'protocolVersion' in card && /^0\.2(\.|$)/.test(String(card.protocolVersion));
-  return isOlder ? { protocolVersion: '0.3.0' } : {};
-}
-
-/** The card at the root of a host that several agents share may be that of another one. */
-function describesAgent(place: string, agent: RemoteAgent): boolean {
-  return place === agent.url || !hasOwnPath(agent) || !isAtRoot(place);
-}
-
-const isAtRoot = (place: string) => new URL(place).pathname.startsWith('/.well-known/');
-
-function hasOwnPath({ url }: RemoteAgent): boolean {
-  return !isCardAddress(url) && !/^\/(a2a\/?)?$/.test(new URL(url).pathname);
-}
-
-/**
- * The interfaces where the agent's card says, as long as that is the host which the operator configured: what we send,
- * credentials included, goes nowhere else. An agent that does not know its own address (it names 0.0.0.0 or localhost)
- * is reached by the path that it names, unless the operator named one. In all other cases JSON-RPC is spoken at the
- * configured address.
- */
-function withOwnAddress(card: AgentCard, agent: RemoteAgent, isItsCard: boolean): AgentCard {
-  const own = new URL(agent.url);
-  const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
-    const url = URL.parse(entry.url, own);
-    if (url !== null && isItsCard && isSameService(url, own)) return [{ ...entry, url: url.href }];
-    if (url !== null && isUnspecified(url) && !hasOwnPath(agent))
-      return [{ ...entry, url: own.origin + url.pathname + url.search }];
-    if (entry.protocolBinding !== 'JSONRPC' || isCardAddress(agent.url)) return [];
-    return [{ ...entry, url: agent.url }];
-  });
-  return { ...card, supportedInterfaces };
-}
-
-function isSameService(url: URL, own: URL): boolean {
-  if (url.origin === own.origin) return true;
-  const areLoopback = isLoopbackHost(url.hostname) && isLoopbackHost(own.hostname);
-  return areLoopback && url.port === own.port && url.protocol === own.protocol;
-}
-
-function isUnspecified({ hostname }: URL): boolean {
-  return isLoopbackHost(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
-}
-
-function assumedCard({ name, url }: RemoteAgent): AgentCard {
-  return CardCodec.fromJSON({
-    name,
-    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }],
-    capabilities: { streaming: true, pushNotifications: true },
-  });
 }

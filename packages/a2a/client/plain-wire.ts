@@ -1,4 +1,4 @@
-import { stateOfName } from '../dialects/dialects.ts';
+import { stateOfName, v03 } from '../dialects/dialects.ts';
 import { readParts } from '../dialects/read/send.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 
@@ -33,7 +33,16 @@ export async function sendPlain(
 }
 
 /** Metadata stands in both places where agents look for it. */
-function requestOf({ text, taskId, messageId, metadata, push, ...message }: OutgoingMessage): object {
+function requestOf({
+  text,
+  taskId,
+  messageId,
+  metadata,
+  push,
+  parts = [],
+  ...message
+}: OutgoingMessage): object {
+  const { acceptedOutputModes, extensions, referenceTaskIds } = message;
   // An answer to a task may leave its context out; a new conversation gets one.
   const contextId = message.contextId ?? (taskId === undefined ? crypto.randomUUID() : undefined);
   return {
@@ -45,13 +54,19 @@ function requestOf({ text, taskId, messageId, metadata, push, ...message }: Outg
       message: {
         messageId: messageId ?? crypto.randomUUID(),
         role: 'user',
-        parts: [{ kind: 'text', text }],
+        parts: [{ kind: 'text', text }, ...parts.map(v03.part)],
         taskId,
         contextId,
         metadata,
+        extensions,
+        referenceTaskIds,
       },
       metadata,
-      configuration: push && { blocking: true, pushNotificationConfig: push },
+      configuration: (push || acceptedOutputModes) && {
+        blocking: true,
+        pushNotificationConfig: push,
+        acceptedOutputModes,
+      },
     },
   };
 }

@@ -141,6 +141,13 @@ export interface OutgoingMessage {
   taskId?: string;
   messageId?: string;
   metadata?: Metadata;
+  /** Data and files that go with the text. */
+  parts?: readonly Part[];
+  extensions?: readonly string[];
+  /** Other tasks that it is about. */
+  referenceTaskIds?: readonly string[];
+  /** Media types that the answer may have; left out, all. */
+  acceptedOutputModes?: readonly string[];
   /** Webhook for an answer that comes after the call has ended. */
   push?: { url: string; token: string };
 }
@@ -151,6 +158,40 @@ export interface CallOptions {
   timeoutMs?: number;
   /** On whose behalf one of our own services is asked; anonymous when not given. Strangers are not told. */
   principal?: Principal | undefined;
+  /** When the signal ends a stream, the agent is told to cancel the task; else it goes on without a reader. */
+  cancelOnAbort?: boolean;
+}
+
+/** A webhook that an agent tells about a task. */
+export interface PushTarget {
+  url: string;
+  /** Sent with each notification, so that the receiver knows where it comes from. */
+  token?: string;
+  /** Several webhooks of one task have ids of their own. */
+  id?: string;
+}
+
+/** A webhook as the agent keeps it; agents do not show tokens. */
+export interface PushConfig {
+  id: string;
+  taskId: string;
+  url: string;
+}
+
+export interface TaskQuery {
+  contextId?: string;
+  state?: TaskState;
+  pageSize?: number;
+  /** The `nextPageToken` of the page before. */
+  pageToken?: string;
+  includeArtifacts?: boolean;
+}
+
+export interface TaskList {
+  tasks: RemoteReply[];
+  totalSize: number;
+  /** Empty on the last page. */
+  nextPageToken: string;
 }
 
 /** Events of a running task. The last one is always `task-end`. */

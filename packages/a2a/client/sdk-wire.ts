@@ -1,6 +1,8 @@
 import {
   type AgentCard,
   Artifact as ArtifactCodec,
+  ListTasksRequest,
+  type ListTasksResponse,
   Message as MessageCodec,
   type Message as SdkMessage,
   type Task as SdkTask,
@@ -8,6 +10,7 @@ import {
   TaskStatus as StatusCodec,
   type StreamResponse,
   Task as TaskCodec,
+  TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import {
   type Client,
@@ -15,18 +18,23 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
+import { v10 } from '../dialects/dialects.ts';
 import type { JsonObject } from '../dialects/read/values.ts';
 import { type Artifact, type Message, textOf } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
 import { readArtifact, readReply, readStatus, readTask } from './plain-wire.ts';
 import {
   type OutgoingMessage,
+  type PushConfig,
+  type PushTarget,
   type RemoteAgent,
   RemoteAgentError,
   type RemoteEvent,
   type RemoteReply,
   type RemoteState,
   replyOfTask,
+  type TaskList,
+  type TaskQuery,
 } from './remote-agent.ts';
 
 /** A client of the official SDK for this agent, in the best version and transport that its card offers. */
@@ -130,12 +138,38 @@ function merge(before: Artifact | undefined, more: Artifact, append: boolean): A
 
 export function toRequest(message: OutgoingMessage): SendMessageRequest {
   const { text, contextId, taskId, messageId = crypto.randomUUID(), metadata, push } = message;
-  const parts = [{ text, mediaType: 'text/plain' }];
+  const { extensions, referenceTaskIds, acceptedOutputModes, parts: more = [] } = message;
+  const parts = [{ text, mediaType: 'text/plain' }, ...more.map(v10.part)];
   return SendMessageRequest.fromJSON({
-    message: { messageId, contextId, taskId, role: 'ROLE_USER', parts, metadata },
-    configuration: push && { taskPushNotificationConfig: push },
+    message: {
+      messageId,
+      contextId,
+      taskId,
+      role: 'ROLE_USER',
+      parts,
+      metadata,
+      extensions,
+      referenceTaskIds,
+    },
+    configuration: (push || acceptedOutputModes) && { taskPushNotificationConfig: push, acceptedOutputModes },
     metadata,
   });
+}
+
+export function toListRequest({ state, ...query }: TaskQuery): ListTasksRequest {
+  return ListTasksRequest.fromJSON({ ...query, ...(state && { status: v10.state(state) }) });
+}
+
+export function fromPage({ tasks, totalSize, nextPageToken }: ListTasksResponse): TaskList {
+  return { tasks: tasks.map(fromTask), totalSize, nextPageToken };
+}
+
+export function toPushConfig(taskId: string, push: PushTarget): TaskPushNotificationConfig {
+  return TaskPushNotificationConfig.fromJSON({ taskId, ...push });
+}
+
+export function fromPushConfig({ id, taskId, url }: TaskPushNotificationConfig): PushConfig {
+  return { id, taskId, url };
 }
 
 export function fromResult(result: SdkTask | SdkMessage): RemoteReply {

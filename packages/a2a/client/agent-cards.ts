@@ -1,0 +1,133 @@
+import { type AgentCard, AgentCard as CardCodec } from '@a2a-js/sdk';
+import { DefaultAgentCardResolver } from '@a2a-js/sdk/client';
+import { isLoopbackHost } from '@trunkline/http';
+import { BoundedMap } from '@trunkline/std';
+import { isObject } from '../dialects/read/values.ts';
+import type { Fetch } from './agent-fetch.ts';
+import { type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
+
+const lifetimeMs = 10 * 60 * 1000;
+
+const mostKept = 200;
+
+/** Required fields that many cards lack. */
+const oftenMissing = {
+  description: '',
+  version: '',
+  capabilities: {},
+  defaultInputModes: [],
+  defaultOutputModes: [],
+  skills: [],
+};
+
+/** The cards of other agents, each asked for at most every ten minutes. */
+export class AgentCards {
+  readonly #now: () => number;
+  readonly #cards = new BoundedMap<string, { card: AgentCard; until: number }>(mostKept);
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** With `fresh` the card is asked for again. */
+  async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<AgentCard> {
+    const known = this.#cards.get(agent.url);
+    if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
+    const card = agent.protocol === '0.3' ? assumedCard(agent) : await discover(agent, send, signal);
+    this.#cards.set(agent.url, { card, until: this.#now() + lifetimeMs });
+    return card;
+  }
+}
+
+/** Looks in the usual places. An agent that has no card at all is taken to speak 0.3. */
+async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<AgentCard> {
+  for (const place of cardPlaces(agent.url)) {
+    const response = await send(place, {
+      headers: { accept: 'application/json', 'a2a-version': '1.0' },
+      signal,
+    });
+    const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
+    if (isObject(body) && typeof body.name === 'string')
+      return withOwnAddress(normalise(body, agent), agent, describesAgent(place, agent));
+    if (response.status >= 500)
+      throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
+  }
+  return assumedCard(agent);
+}
+
+/** The address may be that of a card, of an endpoint, or of the service. */
+function cardPlaces(url: string): string[] {
+  const base = url.replace(/[?#].*$/, '').replace(/\/+$/, '');
+  const parent = base.replace(/\/a2a$/, '');
+  const { origin } = new URL(url);
+  const places = [parent, origin].map((root) => `${root}/.well-known/agent-card.json`);
+  return [...new Set([...(isCardAddress(url) ? [url] : []), ...places, `${parent}/.well-known/agent.json`])];
+}
+
+function isCardAddress(url: string): boolean {
+  return new URL(url).pathname.endsWith('.json');
+}
+
+function normalise(card: object, agent: RemoteAgent): AgentCard {
+  try {
+    const resolver = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } });
+    const resolved = resolver.normalizeAgentCard({ ...oftenMissing, ...card, ...newerVersion(card) });
+    return CardCodec.fromJSON(CardCodec.toJSON(resolved));
+  } catch (cause) {
+    throw new RemoteAgentError('agent_unreadable', agent, '', { cause });
+  }
+}
+
+/** What 0.2 sends and expects is what 0.3 does. */
+function newerVersion(card: object): object {
+  const isOlder = 'protocolVersion' in card && /^0\.2(\.|$)/.test(String(card.protocolVersion));
+  return isOlder ? { protocolVersion: '0.3.0' } : {};
+}
+
+/** The card at the root of a host that several agents share may be that of another one. */
+function describesAgent(place: string, agent: RemoteAgent): boolean {
+  return place === agent.url || !hasOwnPath(agent) || !isAtRoot(place);
+}
+
+const isAtRoot = (place: string) => new URL(place).pathname.startsWith('/.well-known/');
+
+function hasOwnPath({ url }: RemoteAgent): boolean {
+  return !isCardAddress(url) && !/^\/(a2a\/?)?$/.test(new URL(url).pathname);
+}
+
+/**
+ * The interfaces where the agent's card says, as long as that is the host which the operator configured: what we send,
+ * credentials included, goes nowhere else. An agent that does not know its own address (it names 0.0.0.0 or localhost)
+ * is reached by the path that it names, unless the operator named one. In all other cases JSON-RPC is spoken at the
+ * configured address.
+ */
+function withOwnAddress(card: AgentCard, agent: RemoteAgent, isItsCard: boolean): AgentCard {
+  const own = new URL(agent.url);
+  const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
+    const url = URL.parse(entry.url, own);
+    if (url !== null && isItsCard && isSameService(url, own)) return [{ ...entry, url: url.href }];
+    if (url !== null && isUnspecified(url) && !hasOwnPath(agent))
+      return [{ ...entry, url: own.origin + url.pathname + url.search }];
+    if (entry.protocolBinding !== 'JSONRPC' || isCardAddress(agent.url)) return [];
+    return [{ ...entry, url: agent.url }];
+  });
+  return { ...card, supportedInterfaces };
+}
+
+function isSameService(url: URL, own: URL): boolean {
+  if (url.origin === own.origin) return true;
+  const areLoopback = isLoopbackHost(url.hostname) && isLoopbackHost(own.hostname);
+  return areLoopback && url.port === own.port && url.protocol === own.protocol;
+}
+
+function isUnspecified({ hostname }: URL): boolean {
+  return isLoopbackHost(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
+}
+
+function assumedCard({ name, url }: RemoteAgent): AgentCard {
+  return CardCodec.fromJSON({
+    name,
+    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }],
+    capabilities: { streaming: true, pushNotifications: true },
+  });
+}
