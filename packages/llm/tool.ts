@@ -10,6 +10,8 @@ export interface ToolContext {
   principal?: Principal | undefined;
   /** Whose memories the turn may read and write; see the agent's memory scopes. */
   scope?: string | undefined;
+  /** IANA zone of the person for whom the turn runs, where it is known. */
+  timezone?: string | undefined;
   /** Says that this result holds text from outside the operator's trust, for tools of which only some results do. */
   addOrigins?: ((origins: readonly Origin[]) => void) | undefined;
   /** Says that the result of an `external` tool holds nothing from outside after all: it reached nobody, or found nothing. */

@@ -76,6 +76,8 @@ export interface TurnOptions {
   principal?: Principal | undefined;
   /** Whose memories its tools may use. */
   scope?: string | undefined;
+  /** IANA zone of the person for whom the turn runs, where it is known. */
+  timezone?: string | undefined;
   /** Without it the defaults decide, and a call that would have to be asked about is refused. */
   policy?: TurnPolicy | undefined;
   signal?: AbortSignal;

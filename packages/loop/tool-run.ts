@@ -20,6 +20,7 @@ export interface ToolDeps {
   sessionId: string;
   principal?: Principal | undefined;
   scope?: string | undefined;
+  timezone?: string | undefined;
   signal: AbortSignal;
   /** Failed calls of this turn with what they said. */
   failures: Map<string, string[]>;
@@ -237,10 +238,20 @@ async function runWithin(
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope, addOrigins, ownWords, permits, approved } = deps;
+  const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved } = deps;
   const { signal } = deadline;
   const { toolCallId } = call;
-  const context = { signal, sessionId, toolCallId, principal, scope, addOrigins, ownWords, permits };
+  const context = {
+    signal,
+    sessionId,
+    toolCallId,
+    principal,
+    scope,
+    timezone,
+    addOrigins,
+    ownWords,
+    permits,
+  };
   const execution = async () => tool.execute(input, approved ? { ...context, approved } : context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));

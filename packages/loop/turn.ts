@@ -104,7 +104,7 @@ async function* guarded(
 }
 
 function toolDeps(
-  { tools, limits, sessionId, principal, scope, policy = defaultPolicy }: TurnOptions,
+  { tools, limits, sessionId, principal, scope, timezone, policy = defaultPolicy }: TurnOptions,
   signal: AbortSignal,
   state: TurnState,
 ): ToolDeps {
@@ -114,6 +114,7 @@ function toolDeps(
     sessionId,
     principal,
     scope,
+    timezone,
     signal,
     failures: new Map(),
     repeated: new RepeatedCalls(),

@@ -3,4 +3,4 @@ export { ScheduleError, type ScheduleErrorCode } from './errors.ts';
 export { type ParseOptions, parseSchedule, type Schedule } from './schedule.ts';
 export { Scheduler, type SchedulerOptions } from './scheduler.ts';
 export { type Clock, systemClock, type Timer } from './wakeup.ts';
-export { systemTimezone } from './zone.ts';
+export { isTimezone, systemTimezone } from './zone.ts';

@@ -97,10 +97,11 @@ let system: { name: string; until: number } | undefined;
 
 function readSystemTimezone(): string {
   const name = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return isKnown(name) ? name : 'UTC';
+  return isTimezone(name) ? name : 'UTC';
 }
 
-function isKnown(name: string): boolean {
+/** Whether it is the IANA name of a zone. */
+export function isTimezone(name: string): boolean {
   try {
     zoneOf(name);
     return true;

@@ -111,10 +111,12 @@ export class ChatRecorder implements TaskObserver {
     const known = this.#running.get(task.id);
     if (known !== undefined) return known;
     const origin = originOf(task);
-    if (origin === undefined) return undefined;
     const stored = this.#store.find(task.id);
-    const transcript = stored === undefined ? Transcript.of(task) : new Transcript(stored);
-    const recording = { transcript, origin, owner: task.owner };
+    const scheduledIn = origin === undefined && !stored ? this.#store.scheduledIn(task) : undefined;
+    if (origin === undefined && !stored && scheduledIn === undefined) return undefined;
+    const transcript = stored === undefined ? Transcript.of(task, scheduledIn) : new Transcript(stored);
+    // The conversation that shows a schedule's run keeps its own origin.
+    const recording = { transcript, origin: origin ?? 'chat', owner: task.owner };
     this.#running.set(task.id, recording);
     return recording;
   }

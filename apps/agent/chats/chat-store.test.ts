@@ -81,3 +81,21 @@ it('leaves a chat where it began when somebody else goes on with it', () => {
   save('one', 'From the page', 'chat');
   expect(store.chat('one')).toMatchObject({ origin: 'a2a' });
 });
+
+it('shows the run of a schedule only in a chat of the same owner, in the branch that is shown', () => {
+  save('hers', 'Hello', 'chat', 'person:ada');
+  save('inbox', 'Hello', 'inbox', 'person:ada');
+  const run = (scheduled_in: unknown, owner = 'person:ada') => {
+    const metadata = { scheduler_job_id: 'job', scheduled_in };
+    const task = { id: 't', contextId: 'c', state: 'working' as const, createdAt: 0, updatedAt: 0, owner };
+    return store.scheduledIn({ ...task, history: [], artifacts: [], metadata });
+  };
+  expect(run('hers')).toBe('hers');
+  expect([run('hers', 'anonymous'), run('inbox'), run('gone'), run(undefined), run({})]).toEqual(
+    Array.from({ length: 5 }, () => undefined),
+  );
+  const turn = store.turns('hers', 1)[0]?.turn;
+  if (turn) store.addBranch('branch-1', turn, new Set());
+  store.show('branch-1');
+  expect([run('hers'), run('branch-1')]).toEqual(['branch-1', 'branch-1']);
+});

@@ -155,6 +155,19 @@ export class ChatStore {
     return this.#branch(sessionId)?.root ?? sessionId;
   }
 
+  /**
+   * The branch that shows the run of a schedule: of the conversation in which it was made, while that is there and is
+   * of the same owner.
+   */
+  scheduledIn({ metadata = {}, owner }: Task): string | undefined {
+    const { scheduler_job_id, scheduled_in: made } = metadata;
+    if (scheduler_job_id === undefined || typeof made !== 'string') return undefined;
+    const chat = this.chat(this.rootOf(made));
+    if (chat === undefined || chat.origin === 'inbox' || this.owner(chat.session_id) !== owner)
+      return undefined;
+    return this.shown(chat.session_id);
+  }
+
   /** The branch that is shown: a branch itself, or the one of a conversation that was chosen last. */
   shown(sessionId: string): string {
     const sql = 'SELECT head FROM chat WHERE session_id = ?';
@@ -315,7 +328,7 @@ function titleOf({ entries }: ChatTurn): string {
 /** Where a conversation began: on the page or at the chat API, in a terminal, on a chat platform, at another agent, in the inbox. */
 export type ChatOrigin = 'chat' | 'terminal' | 'platform' | 'a2a' | 'inbox';
 
-/** Undefined for turns of schedules: each is a conversation of its own, and stands under Activity. */
+/** Undefined for turns of schedules, which are no conversation: see `scheduledIn`. */
 export function originOf({ contextId, metadata = {} }: Task): ChatOrigin | undefined {
   if (metadata.scheduler_job_id !== undefined) return undefined;
   if (isActivityContext(contextId)) return 'inbox';

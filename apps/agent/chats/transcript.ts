@@ -31,6 +31,8 @@ export interface ChatTurn {
   usage: Task['usage'] | null;
   duration_ms: number | null;
   created_at: number;
+  /** Set where a schedule that was made in the conversation ran, not a person's message. */
+  schedule?: { job_id: string };
 }
 
 /** What an event changes: an entry that is new or other than before, more text for one, or the state. */
@@ -54,15 +56,17 @@ export class Transcript {
     this.#at = turn.created_at;
   }
 
-  static of({ id, contextId, state, createdAt }: Task): Transcript {
+  /** `scheduledIn`: the conversation that shows the run of a schedule. */
+  static of({ id, contextId, state, createdAt, metadata }: Task, scheduledIn?: string): Transcript {
     return new Transcript({
       task_id: id,
-      session_id: contextId,
+      session_id: scheduledIn ?? contextId,
       state,
       entries: [],
       usage: null,
       duration_ms: null,
       created_at: createdAt,
+      ...(scheduledIn !== undefined && { schedule: { job_id: String(metadata?.scheduler_job_id) } }),
     });
   }
 

@@ -9,6 +9,10 @@ export interface DueJob {
   principal: Principal;
   /** The same for every attempt at one time, so that the agent can tell a repetition. */
   fireId: string;
+  /** IANA zone in which it was planned. */
+  timezone?: string | undefined;
+  /** The conversation in which it was asked for. */
+  sessionId?: string | undefined;
 }
 
 /** Runs a job as a turn; rejects when it could not be handed over. */
@@ -61,8 +65,15 @@ export function createInvoke({
   };
 }
 
-function envelope({ jobId, prompt, fireId }: DueJob, agentName: string): object {
-  const metadata = { scheduler_job_id: jobId, channel: 'a2a', agent_name: agentName };
+function envelope({ jobId, prompt, fireId, timezone, sessionId }: DueJob, agentName: string): object {
+  const metadata = {
+    scheduler_job_id: jobId,
+    channel: 'a2a',
+    agent_name: agentName,
+    // Also the zone of jobs that were planned in none.
+    ...(timezone !== 'UTC' && { timezone }),
+    ...(sessionId !== undefined && { scheduled_in: sessionId }),
+  };
   const message = {
     kind: 'message',
     role: 'user',

@@ -28,6 +28,8 @@ const pausing = 'ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0';
 
 const owners = 'ALTER TABLE jobs ADD COLUMN principal TEXT';
 
+const sessions = 'ALTER TABLE jobs ADD COLUMN session_id TEXT';
+
 export interface LocalBackendOptions extends NamedStores {
   /** Sends a job that fires to the agent. */
   invoke: Invoke;
@@ -47,6 +49,7 @@ interface Log {
 interface PromptJob extends Job {
   prompt: string;
   principal: Principal;
+  sessionId: string | undefined;
 }
 
 const maxJobs = 1000;
@@ -157,6 +160,7 @@ export class LocalBackend implements ScheduleBackend {
       last_fired: null,
       paused: 0,
       principal: given.principal === undefined ? null : JSON.stringify(given.principal),
+      session_id: given.sessionId ?? null,
     };
     this.#writeRecords();
     this.#store.put(job);
@@ -175,6 +179,7 @@ export class LocalBackend implements ScheduleBackend {
       upcoming: this.#scheduler.preview(job.id).map((time) => new Date(time).toISOString()),
       paused: job.paused ?? false,
       running: running > 0,
+      session_id: job.sessionId,
     }));
   }
 
@@ -213,7 +218,8 @@ export class LocalBackend implements ScheduleBackend {
   }
 
   /** Who may no longer come in gets no run, and none later for the time that passed. */
-  async #fire({ id: jobId, prompt, principal: asker }: PromptJob, { fireId, signal }: Fire): Promise<void> {
+  async #fire(job: PromptJob, { fireId, signal }: Fire): Promise<void> {
+    const { id: jobId, prompt, principal: asker, timezone, sessionId } = job;
     const { invoke, logger, current = (known) => known } = this.#options;
     let principal: Principal;
     try {
@@ -223,7 +229,7 @@ export class LocalBackend implements ScheduleBackend {
       logger.warn({ job: jobId, reason: error.message }, 'skipped job of an account that has no access');
       return;
     }
-    await invoke({ jobId, prompt, principal, fireId }, signal);
+    await invoke({ jobId, prompt, principal, fireId, timezone, sessionId }, signal);
   }
 
   /** A one-shot that failed stays unmarked, so that it is tried again, also after a restart. */
@@ -264,7 +270,7 @@ function sees({ viewer }: Actor, { principal }: PromptJob): boolean {
 }
 
 function toJob(stored: StoredJob): PromptJob {
-  const { id, prompt, schedule, timezone, created_at, last_fired, paused, principal } = stored;
+  const { id, prompt, schedule, timezone, created_at, last_fired, paused, principal, session_id } = stored;
   const fired = last_fired === null ? {} : { lastFired: last_fired };
   return {
     id,
@@ -275,6 +281,7 @@ function toJob(stored: StoredJob): PromptJob {
     overlap: 'skip',
     paused: paused === 1,
     principal: principal === null ? operator : (JSON.parse(principal) as Principal),
+    sessionId: session_id ?? undefined,
     ...fired,
   };
 }
@@ -290,6 +297,8 @@ interface StoredJob {
   paused: number;
   /** For whom it runs, as JSON; null for the operator. */
   principal: string | null;
+  /** Null where it was asked for in no conversation. */
+  session_id: string | null;
 }
 
 function jobsIn(path: string): StoredJob[] {
@@ -306,20 +315,22 @@ class JobStore {
   readonly #database: Database;
 
   constructor(path: string) {
-    this.#database = openDatabase(path, { migrations: [schema, pausing, owners], durability: 'full' });
+    const migrations = [schema, pausing, owners, sessions];
+    this.#database = openDatabase(path, { migrations, durability: 'full' });
   }
 
   all(): StoredJob[] {
     return this.#database.prepare<StoredJob>('SELECT * FROM jobs ORDER BY created_at, id').all();
   }
 
-  put({ id, prompt, schedule, timezone, created_at, last_fired, paused, principal }: StoredJob): void {
+  put(job: StoredJob): void {
+    const { id, prompt, schedule, timezone, created_at, last_fired, paused, principal, session_id } = job;
     this.#database
       .prepare(
-        `INSERT OR REPLACE INTO jobs (id, prompt, schedule, timezone, created_at, last_fired, paused, principal)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT OR REPLACE INTO jobs (id, prompt, schedule, timezone, created_at, last_fired, paused, principal, session_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(id, prompt, schedule, timezone, created_at, last_fired, paused, principal);
+      .run(id, prompt, schedule, timezone, created_at, last_fired, paused, principal, session_id);
   }
 
   fired(id: string, scheduledAt: number): void {

@@ -19,6 +19,8 @@ export interface NewSchedule {
   jobId?: string | undefined;
   /** Who asked for it: it runs for them, with no more rights than they have. The operator when left out. */
   principal?: Principal | undefined;
+  /** The conversation in which it was asked for: its runs are shown there. */
+  sessionId?: string | undefined;
 }
 
 export interface ScheduledJob {
@@ -33,6 +35,8 @@ export interface ScheduledJob {
   upcoming: string[];
   paused: boolean;
   running: boolean;
+  /** The conversation in which it was asked for. */
+  session_id?: string | undefined;
 }
 
 /** The schedules of one agent that somebody may see. A refusal is an Error whose message can be shown. */

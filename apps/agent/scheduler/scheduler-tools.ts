@@ -29,12 +29,23 @@ function scheduleTask(schedulesOf: SchedulesOf): Tool {
         .describe(
           'What is to be done then, in full: it runs as a fresh turn that knows nothing of this one.',
         ),
-      when: z.string().describe('A 5-field cron expression, or an ISO-8601 date and time in UTC for once.'),
+      when: z
+        .string()
+        .describe(
+          'A 5-field cron expression, or an ISO-8601 date and time for once; in `timezone`, unless the time has an offset or Z.',
+        ),
+      timezone: z
+        .string()
+        .optional()
+        .describe("IANA time zone of `when`; left out, the person's where it is known, else UTC."),
       job_id: z.string().optional().describe('A name for the job; one is made when left out.'),
     }),
-    execute: async ({ prompt, when, job_id }, context) => {
-      const { principal = anonymous } = context;
-      const { id, next } = await schedulesOf(context).add({ prompt, when, jobId: job_id, principal });
+    execute: async ({ prompt, when, job_id, timezone = '' }, context) => {
+      const { principal = anonymous, sessionId } = context;
+      const { id, next } = await schedulesOf(context).add({
+        ...{ prompt, when, jobId: job_id, principal, sessionId },
+        timezone: timezone.trim() || context.timezone,
+      });
       return `Scheduled job ${id} next at ${next}.`;
     },
   });

@@ -14,6 +14,8 @@ export interface ParkedTurn {
   principal: Principal;
   /** The user whom they named, where they speak for several. */
   user: string | undefined;
+  /** Their IANA zone. */
+  timezone: string | undefined;
   /** Set where the answer is an approval. */
   approval: PendingApproval | undefined;
 }
@@ -34,6 +36,7 @@ interface Row {
   skill: string | null;
   principal: string | null;
   user: string | null;
+  timezone: string | null;
   approval: string | null;
   saved_at: number;
 }
@@ -48,11 +51,11 @@ export class CheckpointStore {
 
   /** The first who asked stays the one for whom it is done. */
   save(taskId: string, turn: ParkedTurn & { checkpoint: Checkpoint }): void {
-    const { checkpoint, sessionVersion, skill, principal, user, approval } = turn;
+    const { checkpoint, sessionVersion, skill, principal, user, timezone, approval } = turn;
     this.#database
       .prepare(
-        `INSERT INTO checkpoint (task_id, checkpoint, session_version, skill, principal, user, approval, saved_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO checkpoint (task_id, checkpoint, session_version, skill, principal, user, timezone, approval, saved_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (task_id) DO UPDATE SET
            checkpoint = excluded.checkpoint, approval = excluded.approval, saved_at = excluded.saved_at,
            principal = coalesce(principal, excluded.principal)`,
@@ -64,6 +67,7 @@ export class CheckpointStore {
         skill ?? null,
         JSON.stringify(principal),
         user ?? null,
+        timezone ?? null,
         approval === undefined ? null : JSON.stringify(approval),
         Date.now(),
       );
@@ -103,13 +107,15 @@ export class CheckpointStore {
   }
 }
 
-function parkedTurn({ checkpoint, session_version, skill, principal, user, approval }: Row): ParkedTurn {
+function parkedTurn(row: Row): ParkedTurn {
+  const { checkpoint, session_version, skill, principal, user, timezone, approval } = row;
   return {
     checkpoint: JSON.parse(checkpoint),
     sessionVersion: session_version,
     skill: skill ?? undefined,
     principal: principal === null ? anonymous : (JSON.parse(principal) as Principal),
     user: user ?? undefined,
+    timezone: timezone ?? undefined,
     approval: approval === null ? undefined : (JSON.parse(approval) as PendingApproval),
   };
 }

@@ -1,6 +1,7 @@
 import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
 import { type Principal, withOrigins } from '@trunkline/identity';
 import { compactionNote, type EndEvent, type PauseEvent, type Usage as TurnUsage } from '@trunkline/loop';
+import { isTimezone } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
@@ -49,7 +50,12 @@ export class TurnExecutor implements Executor {
     const joins = metadata.joins === true && isOperator(request.principal);
     const principal = parked?.principal ?? actingFor(request.principal);
     const place = { sessionId: task.contextId, taskId: task.id };
-    const named = { skill: wordOf(metadata.skill), user: wordOf(metadata.user) };
+    const named = {
+      skill: wordOf(metadata.skill),
+      user: wordOf(metadata.user),
+      timezone: timezoneOf(metadata.timezone),
+      isScheduled: metadata.scheduler_job_id !== undefined,
+    };
     const turn = { ...place, ...named, text, principal, answeredBy: request.principal, joins, signal };
     const events = resume === undefined ? runner.run(turn) : runner.resume(turn);
     const used = (parked?.checkpoint as { usage?: TurnUsage } | undefined)?.usage;
@@ -92,6 +98,11 @@ export class TurnExecutor implements Executor {
 
 function wordOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
+}
+
+/** It stands in the instructions of the model: only the name of a zone passes. */
+function timezoneOf(value: unknown): string | undefined {
+  return typeof value === 'string' && isTimezone(value) ? value : undefined;
 }
 
 /** Yields the events of a turn and returns its end event, which it does not yield. */

@@ -113,12 +113,20 @@ function leadInstructions(agentName: string, config: AgentConfig, skills: readon
   ]);
 }
 
-/** The lead's instructions with the chosen skill and a digest of earlier sessions. */
-export function turnInstructions(lead: string, skill: Skill | undefined, earlier: string): string {
+/** The lead's instructions with the chosen skill, a digest of earlier sessions, and the zone of the person. */
+export function turnInstructions(
+  lead: string,
+  skill: Skill | undefined,
+  earlier: string,
+  timezone?: string,
+): string {
   return paragraphs([
     lead,
     skill === undefined ? '' : `For this task follow the skill "${skill.name}":\n${skill.body}`,
     earlier === '' ? '' : `Earlier sessions, newest first, for context only:\n${earlier}`,
+    timezone === undefined
+      ? ''
+      : `The person's time zone is ${timezone}: the times they name are in it, and so are those you tell them.`,
   ]);
 }
 

@@ -52,7 +52,7 @@ export function subagentTools(deps: SubagentDeps): RunningTool[] {
 export async function runSubagent(
   name: string,
   prompt: string,
-  { sessionId, signal, principal, scope, addOrigins }: Omit<ToolContext, 'toolCallId'>,
+  { sessionId, signal, principal, scope, timezone, addOrigins }: Omit<ToolContext, 'toolCallId'>,
   deps: SubagentDeps,
 ): Promise<string> {
   const { graph } = deps;
@@ -68,6 +68,7 @@ export async function runSubagent(
         sessionId: `${sessionId}/${name}`,
         principal,
         scope,
+        timezone,
         policy: graph.policy,
         signal,
         cost: graph.cost,

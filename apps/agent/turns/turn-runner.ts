@@ -43,7 +43,7 @@ export interface TurnRunnerOptions {
   findSkill(name: string): Promise<Skill | undefined>;
   sessions: SessionStore;
   checkpoints: CheckpointStore;
-  chats: Pick<ChatStore, 'rootOf'>;
+  chats: Pick<ChatStore, 'rootOf' | 'find'>;
   locks: KeyedQueue;
   /** Undefined where session memory is off. */
   memory(): { store: SessionMemory; sessions: number; tokens: number } | undefined;
@@ -66,6 +66,10 @@ export interface TurnRequest {
   answeredBy?: Principal;
   /** The user whom a program with a token speaks for, where it names one. */
   user?: string | undefined;
+  /** IANA zone of the person. */
+  timezone?: string | undefined;
+  /** A schedule runs it. */
+  isScheduled?: boolean;
   /** Goes on with the conversation whoever began it. */
   joins: boolean;
   signal: AbortSignal;
@@ -108,8 +112,15 @@ export class TurnRunner {
     if (parked === undefined) {
       throw new TurnRefusal('The question of this task is no longer stored. Send the task again.');
     }
-    const { skill, principal, user } = parked;
-    const rest = { ...request, skill, principal, user, answeredBy: request.answeredBy ?? request.principal };
+    const { skill, principal, user, timezone } = parked;
+    const rest = {
+      ...request,
+      skill,
+      principal,
+      user,
+      timezone,
+      answeredBy: request.answeredBy ?? request.principal,
+    };
     yield* this.#exclusively(rest, false, (prepared) => {
       prepared.session.version = parked.sessionVersion;
       return this.#answered(parked, rest, prepared);
@@ -162,6 +173,7 @@ export class TurnRunner {
         graph.instructions,
         skill,
         this.#earlier(scope, request.sessionId, window),
+        request.timezone,
       ),
       tools: chosenBy(skill, this.#tools(graph, spending, request)),
       limits: spending.limits,
@@ -169,6 +181,7 @@ export class TurnRunner {
       principal: request.principal,
       policy: { ...graph.policy, ask: 'pause' as const },
       scope,
+      timezone: request.timezone,
       signal: request.signal,
       cost: graph.cost,
       ...(compaction && { compaction }),
@@ -209,7 +222,7 @@ export class TurnRunner {
   }
 
   async #park(event: PauseEvent & { note?: string }, request: TurnRequest, prepared: Prepared) {
-    const { taskId, skill, principal, user, signal } = request;
+    const { taskId, skill, principal, user, timezone, signal } = request;
     const { ask } = event;
     const subject =
       ask === undefined ? await prepared.approvals.subject(event) : policySubject({ ...event, ask });
@@ -217,7 +230,7 @@ export class TurnRunner {
     const approval = subject === undefined ? undefined : { id: crypto.randomUUID(), subject };
     const { checkpoint, note } = event;
     const sessionVersion = prepared.session.version;
-    const parked = { checkpoint, sessionVersion, skill, principal, user, approval };
+    const parked = { checkpoint, sessionVersion, skill, principal, user, timezone, approval };
     this.#options.checkpoints.save(taskId, parked);
     if (approval === undefined) return event;
     const question = approvalQuestion(approval, this.#options.consoleUrl(), note);
@@ -306,6 +319,7 @@ export class TurnRunner {
         ? event.messages
         : appended(sessions.load(request.sessionId), event, request);
     if (messages.length === 0) return;
+    if (request.isScheduled) this.#addToChat(event, request);
     const { owner = prepared.owner } = session;
     sessions.save(request.sessionId, { messages, version: version + 1, owner }, request.taskId);
     // What the operator adds to a conversation of somebody else stays theirs.
@@ -318,6 +332,20 @@ export class TurnRunner {
     };
     const chat = this.#options.chats.rootOf(request.sessionId);
     this.#options.memory()?.store.keep({ ...recordOf(chat, messages, event), scope, outside });
+  }
+
+  /** The conversation that shows the run of a schedule knows of it from its next turn on. */
+  #addToChat(event: EndEvent | ErrorEvent, { taskId, sessionId, principal }: TurnRequest): void {
+    const { sessions, chats } = this.#options;
+    const shown = chats.find(taskId);
+    const asked = shown?.entries.find(({ kind }) => kind === 'user');
+    if (shown === undefined || shown.session_id === sessionId || asked?.kind !== 'user' || event.text === '')
+      return;
+    const chat = sessions.load(shown.session_id);
+    if (chat.owner === undefined) return;
+    const text = `(Now due, scheduled earlier in this conversation:) ${asked.text}`;
+    const messages = appended(chat, event, { text, principal });
+    sessions.save(shown.session_id, { ...chat, messages, version: chat.version + 1 });
   }
 }
 

@@ -137,6 +137,7 @@ const migrations = [
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX chat_branch_by_root ON chat_branch (root, created_at);
    ALTER TABLE chat ADD COLUMN head TEXT;`,
+  'ALTER TABLE checkpoint ADD COLUMN timezone TEXT;',
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

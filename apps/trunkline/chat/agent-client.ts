@@ -46,7 +46,7 @@ export class AgentClient {
   async *send(text: string): AsyncGenerator<ChatEvent> {
     const answered = this.#waiting && this.#taskId !== undefined ? { taskId: this.#taskId } : {};
     this.#waiting = false;
-    const metadata = { channel: 'terminal' };
+    const metadata = { channel: 'terminal', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone };
     const message = { text, contextId: this.#contextId, metadata, ...answered };
     for await (const event of this.#client.stream(this.#agent, message, { timeoutMs: SILENCE_LIMIT_MS })) {
       yield* this.#read(event);

@@ -22,7 +22,7 @@ const parameters: Record<string, string> = {
   memory_list: 'domain limit',
   memory_stats: '',
   daily_log: 'content!',
-  schedule_task: 'prompt! when! job_id',
+  schedule_task: 'prompt! when! timezone job_id',
   list_schedules: '',
   cancel_schedule: 'job_id!',
   beads_create: 'title! description priority issue_type',

@@ -92,8 +92,14 @@ function jsonAnswer({ format, userText }: DemoRequest): string {
 
 function plansOf(request: DemoRequest, now: Date): Plan[] {
   const marked = markOutrightCalls(request.userText, request.tools);
-  const situation = { tools: request.tools, now, previous: previousResult(request.steps) };
+  const { tools, system } = request;
+  const situation = { tools, now, zone: zoneIn(system), previous: previousResult(request.steps) };
   return stagesOf(marked.text).map((stage) => planOf(stage, marked, situation));
+}
+
+/** As the agent service names it in its instructions. */
+function zoneIn(system: string): string | undefined {
+  return /The person's time zone is ([\w+\-/]+):/.exec(system)?.[1];
 }
 
 function planOf(stage: string, marked: Marked, situation: Situation): Plan {
@@ -125,11 +131,12 @@ function previousResult(steps: Outcome[][]): string {
 }
 
 /** An answered question may complete the wish: "remind me to stretch" and "in 5 minutes". */
-function followUp({ steps, tools, userText }: DemoRequest, now: Date): Call[] | undefined {
+function followUp(request: DemoRequest, now: Date): Call[] | undefined {
+  const { steps, tools, userText, system } = request;
   const answers = steps.at(-1)?.filter(({ tool }) => questionTools.has(tool)) ?? [];
   if (answers.length === 0) return undefined;
   const wish = `${userText.slice(0, longestMessage).trim()} ${answers.map(({ result }) => result).join(' ')}`;
-  const found = recognise(wish, { tools, now, previous: '' });
+  const found = recognise(wish, { tools, now, zone: zoneIn(system), previous: '' });
   return Array.isArray(found) && found.every(({ tool }) => !questionTools.has(tool)) ? found : undefined;
 }
 

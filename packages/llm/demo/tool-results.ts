@@ -18,7 +18,8 @@ const describers: Record<string, Describe> = {
       : `From memory: ${recalled(result, said(input.query))}`,
   daily_log: ({ input }) => `Logged: "${said(input.content)}".`,
   notes_write: ({ input }) => `Noted in ${said(input.tab)}: "${said(input.content)}".`,
-  schedule_task: ({ input, result }) => `${scheduled(result)} It will run: "${said(input.prompt)}".`,
+  schedule_task: ({ input, result }) =>
+    `${scheduled(result, said(input.timezone) || 'UTC')} It will run: "${said(input.prompt)}".`,
   memory_list: ({ result }) => `I remember:\n${recalled(result)}`,
   notes_list: plainly,
   notes_read: ({ input, result }) => (said(input.tab) === '' ? result : `${said(input.tab)}:\n${result}`),
@@ -103,12 +104,12 @@ function recalled(result: string, query = ''): string {
 }
 
 /** The time in words; a result in any other form stays as it is. */
-function scheduled(result: string): string {
+function scheduled(result: string, timeZone: string): string {
   const [, job = '', at = ''] = /^Scheduled job (\S+) next at (\S+)\.$/.exec(result.trim()) ?? [];
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return result;
-  const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone: 'UTC' });
-  return `Scheduled for ${words.format(time)} UTC, as job ${job}.`;
+  const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
+  return `Scheduled for ${words.format(time)} ${timeZone}, as job ${job}.`;
 }
 
 interface Hit {

@@ -22,6 +22,8 @@ export interface Outcome extends Call {
 export interface Situation {
   tools: ReadonlyMap<string, OfferedTool>;
   now: Date;
+  /** Of the person, where the instructions name it. */
+  zone?: string | undefined;
   /** Results of the step before, for "search X, then remember it". */
   previous: string;
 }

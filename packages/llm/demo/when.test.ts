@@ -55,3 +55,14 @@ it.each([
 it('takes "every" in a question for no order', async () => {
   expect((await ask('What happens every day in London?')).calls).toMatchObject([{ tool: 'web_search' }]);
 });
+
+it.each([
+  ['tomorrow at 9', 'Asia/Tokyo', '2026-03-05T09:00:00.000'],
+  ['in 5 minutes', 'Europe/Berlin', '2026-03-04T11:05:00.000'],
+  ['at 10:30', 'Europe/Berlin', '2026-03-05T10:30:00.000'],
+  ['2026-03-05T09:00', 'Europe/Berlin', '2026-03-05T09:00:00.000'],
+  ['2026-03-05T09:00+01:00', 'America/New_York', '2026-03-05T08:00:00.000Z'],
+  ['every day at 8', 'Asia/Tokyo', '0 8 * * *'],
+])('reads "%s" by the clock of %s', (text, zone, when) => {
+  expect(findTime(text, wednesday, zone)?.when).toBe(when);
+});

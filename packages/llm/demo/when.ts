@@ -115,14 +115,33 @@ const rules: Rule[] = [
   },
 ];
 
-/** Finds the first time that the sentence names, as a cron expression or an ISO time in UTC. */
-export function findTime(sentence: string, now: Date): FoundTime | undefined {
+/**
+ * Finds the first time that the sentence names, as a cron expression or an ISO time in UTC. With `zone` both are what
+ * a clock there shows, so the ISO time has no Z.
+ */
+export function findTime(sentence: string, now: Date, zone?: string): FoundTime | undefined {
+  const clockTime = zone === undefined ? now : wallTime(now, zone);
   for (const { pattern, when } of rules) {
     const match = pattern.exec(sentence);
-    const found = match === null ? undefined : when(match, now);
-    if (match !== null && found !== undefined) return { when: found, rest: without(sentence, match) };
+    const found = match === null ? undefined : when(match, clockTime);
+    if (match === null || found === undefined) continue;
+    const isGiven = /Z|[+-]\d\d:\d\d$/.test(match[1] ?? '');
+    return {
+      when: zone === undefined || isGiven ? found : found.replace(/Z$/, ''),
+      rest: without(sentence, match),
+    };
   }
   return undefined;
+}
+
+/** What a clock in the zone shows, as if it were UTC. */
+function wallTime(now: Date, zone: string): Date {
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: zone,
+    dateStyle: 'short',
+    timeStyle: 'medium',
+  });
+  return new Date(`${format.format(now).replace(' ', 'T')}Z`);
 }
 
 function without(sentence: string, match: RegExpExecArray): string {

@@ -37,6 +37,7 @@ export * from './lib/hotkey.ts';
 export { randomId } from './lib/randomId.ts';
 export { type StateName, stateLamp } from './lib/states.ts';
 export { readStored, writeStored } from './lib/storage.ts';
+export { browserTimezone, knownTimezones } from './lib/timezone.ts';
 export { type Operator, useOperator } from './operator/OperatorProvider.tsx';
 export * from './shell/AppShell.tsx';
 export * from './shell/mountPage.tsx';

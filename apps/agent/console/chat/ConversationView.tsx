@@ -34,8 +34,8 @@ export function ConversationView({ sessionId, conversation, found }: Conversatio
   const isFound = found !== undefined && turns.some(({ task_id }) => task_id === found.taskId);
   const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`, isFound);
   useFound(scroller, isFound ? found : undefined);
-  const working = open?.state === 'working';
-  const last = turns.at(-1);
+  const working = open?.state === 'working' && open.schedule === undefined;
+  const last = turns.findLast(({ schedule }) => schedule === undefined);
   const { fork, step } = useLatestActions(conversation);
   const act = useCallback((action: () => Promise<void>) => void attempt(action), [attempt]);
   const edit = useCallback(

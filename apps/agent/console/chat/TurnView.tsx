@@ -12,11 +12,12 @@ import {
   type LampState,
   MarkdownView,
   plural,
+  RelativeTime,
   stateLamp,
   Thoughts,
   useAttempt,
 } from '@trunkline/ui';
-import { ChevronLeft, ChevronRight, Paperclip, Pencil, RefreshCw } from 'lucide-react';
+import { CalendarClock, ChevronLeft, ChevronRight, Paperclip, Pencil, RefreshCw } from 'lucide-react';
 import { type KeyboardEvent, lazy, memo, Suspense, useEffect, useRef, useState } from 'react';
 import { readableAnswer } from './QuestionCard.tsx';
 import { type Entry, isParked, type ToolEntry, type Turn } from './wire.ts';
@@ -46,6 +47,7 @@ export const TurnView = memo(function TurnView(props: TurnViewProps) {
   const { turn, onAnswer, beside, editing, idle, actions } = props;
   const [asked, ...rest] = turn.entries;
   const isAsked = asked?.kind === 'user';
+  const isRun = turn.schedule !== undefined;
   const blocks = blocksOf(isAsked ? rest : turn.entries);
   const last = blocks.at(-1);
   const working = turn.state === 'working';
@@ -58,7 +60,8 @@ export const TurnView = memo(function TurnView(props: TurnViewProps) {
           onCancel={() => actions.beginEdit(undefined)}
         />
       )}
-      {isAsked && !editing && (
+      {isAsked && isRun && <DueSchedule at={turn.created_at} prompt={asked.text} />}
+      {isAsked && !isRun && !editing && (
         <div className="flex flex-col items-end gap-1">
           <Said text={asked.text} attachments={asked.attachments} />
           <div className="flex items-center gap-1 text-12 text-muted">
@@ -82,7 +85,7 @@ export const TurnView = memo(function TurnView(props: TurnViewProps) {
           last={block === last}
           parked={isParked(turn)}
           onAnswer={onAnswer}
-          onRetry={turn.state === 'failed' ? () => actions.regenerate(turn) : undefined}
+          onRetry={turn.state === 'failed' && !isRun ? () => actions.regenerate(turn) : undefined}
           idle={idle}
         />
       ))}
@@ -153,6 +156,25 @@ function Block({ block, live, last, parked, onAnswer, onRetry, idle }: BlockProp
         <p className="text-14 text-muted">{block.text}</p>
       );
   }
+}
+
+/** Stands where a message stands otherwise: what was asked for earlier is due. */
+function DueSchedule({ at, prompt }: { at: number; prompt: string }) {
+  return (
+    <div className="flex max-w-reading gap-3 rounded-corner border border-line bg-raised px-3 py-2">
+      <CalendarClock aria-hidden className="mt-0.5 size-4 shrink-0 text-accent-text" />
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-baseline gap-x-2 text-12 text-muted">
+          <span className="font-medium text-ink">Scheduled in this chat</span>
+          <RelativeTime at={at} />
+          <a href="/app#/schedules" className="text-accent-text underline underline-offset-2">
+            Schedules
+          </a>
+        </p>
+        <p className="text-14 break-words whitespace-pre-wrap">{prompt}</p>
+      </div>
+    </div>
+  );
 }
 
 function Said({ text, attachments }: { text: string; attachments: readonly string[] }) {
@@ -306,13 +328,15 @@ function TurnFooter({
     <footer className="flex min-h-7 items-center gap-2 font-mono text-12 text-muted">
       <span>{facts.join(' · ')}</span>
       {answer !== '' && <CopyButton value={answer} label="Copy the answer" />}
-      <IconButton
-        small
-        label="Make the answer again"
-        icon={<RefreshCw aria-hidden />}
-        disabled={!idle}
-        onClick={() => onRegenerate(turn)}
-      />
+      {turn.schedule === undefined && (
+        <IconButton
+          small
+          label="Make the answer again"
+          icon={<RefreshCw aria-hidden />}
+          disabled={!idle}
+          onClick={() => onRegenerate(turn)}
+        />
+      )}
     </footer>
   );
 }

@@ -1,4 +1,12 @@
-import { type ApiError, asApiError, randomId, type StreamEvent, useApi, useEventStream } from '@trunkline/ui';
+import {
+  type ApiError,
+  asApiError,
+  browserTimezone,
+  randomId,
+  type StreamEvent,
+  useApi,
+  useEventStream,
+} from '@trunkline/ui';
 import { useCallback, useEffect, useState } from 'react';
 import { useLive } from '../app/live.ts';
 import { type Attachment, type ChatSummary, type Entry, isOpen, isParked, type Turn } from './wire.ts';
@@ -69,7 +77,10 @@ export function useConversation(
   const [state, setState] = useState<ConversationState>(NOTHING);
   const shown = state.sessionId === sessionId ? state : NOTHING;
   const path = sessionPath(sessionId);
-  const open = shown.turns.findLast(isOpen);
+  // The run of a schedule does not keep a person from talking.
+  const open =
+    shown.turns.findLast((turn) => isOpen(turn) && turn.schedule === undefined) ??
+    shown.turns.findLast(isOpen);
 
   const [round, setRound] = useState(0);
   useLive(['tasks'], () => setRound((before) => before + 1));
@@ -143,7 +154,9 @@ export function useConversation(
   return {
     ...shown,
     async fork({ task_id }, text) {
-      await api.request(`${path}/branches`, { body: { task_id, ...(text !== undefined && { text }) } });
+      await api.request(`${path}/branches`, {
+        body: { task_id, timezone: browserTimezone(), ...(text !== undefined && { text }) },
+      });
       reload();
     },
     async step({ task_id, session_id }, by) {
@@ -195,6 +208,7 @@ export function bodyOf({ id, branch, taskId, text, attachments }: UnsentMessage)
     text,
     attachments,
     message_id: id,
+    timezone: browserTimezone(),
     ...(branch !== undefined && { branch }),
     ...(taskId !== undefined && { task_id: taskId }),
   };

@@ -32,6 +32,7 @@ const newBranch = z.object({
   task_id: z.string().min(1).max(200),
   /** What is said instead of the turn's message; left out, the same is said again. */
   text: z.string().trim().min(1).max(200_000).optional(),
+  timezone: z.string().max(100).optional(),
 });
 const searchQuery = z.object({
   q: z.string().trim().min(2).max(200),
@@ -66,6 +67,7 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
     const root = chats.rootOf(id);
     if (turn === undefined || chats.rootOf(turn.session_id) !== root)
       throw consoleErrors.not_found({ what: `turn ${json.task_id} in this conversation` });
+    if (turn.schedule !== undefined) throw consoleErrors.turn_of_schedule();
     if (chats.branches(root).length > maxBranches) throw consoleErrors.too_many_branches();
     const message = messageOf(turn, engine.peek(turn.task_id), json.text);
     const branch = `branch-${crypto.randomUUID()}`;
@@ -73,7 +75,11 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
     if (forked === undefined) throw consoleErrors.turn_not_kept();
     chats.addBranch(branch, turn, forked.without);
     try {
-      const metadata = { ...chatMetadata, ...joiningMetadata, ...message.metadata };
+      const { timezone } = json;
+      const metadata = {
+        ...{ ...chatMetadata, ...joiningMetadata, ...message.metadata },
+        ...(timezone && { timezone }),
+      };
       const said = { messageId: crypto.randomUUID(), role: 'user' as const, parts: message.parts };
       const { live, stored } = engine
         .for(principal)

@@ -57,6 +57,8 @@ const newMessage = z.object({
   branch: sessionId.optional(),
   /** The sender's own id of the message: sent again under the same id, it is said once. */
   message_id: z.string().min(1).max(100).optional(),
+  /** IANA zone of the person: the times they name are in it. */
+  timezone: z.string().max(100).optional(),
 });
 
 /** Conversations as the chat page shows them. */
@@ -103,12 +105,21 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     json: newMessage,
   };
   post('/api/chat/sessions/:id/messages', say, async ({ param: { id }, json, principal }) => {
-    const { task_id, skill, message_id: requestId, branch = chats.shown(id), ...said } = json;
+    const { task_id, skill, timezone, message_id: requestId, branch = chats.shown(id), ...said } = json;
     if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
     if (chats.rootOf(branch) !== chats.rootOf(id))
       throw consoleErrors.not_found({ what: `branch ${branch} of this conversation` });
-    const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
-    const message = chatMessage(branch, said, { taskId: task_id, messageId: requestId });
+    const metadata = {
+      ...chatMetadata,
+      ...joiningMetadata,
+      ...(skill && { skill }),
+      ...(timezone && { timezone }),
+    };
+    // The run of a schedule has a context of its own, wherever it is shown.
+    const asked = task_id === undefined ? undefined : recorder.find(task_id);
+    const isRun = asked?.schedule !== undefined && asked.session_id === branch;
+    const contextId = (isRun && engine.peek(asked.task_id)?.contextId) || branch;
+    const message = chatMessage(contextId, said, { taskId: task_id, messageId: requestId });
     const task = await start(engine.for(principal), { message, metadata, requestId });
     chats.show(branch);
     return { task_id: task.id, turn: recorder.find(task.id) };

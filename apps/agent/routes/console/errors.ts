@@ -26,6 +26,10 @@ export const consoleErrors = defineErrors({
     409,
     'What the model saw before this turn is no longer kept, or the turn has not begun yet. Edit a later message, or begin a new chat.',
   ],
+  turn_of_schedule: [
+    409,
+    'A schedule ran this turn, so there is no message to say again. Run it once more on the page "Schedules".',
+  ],
   figures_of_all: [
     403,
     'What the models cost all callers together is for the operator. Sign in as the operator ("trunkline login") to see it; what a task of yours cost stands with the task.',

@@ -16,6 +16,8 @@ const newJob = z.object({
   when: z.string().trim().min(1),
   timezone: z.string().trim().min(1).max(100).optional(),
   job_id: z.string().trim().min(1).optional(),
+  /** The conversation that shows its runs. */
+  session_id: z.string().min(1).max(500).optional(),
 });
 
 const newSkill = z.object({
@@ -139,9 +141,10 @@ export function mountScheduler(
     jobs: await scheduler(principal).list(),
   }));
   const schedule = { summary: 'Schedule a prompt', json: newJob };
-  route.post('/api/scheduler/jobs', schedule, async ({ json: { job_id: jobId, ...job }, principal }) => ({
-    job: await scheduler(principal).add({ ...job, jobId, principal }),
-  }));
+  route.post('/api/scheduler/jobs', schedule, async ({ json, principal }) => {
+    const { job_id: jobId, session_id: sessionId, ...job } = json;
+    return { job: await scheduler(principal).add({ ...job, jobId, sessionId, principal }) };
+  });
   const actions = {
     pause: { summary: 'Let a job rest', act: 'pause' },
     resume: { summary: 'Go on with a job', act: 'resume' },

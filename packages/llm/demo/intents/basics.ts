@@ -32,11 +32,11 @@ const place = /\b(?:in|at|for)\s+(.+?)(?:\s+(?:right now|now|today|at the moment
 export const tellTime: Intent = {
   tools: ['current_time'],
   examples: [suggestions.time],
-  recognise(clause, { tools }) {
+  recognise(clause, { tools, zone = 'UTC' }) {
     const tool = tools.get('current_time');
     if (tool === undefined || !asksTime.test(clause)) return undefined;
     const places = place.exec(trimPhrase(clause))?.[1]?.split(/\s*,\s*(?:and\s+)?|\s+and\s+(?:in\s+)?/) ?? [
-      'UTC',
+      zone,
     ];
     return places.filter(Boolean).map((name) => callOf(tool, { timezone: zoneOf(name) }));
   },

@@ -23,11 +23,12 @@ export const scheduleTask: Intent = {
       !(isReminder || schedules.test(clause) || repeats.test(clause))
     )
       return undefined;
-    const time = findTime(clause, situation.now);
+    const { zone } = situation;
+    const time = findTime(clause, situation.now, zone);
     if (time !== undefined)
       return offeredCall(
         'schedule_task',
-        { prompt: promptOf(time.rest, isReminder), when: time.when },
+        { prompt: promptOf(time.rest, isReminder), when: time.when, ...(zone && { timezone: zone }) },
         situation,
       );
     return isReminder || schedules.test(clause) ? askWhen(clause, situation) : undefined;

@@ -6,6 +6,7 @@ import { TextAreaField, TextField } from '../../src/components/Field.tsx';
 import { Panel } from '../../src/components/Panel.tsx';
 import { RelativeTime } from '../../src/components/RelativeTime.tsx';
 import { cn } from '../../src/lib/cn.ts';
+import { browserTimezone } from '../../src/lib/timezone.ts';
 import { SERVICES, type ServiceName } from '../../src/shell/services.tsx';
 import { Busy, Choice, Note, Trouble } from './parts.tsx';
 import { addressOf } from './places.ts';
@@ -94,7 +95,12 @@ function Digest() {
   const plan = () =>
     planning.run(async () => {
       const when = dailyCron(time);
-      const body = { prompt: digestPrompt(topics), when, timezone: ZONE, job_id: 'morning-digest' };
+      const body = {
+        prompt: digestPrompt(topics),
+        when,
+        timezone: browserTimezone(),
+        job_id: 'morning-digest',
+      };
       const { job } = await api.request<NewJob>('/api/scheduler/jobs', { body });
       await mark('done', 'digest');
       return job;
@@ -110,7 +116,7 @@ function Digest() {
             label="Every day at"
             type="time"
             required
-            hint={ZONE}
+            hint={browserTimezone()}
             value={time}
             onChange={(event) => setTime(event.target.value)}
           />
@@ -145,7 +151,6 @@ function digestPrompt(topics: string): string {
 }
 
 /** The zone of this browser, so that summer time does not move the digest. */
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function dailyCron(time: string): string {
   const [hours = 7, minutes = 0] = time.split(':').map(Number);

@@ -1,8 +1,10 @@
 import { suggestions } from '@trunkline/std';
 import {
   Button,
+  browserTimezone,
   CopyButton,
   IconButton,
+  knownTimezones,
   Lamp,
   ListPanel,
   Panel,
@@ -12,14 +14,15 @@ import {
   useSend,
 } from '@trunkline/ui';
 import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { ScheduledJob as Job } from '../../../scheduler/schedule-backend.ts';
 import { useLiveList } from '../../app/live.ts';
+import { chatAddress } from '../../chat/ChatList.tsx';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
-const FORM = {
+const formIn = (timezone: string) => ({
   type: 'object',
-  required: ['prompt', 'when'],
+  required: ['prompt', 'when', 'timezone'],
   properties: {
     prompt: {
       type: 'string',
@@ -30,16 +33,24 @@ const FORM = {
     when: {
       type: 'string',
       title: 'When',
-      description: 'Five cron fields, such as 0 9 * * 1-5, or a time such as 2027-01-31T09:00. Both in UTC.',
+      description: 'Five cron fields, such as 0 9 * * 1-5, or a time such as 2027-01-31T09:00.',
+    },
+    timezone: {
+      type: 'string',
+      title: 'Time zone',
+      enum: knownTimezones(),
+      default: timezone,
+      description: 'Of the time above. Summer time is kept in mind.',
     },
     job_id: { type: 'string', title: 'Name', description: 'The same name again replaces the schedule.' },
   },
-};
+});
 
 /** Prompts that run later, once or again and again. */
 export default function SchedulesPage() {
   const send = useSend();
   const [round, setRound] = useState(0);
+  const form = useMemo(() => formIn(browserTimezone()), []);
   const list = useLiveList<Job>('/api/scheduler/jobs', 'jobs', ['schedules', 'config']);
   const add = async (body: Readonly<Record<string, unknown>>) => {
     if (await send('/api/scheduler/jobs', { body }, { title: 'Scheduled.' })) setRound((count) => count + 1);
@@ -63,7 +74,7 @@ export default function SchedulesPage() {
         <Panel title="Schedule something">
           <SchemaForm
             key={round}
-            schema={FORM}
+            schema={form}
             onSubmit={(values) => void add(values)}
             actions={
               <Button type="submit" variant="primary">
@@ -88,6 +99,14 @@ function JobRow({ job }: { job: Job }) {
             <State job={job} />
             <When job={job} />
             <CopyButton value={job.id} label="Copy the schedule's id" />
+            {job.session_id !== undefined && (
+              <a
+                href={`/${chatAddress(job.session_id)}`}
+                className="text-accent-text underline underline-offset-2"
+              >
+                Its chat
+              </a>
+            )}
           </p>
         </div>
         <div className="flex">
@@ -102,12 +121,12 @@ function JobRow({ job }: { job: Job }) {
       </div>
       {!job.paused && job.upcoming.length > 0 && (
         <ol
-          aria-label="Next runs"
+          aria-label={`Next runs, in the zone ${browserTimezone()}`}
           className="flex flex-wrap gap-x-4 gap-y-1 text-12 text-muted before:content-['Next']"
         >
           {job.upcoming.map((time) => (
             <li key={time}>
-              <RelativeTime at={time} />
+              <time dateTime={time}>{localTime(time)}</time>
             </li>
           ))}
         </ol>
@@ -122,25 +141,38 @@ function State({ job }: { job: Job }) {
 }
 
 /** Cron fields as they are written, with their zone; a single time in words. */
-function When({ job: { schedule, timezone } }: { job: Job }) {
-  return Number.isNaN(Date.parse(schedule)) || schedule.includes('*') ? (
+function When({ job: { schedule, timezone, upcoming } }: { job: Job }) {
+  const [once] = /^\d{4}-/.test(schedule) ? upcoming : [];
+  return once === undefined ? (
     <span>
       <code>{schedule}</code> {timezone}
     </span>
   ) : (
     <span>
-      once, <RelativeTime at={schedule} />
+      once, <RelativeTime at={once} />
     </span>
   );
 }
 
-function useJobActions({ id, prompt, schedule, timezone }: Job) {
+/** As the clock of whoever looks at it shows it, with the zone: `Tue 17 Nov, 09:00 CET`. */
+function localTime(time: string): string {
+  const words = {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  } as const;
+  return new Intl.DateTimeFormat('en-GB', { ...words, timeZoneName: 'short' }).format(new Date(time));
+}
+
+function useJobActions({ id, prompt, schedule, timezone, session_id }: Job) {
   const send = useSend();
   const path = `/api/scheduler/jobs/${encodeURIComponent(id)}`;
   const post = (action: string, title: string) => () =>
     void send(`${path}/${action}`, { method: 'POST' }, { title });
   const undo = () =>
-    void send('/api/scheduler/jobs', { body: { prompt, when: schedule, timezone, job_id: id } });
+    void send('/api/scheduler/jobs', { body: { prompt, when: schedule, timezone, job_id: id, session_id } });
   return {
     run: post('run', 'Running now. See Activity for the result.'),
     pause: post('pause', 'Paused.'),
