@@ -83,11 +83,16 @@ describeWithBrowser('the console', () => {
     await page.getByText('Nothing is scheduled').waitFor();
     await page.getByLabel('What to do').fill('Say good morning');
     await page.getByLabel('When').fill('0 9 * * 1-5');
+    const own = await page.evaluate(() => new Intl.DateTimeFormat().resolvedOptions().timeZone);
+    const zone = page.getByLabel('Time zone');
+    expect(await zone.locator('option:checked').textContent()).toBe(own);
+    await zone.selectOption('Asia/Tokyo');
     await page.getByRole('button', { name: 'Schedule it' }).click();
     const job = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
     await expect
       .poll(() => job.getByRole('list', { name: 'Next runs' }).getByRole('listitem').count(), SOON)
       .toBe(5);
+    await job.getByText('0 9 * * 1-5 Asia/Tokyo').waitFor();
     await checkLooks(opened);
     model.enqueue('Good morning.');
     await job.getByRole('button', { name: 'Run now' }).click();

@@ -28,7 +28,7 @@ describeWithBrowser('the chat page with no key', () => {
     await answered(page, /Tokyo/);
   });
 
-  it('tells the time, remembers and recalls, and shows a schedule fire in the activity feed', async () => {
+  it('tells the time, remembers and recalls, and shows a reminder in the chat and in the activity feed', async () => {
     const opened = await pages.open('/');
     const { page } = opened;
     await say(page, 'What time is it in Tokyo?');
@@ -39,6 +39,9 @@ describeWithBrowser('the chat page with no key', () => {
     await answered(page, /4711/);
     await say(page, 'Remind me in 2 seconds to stretch');
     await answered(page, /stretch/);
+    const due = page.getByRole('article', { name: 'Turn' }).filter({ hasText: 'Scheduled in this chat' });
+    await due.getByText('Here is your reminder: stretch.').waitFor({ timeout: 30_000 });
+    expect(await due.getByRole('button', { name: /Edit the message|Make the answer again/ }).count()).toBe(0);
     await page.getByRole('button', { name: /^Activity/ }).click();
     const feed = page.getByRole('complementary', { name: 'Activity' });
     await feed.getByText('Schedule ran').waitFor({ timeout: 30_000 });

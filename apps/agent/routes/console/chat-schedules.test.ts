@@ -39,9 +39,7 @@ const prompts = () => (model.chats().at(-1)?.messages ?? []) as { role: string; 
 const seen = () =>
   prompts().flatMap(({ role, content }) => (role === 'system' || role === 'tool' ? [] : content || []));
 const schedule = (when: string) => ({
-  toolCalls: [
-    { name: 'schedule_task', arguments: { prompt: 'Reminder: stretch', when, job_id: 'stretch' } },
-  ],
+  toolCalls: [{ name: 'schedule_task', arguments: { prompt: 'Reminder: stretch', when, job_id: 'stretch' } }],
 });
 
 it("means the person's zone by a time that they name in the chat", async () => {
