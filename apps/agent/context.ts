@@ -1,7 +1,15 @@
+import { join } from 'node:path';
 import type { A2aCredentials } from '@trunkline/a2a';
 import { type Accounts, nameOnSurface } from '@trunkline/accounts';
 import type { AuditLog } from '@trunkline/audit';
-import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
+import {
+  ConfigError,
+  type Environment,
+  type Logger,
+  loadYaml,
+  readVariable,
+  type StartContext,
+} from '@trunkline/config';
 import { isLoopbackHost } from '@trunkline/http';
 import type { OperatorAccess } from '@trunkline/identity';
 import { Policy } from '@trunkline/policy';
@@ -10,8 +18,9 @@ import { accountsOf, auditOf, operatorOf, type Peers, type ServiceContext } from
 import type { AgentOptions } from './options.ts';
 import { createOwners, type Owners } from './owners.ts';
 import type { Keys } from './routes/guards.ts';
+import { switchboardOf } from './scheduler/choose-backend.ts';
 import type { LiveConfig } from './setup/config-file.ts';
-import type { AgentConfig, AgentSecrets } from './setup/config-schema.ts';
+import { type AgentConfig, type AgentSecrets, configSchema, secretsSchema } from './setup/config-schema.ts';
 import { configDirectoryOf, configFileOf, findPlaces, type Places } from './setup/places.ts';
 import { completeSetup, modelSettings } from './setup/setup.ts';
 
@@ -116,16 +125,32 @@ export function apiKeyVariable(agentName: string): string {
   return `${agentName.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`;
 }
 
+/** Refuses settings with which the agent would not start. */
+export async function checkStart(options: AgentOptions, { env, services }: StartContext): Promise<void> {
+  const { schedulerBackend, schedulerDisabled, switchboardApiBase } = options;
+  const isPeer = switchboardApiBase === undefined && services.includes('switchboard');
+  if (schedulerBackend === 'switchboard' && !schedulerDisabled && !isPeer) switchboardOf(options);
+  if (!options.requireAuth || isLoopbackHost(options.host)) return;
+  const how = { allowMissing: true, env } as const;
+  const config = await loadYaml(configFileOf(options), configSchema, how);
+  const secrets = await loadYaml(join(configDirectoryOf(options), 'secrets.yaml'), secretsSchema, how);
+  const keys = readKeys(options, config ?? configSchema.parse({}), secrets ?? secretsSchema.parse({}), env);
+  refuseExposure(options, keys);
+}
+
 /** Warns of an agent that anybody can drive; refuses it where the operator wants that. */
-function checkExposure(options: AgentOptions, { token }: Keys, logger: Logger): void {
-  if (token !== undefined || isLoopbackHost(options.host)) return;
-  const warning = `The agent listens on ${options.host} and no A2A_AUTH_TOKEN is set: anyone who reaches it can drive it.`;
-  if (options.requireAuth) {
-    throw new ConfigError('The agent does not start:', [
-      `${warning} Set A2A_AUTH_TOKEN, listen on 127.0.0.1, or take CORE_REQUIRE_AUTH away`,
-    ]);
-  }
-  logger.warn({ host: options.host }, `SECURITY: ${warning}`);
+function checkExposure(options: AgentOptions, keys: Keys, logger: Logger): void {
+  const warning = refuseExposure(options, keys);
+  if (warning !== undefined) logger.warn({ host: options.host }, `SECURITY: ${warning}`);
+}
+
+function refuseExposure({ host, requireAuth }: AgentOptions, { token }: Keys): string | undefined {
+  if (token !== undefined || isLoopbackHost(host)) return undefined;
+  const warning = `The agent listens on ${host} and no A2A_AUTH_TOKEN is set: anyone who reaches it can drive it.`;
+  if (!requireAuth) return warning;
+  throw new ConfigError('The agent does not start:', [
+    `${warning} Set A2A_AUTH_TOKEN, listen on 127.0.0.1, or take CORE_REQUIRE_AUTH away`,
+  ]);
 }
 
 /** What A2A asks callers for. */

@@ -235,7 +235,9 @@ export function createAgentOptions(modules: readonly ToolModule[]): AgentTable {
     ...[...pluginModules, ...modules].map(({ options }) => options),
   );
   const options = { ...ownOptions, ...declared, ...sharedOptions };
-  return defineOptions('agent', 'Agent: works on tasks with tools', options);
+  return defineOptions('agent', 'Agent: works on tasks with tools', options, async (values, context) =>
+    (await import('./context.ts')).checkStart(values, context),
+  );
 }
 
 export const agentOptions = createAgentOptions(toolModules);

@@ -40,6 +40,7 @@ export {
   type OptionSet,
   type OptionsOf,
   type OptionTable,
+  type StartContext,
   secretValues,
 } from './options/option.ts';
 export { type OptionSources, readOptions } from './options/read.ts';

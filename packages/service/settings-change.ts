@@ -13,11 +13,12 @@ import {
   readSettingsText,
   removeUnreferenced,
   type SecretStore,
+  type StartContext,
   secretNameOf,
   secretReference,
   settingsPath,
 } from '@trunkline/config';
-import { defineErrors } from '@trunkline/http';
+import { defineErrors, HttpError } from '@trunkline/http';
 import { CodedError, KeyedQueue, type PostureView, type SettingsChange } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { explainSecrets } from './secrets-routes.ts';
@@ -76,7 +77,8 @@ async function save({ home, settings, secrets }: SettingsPlace, changes: Setting
   });
   const after = changeSettings(before ?? '', new Map(written));
   try {
-    refuseUnusable({ home, settings }, after);
+    const values = refuseUnusable({ home, settings }, after);
+    await refuseStart({ home, settings }, { before: before ?? '', values });
     await write(file, before, after);
   } catch (error) {
     removeUnreferenced(after, before ?? '', { store: secrets, prefix: 'settings' });
@@ -122,16 +124,62 @@ function refuseOverridden(
 function refuseUnusable(
   { home, settings }: Pick<SettingsPlace, 'home' | 'settings'>,
   settingsText: string,
-): void {
+): Map<OptionTable, object> {
   const { argv, env } = sourcesOf(home, settings);
   // A port cannot stand in the file, and PORT does not count for services that run together.
   const sources = { env: { ...env, PORT: undefined }, settingsText };
   try {
-    readOptions(settings.table, { ...sources, argv });
-    for (const table of settings.tables ?? []) readOptions(table, sources);
+    const own: [OptionTable, object] = [settings.table, readOptions(settings.table, { ...sources, argv })];
+    const others = settings.tables ?? [];
+    return new Map([
+      ...others.map((table): [OptionTable, object] => [table, readOptions(table, sources)]),
+      own,
+    ]);
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause;
     throw settingsErrors.setting_refused({ words: cause.message }, { cause });
+  }
+}
+
+/** What a service itself refuses at its start. One that does not start as it is keeps nobody from other changes. */
+async function refuseStart(
+  { home, settings }: Pick<SettingsPlace, 'home' | 'settings'>,
+  { before, values }: { before: string; values: ReadonlyMap<OptionTable, object> },
+): Promise<void> {
+  const context = {
+    env: sourcesOf(home, settings).env,
+    services: [...values.keys()].map(({ service }) => service),
+  };
+  for (const [table, after] of values) {
+    const words = await problemAtStart(table, after, context);
+    if (words === undefined) continue;
+    const read = readOrNothing(() => refuseUnusable({ home, settings }, before).get(table));
+    if (read === undefined || (await problemAtStart(table, read, context)) !== words)
+      throw settingsErrors.setting_refused({ words });
+  }
+}
+
+async function problemAtStart(
+  table: OptionTable,
+  values: object,
+  context: StartContext,
+): Promise<string | undefined> {
+  try {
+    await table.check?.(values, context);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}
+
+/** Settings that could not be read before this change started no service. */
+function readOrNothing<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof HttpError) return undefined;
+    throw error;
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuditLog } from '@trunkline/audit';
 import {
+  ConfigError,
   defineOptions,
   type Environment,
   homeOptions,
@@ -23,13 +24,21 @@ import { mountSettings } from './settings-routes.ts';
 const ignore = () => undefined;
 const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
 
-const table = defineOptions('sample', 'Sample', {
-  ...homeOptions,
-  port: integer({ env: 'PORT', default: 1, doc: 'Port.' }),
-  search: url({ env: 'SEARXNG_URL', doc: 'Search.', defaultDoc: 'no search' }),
-  model: text({ env: 'LLM_MODEL', flag: '--model', doc: 'Model.' }),
-  key: text({ env: 'LLM_API_KEY', secret: true, doc: 'Key.' }),
-});
+const table = defineOptions(
+  'sample',
+  'Sample',
+  {
+    ...homeOptions,
+    port: integer({ env: 'PORT', default: 1, doc: 'Port.' }),
+    search: url({ env: 'SEARXNG_URL', doc: 'Search.', defaultDoc: 'no search' }),
+    model: text({ env: 'LLM_MODEL', flag: '--model', doc: 'Model.' }),
+    key: text({ env: 'LLM_API_KEY', secret: true, doc: 'Key.' }),
+  },
+  async ({ model, key }) => {
+    if (model === 'guarded' && key === undefined)
+      throw new ConfigError('Sample does not start:', ['set LLM_API_KEY']);
+  },
+);
 
 function start(env: Environment = {}, argv: string[] = []) {
   const home = temporaryDirectory();
@@ -120,6 +129,21 @@ it.each([
   const answer = await call(changes);
   expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(words)]);
   expect(existsSync(file)).toBe(false);
+});
+
+it('refuses settings with which the service would not start, with its words', async () => {
+  const { call, file, secrets } = start();
+  const refused = await call({ LLM_MODEL: 'guarded', SEARXNG_URL: 'http://127.0.0.1:9' });
+  expect([refused.status, refused.text]).toEqual([
+    400,
+    expect.stringMatching(/not start:.*set LLM_API_KEY/s),
+  ]);
+  expect(existsSync(file)).toBe(false);
+  expect((await call({ LLM_MODEL: 'guarded', LLM_API_KEY: 'sesame' })).status).toBe(200);
+  expect((await call({ LLM_API_KEY: null })).status).toBe(400);
+  expect(secrets.list()).toHaveLength(1);
+  writeFileSync(file, 'LLM_MODEL: guarded\n');
+  expect((await call({ SEARXNG_URL: 'http://127.0.0.1:9' })).status).toBe(200);
 });
 
 it('says what is wrong with the file, and does not write over it', async () => {

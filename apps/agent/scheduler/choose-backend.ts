@@ -79,14 +79,19 @@ export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): S
   });
 }
 
-/** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
-function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
-  const { agentName, switchboardApiBase: url, switchboardApiKey: apiKey } = settings;
-  const { switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
+/** Where schedules go with SCHEDULER_BACKEND=switchboard. */
+export function switchboardOf({ switchboardApiBase: url, switchboardApiKey: apiKey }: SchedulerSettings) {
   if (url === undefined || apiKey === undefined)
     throw new ConfigError('SCHEDULER_BACKEND is switchboard:', [
       'set SWITCHBOARD_API_BASE and SWITCHBOARD_API_KEY too',
     ]);
+  return { url, apiKey };
+}
+
+/** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
+function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
+  const { agentName, switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
+  const { url, apiKey } = switchboardOf(settings);
   const { hostname } = new URL(url);
   const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs: TIMEOUT_MS, maxRedirects: 0 });
   const command = async (payload: object): Promise<void> => {

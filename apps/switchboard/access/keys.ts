@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { checkPattern } from '@trunkline/bus';
-import { ConfigError, type Environment, type Logger, readVariable, watchYaml } from '@trunkline/config';
+import {
+  ConfigError,
+  type Environment,
+  type Logger,
+  loadYaml,
+  readVariable,
+  watchYaml,
+} from '@trunkline/config';
 import { createKeyring, isLoopbackHost, type Keyring } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
@@ -113,13 +120,13 @@ function revoke(caller: Caller, listeners: Map<Caller, Set<() => void>>, logger:
 /** The first of two equal keys wins. A key whose rights stay the same keeps its caller, so that its connections stay open. */
 function entriesOf(
   content: KeysFile,
-  { adminKey, env, logger, hide }: KeySettings,
+  { adminKey, env, logger, hide }: Pick<KeySettings, 'adminKey' | 'env'> & Partial<KeySettings>,
   known: ReadonlyMap<string, Caller>,
 ): { key: string; caller: Caller }[] {
   const scoped = (content?.keys ?? []).map(({ envKey, ...rights }) => {
     const key = readVariable(envKey, env);
     if (key === undefined)
-      logger.warn(
+      logger?.warn(
         { key: rights.name, variable: envKey },
         'key of keys.yaml ignored: its variable is not set',
       );
@@ -142,13 +149,25 @@ function hashOf(key: string): string {
   return createHash('sha256').update(key.trim()).digest('hex');
 }
 
+/** Refuses settings with which `openKeys` fails. */
+export async function checkKeys(
+  settings: Pick<KeySettings, 'file' | 'host' | 'adminKey' | 'env'>,
+): Promise<void> {
+  if (isLoopbackHost(settings.host)) return;
+  const content = await loadYaml(settings.file, keysSchema, { allowMissing: true, expand: false });
+  refuseExposure(settings.host, entriesOf(content, settings, new Map()).length);
+}
+
+function refuseExposure(host: string, keys: number): void {
+  if (keys > 0 || isLoopbackHost(host)) return;
+  throw new ConfigError('The switchboard does not start:', [
+    `it would listen on ${host} with no key set; set SWITCHBOARD_API_KEY, or SWITCHBOARD_HOST to 127.0.0.1`,
+  ]);
+}
+
 function checkExposure(host: string, keys: number, logger: Logger): void {
+  refuseExposure(host, keys);
   if (keys > 0) return;
-  if (!isLoopbackHost(host)) {
-    throw new ConfigError('The switchboard does not start:', [
-      `it would listen on ${host} with no key set; set SWITCHBOARD_API_KEY, or SWITCHBOARD_HOST to 127.0.0.1`,
-    ]);
-  }
   logger.warn(
     { host },
     'everyone on this machine may ask agents and read what goes over the switchboard; set SWITCHBOARD_API_KEY to close it',

@@ -83,6 +83,27 @@ it('the voice that the fleet chose is shown, and each service knows what wins ov
   await waitFor(async () => (await overrides()).length === 0);
 });
 
+it('refuses what a service would not start with, in the words of that service', async () => {
+  const refusalOf = async (changes: object) => {
+    const answer = await call('research', '/operator/settings', {
+      method: 'PATCH',
+      body: JSON.stringify(changes),
+    });
+    return [answer.status, await answer.text()];
+  };
+  expect(await refusalOf({ SWITCHBOARD_HOST: '0.0.0.0' })).toEqual([
+    400,
+    expect.stringContaining('it would listen on 0.0.0.0 with no key set; set SWITCHBOARD_API_KEY'),
+  ]);
+  expect(await refusalOf({ CORE_REQUIRE_AUTH: '1', CORE_HOST: '0.0.0.0' })).toEqual([
+    400,
+    expect.stringContaining('anyone who reaches it can drive it. Set A2A_AUTH_TOKEN'),
+  ]);
+  expect(
+    await refusalOf({ SCHEDULER_BACKEND: 'switchboard', SWITCHBOARD_API_BASE: 'http://127.0.0.1:9' }),
+  ).toEqual([400, expect.stringContaining('set SWITCHBOARD_API_BASE and SWITCHBOARD_API_KEY too')]);
+});
+
 it('a change through one service restarts those that it concerns, and no other', async () => {
   const body = JSON.stringify({ SEARXNG_URL: 'http://127.0.0.1:9' });
   // The answer arrives, although the service restarts for it.

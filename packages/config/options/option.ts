@@ -1,3 +1,5 @@
+import type { Environment } from '../environment/environment.ts';
+
 type Flag = `--${string}`;
 
 /** What came of reading a text as an option's value. */
@@ -82,7 +84,16 @@ export type OptionTable<Options extends OptionSet = OptionSet> = {
   readonly service: string;
   readonly title: string;
   readonly options: Options;
+  /** Fails with a ConfigError for values with which the service refuses to start. */
+  check?(values: object, context: StartContext): Promise<void>;
 };
+
+/** What a service finds at its start besides its options. */
+export interface StartContext {
+  env: Environment;
+  /** The services that start in the same process. */
+  services: readonly string[];
+}
 
 /** The values that reading a table yields. */
 export type OptionsOf<Table extends OptionTable> = {
@@ -93,11 +104,12 @@ export function defineOptions<const Options extends OptionSet>(
   service: string,
   title: string,
   options: Options,
+  check?: (values: OptionsOf<OptionTable<Options>>, context: StartContext) => Promise<void>,
 ): OptionTable<Options> {
   refuseNameless(options);
   refuseTwice(Object.values(options).map((option) => option.env[0]));
   refuseTwice(Object.values(options).flatMap(flagsOf));
-  return { service, title, options };
+  return { service, title, options, ...(check && { check: check as NonNullable<OptionTable['check']> }) };
 }
 
 /** Puts a heading over some options: `{ ...group('Network', { port, host }) }`. */
