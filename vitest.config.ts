@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import MixedSequencer from './scripts/test/mixed-sequencer.ts';
+import KindSequencer from './scripts/test/kind-sequencer.ts';
 
 const shared = {
   environment: 'node',
@@ -14,7 +14,7 @@ const live = ['**/*.live.test.ts'];
 const ignored = ['**/node_modules/**', '**/dist/**'];
 
 /**
- * Plain tests share one context per worker; what changes globals or drives a browser gets a process of its own.
+ * Plain tests share one context per worker, and so do those in the browser; what changes globals gets a process of its own.
  * Live sound must keep to its time: its tests run one after the other. In a run of everything scripts/test.ts starts them
  * by themselves, ahead of the others in the processor; in a chosen part they run when the others have ended.
  */
@@ -22,7 +22,7 @@ export default defineConfig({
   test: {
     // Two more than cores: many tests wait, for a process to end or for a lease to run out.
     maxWorkers: 4,
-    sequence: { sequencer: MixedSequencer },
+    sequence: { sequencer: KindSequencer },
     // With --changed, only these touch every test.
     forceRerunTriggers: ['**/vitest.config.ts', '**/package-lock.json'],
     projects: [
@@ -51,6 +51,7 @@ export default defineConfig({
           name: 'browser',
           include: browser,
           exclude: ignored,
+          isolate: false,
           pool: 'forks',
         },
       },
