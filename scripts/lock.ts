@@ -1,5 +1,6 @@
 // Completes package-lock.json: `npm install` leaves out integrity hashes of packages that were on disk already, and
 // the native packages of other platforms. Run it after every `npm install`; `npm run check lock` fails without it.
+// It works on the folder it runs in: `cd bench/peers && node ../../scripts/lock.ts` after a change there.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +24,9 @@ process.exitCode = lockProblems(lock).length > 0 ? 1 : 0;
 
 async function addPlatformPackages(): Promise<void> {
   await forEach(missingOptional(lock), async ({ location, name, version, dev }) => {
-    const { os, cpu, libc, engines, license, dist } = await readManifest(name, version);
+    const manifest = await readManifest(name, version);
+    if (manifest === undefined) return; // Reported below as not locked.
+    const { os, cpu, libc, engines, license, dist } = manifest;
     lock.packages[location] = {
       version,
       integrity: dist.integrity,
@@ -43,15 +46,18 @@ async function addHashes(): Promise<void> {
     ([location, entry]) => location.includes('node_modules/') && !entry.link && !entry.integrity,
   );
   await forEach(bare, async ([location, entry]) => {
-    const { dist } = await readManifest(packageName(location, entry), entry.version ?? '');
+    const manifest = await readManifest(packageName(location, entry), entry.version ?? '');
+    if (manifest === undefined) return;
     const { version = '', name, ...rest } = entry;
-    lock.packages[location] = { ...(name && { name }), version, integrity: dist.integrity, ...rest };
+    lock.packages[location] = { ...(name && { name }), version, integrity: manifest.dist.integrity, ...rest };
   });
 }
 
-async function readManifest(name: string, version: string): Promise<Manifest> {
+/** Undefined for one that the registry does not have, such as a platform's package that was never released. */
+async function readManifest(name: string, version: string): Promise<Manifest | undefined> {
   const url = new URL(`${name.replace('/', '%2f')}/${version}`, registry);
   const answer = await fetch(url, { signal: AbortSignal.timeout(60_000) });
+  if (answer.status === 404) return undefined;
   if (!answer.ok) throw new Error(`The registry answered ${answer.status} for ${name}@${version}.`);
   return (await answer.json()) as Manifest;
 }

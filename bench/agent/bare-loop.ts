@@ -24,24 +24,32 @@ const tools = {
   }),
 };
 
-const server = createServer((request, response) => {
-  answer(request).then(
-    (text) => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ text }));
-    },
-    (error: Error) => response.destroy(error),
-  );
-});
-server.listen(0, '127.0.0.1', () => {
-  console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-});
-process.on('SIGTERM', () => process.exit(0));
+if (import.meta.main) serve();
 
-async function answer(request: IncomingMessage): Promise<string> {
-  const { prompt } = (await json(request)) as { prompt: string };
+export async function bareTurn(prompt: string): Promise<string> {
   const result = streamText({ model, prompt, tools, stopWhen: isStepCount(10) });
   let text = '';
   for await (const part of result.stream) if (part.type === 'text-delta') text += part.text;
   return text;
+}
+
+function serve(): void {
+  const server = createServer((request, response) => {
+    answer(request).then(
+      (text) => {
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ text }));
+      },
+      (error: Error) => response.destroy(error),
+    );
+  });
+  server.listen(0, '127.0.0.1', () => {
+    console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+  process.on('SIGTERM', () => process.exit(0));
+}
+
+async function answer(request: IncomingMessage): Promise<string> {
+  const { prompt } = (await json(request)) as { prompt: string };
+  return bareTurn(prompt);
 }

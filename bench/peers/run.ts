@@ -1,0 +1,166 @@
+// Measures products side by side: npm run bench:peers [-- NAME …] [--units 1000] [--seconds 90] [--no-install]
+// Installs what the chosen ones need (npm ci in the folder of each), prints a table for each kind of work, and writes results.json.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, release } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { peers } from './list.ts';
+import { type Measured, measure } from './measure.ts';
+import type { Peer } from './peer.ts';
+import { Group } from './processes.ts';
+
+interface Entry {
+  kind: Peer['kind'];
+  version: string;
+  at: string;
+  machine: string;
+  /** Of the machine in the last minute, before and after: above the number of processors, times mean little. */
+  load: { before: number; after: number };
+  measured?: Measured;
+  /** Why there are no figures. */
+  failure?: string;
+}
+
+const here = import.meta.dirname;
+const file = join(here, 'results.json');
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  allowNegative: true,
+  options: {
+    units: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '90' },
+    install: { type: 'boolean', default: true },
+  },
+});
+const unknown = positionals.filter((id) => !peers.some((peer) => peer.id === id));
+if (unknown.length > 0) {
+  console.error(
+    `No peer is called ${unknown.join(', ')}. There are: ${peers.map(({ id }) => id).join(', ')}.`,
+  );
+  process.exit(2);
+}
+const chosen = peers.filter(({ id, optional }) =>
+  positionals.length === 0 ? !optional : positionals.includes(id),
+);
+const results: Record<string, Entry> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+const limits = { units: Number(values.units), seconds: Number(values.seconds) };
+const problems = values.install ? install() : new Map<string, string>();
+const processes = new Group(here);
+const gateway = await processes.launch(process.execPath, [join(here, '../agent/fake-gateway.ts')], {
+  ready: /(http:\S+)/,
+});
+for (const peer of chosen) {
+  console.error(`${peer.name} ...`);
+  results[peer.id] = await entry(peer);
+  const ordered = peers.flatMap(({ id }) => (results[id] === undefined ? [] : [[id, results[id]] as const]));
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(ordered), null, 2)}\n`);
+}
+await processes.stop();
+for (const kind of ['agent', 'bus', 'voice'] as const) console.log(table(kind));
+
+/** One that does not install is reported in the table; the others go on. */
+function install(): Map<string, string> {
+  const failed = new Map<string, string>();
+  for (const folder of new Set(chosen.map((peer) => peer.folder)))
+    if (folder !== '../..') {
+      console.error(`npm ci in bench/peers/${folder} ...`);
+      try {
+        const env = { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env.PATH}` };
+        execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: join(here, folder), env, stdio: 'pipe' });
+      } catch (error) {
+        const output = String((error as { stderr?: Buffer }).stderr ?? error);
+        failed.set(
+          folder,
+          output.split('\n').find((line) => line.includes('npm error')) ?? output.slice(0, 300),
+        );
+      }
+    }
+  return failed;
+}
+
+async function entry(peer: Peer): Promise<Entry> {
+  const [before = 0] = loadavg();
+  const about = {
+    kind: peer.kind,
+    version: versionOf(peer),
+    at: new Date().toISOString(),
+    machine: `${cpus().length} x ${cpus()[0]?.model.trim()}, ${process.platform} ${release()}, Node ${process.versions.node}`,
+  };
+  const end = (outcome: { measured: Measured } | { failure: string }): Entry => ({
+    ...about,
+    load: { before, after: loadavg()[0] ?? 0 },
+    ...outcome,
+  });
+  try {
+    const problem = problems.get(peer.folder);
+    if (problem !== undefined) throw new Error(`does not install: ${problem}`);
+    return end({ measured: await measure(peer, gateway, limits) });
+  } catch (error) {
+    return end({ failure: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function versionOf({ package: name, folder }: Peer): string {
+  const path = name === 'trunkline' ? 'package.json' : `node_modules/${name}/package.json`;
+  try {
+    return (JSON.parse(readFileSync(join(here, folder, path), 'utf8')) as { version: string }).version;
+  } catch {
+    return '(not installed)';
+  }
+}
+
+function table(kind: Peer['kind']): string {
+  const latency = kind === 'voice' ? 'end of speech to first frame, median' : 'one at a time, median';
+  const head = [
+    '',
+    'CPU a unit',
+    'of the best',
+    'units a second',
+    latency,
+    'memory at start',
+    'after load',
+    'start cold',
+    'warm',
+    'after kill -9',
+    'load',
+  ];
+  const shown = peers.filter((peer) => peer.kind === kind && results[peer.id] !== undefined);
+  if (shown.length === 0) return '';
+  const best = Math.min(
+    ...shown.map(({ id }) => results[id]?.measured?.cpuMilliseconds ?? Number.POSITIVE_INFINITY),
+  );
+  const rows = shown.map(({ id, name }) => row(name, results[id] as Entry, best));
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function row(name: string, { version, load, measured, failure }: Entry, best: number): string[] {
+  const title = `${name} ${version}`;
+  if (measured === undefined) return [title, failure ?? '', ...Array.from({ length: 9 }, () => '')];
+  const {
+    cpuMilliseconds: cpu,
+    perSecond,
+    latency,
+    memoryAtStart,
+    memoryAfter,
+    coldStart,
+    warmStart,
+  } = measured;
+  return [
+    title,
+    `${figure(cpu)} ms`,
+    figure(cpu / best),
+    figure(perSecond),
+    `${figure(latency)} ms`,
+    `${figure(memoryAtStart)} MB`,
+    `${figure(memoryAfter)} MB (${measured.units} units)`,
+    `${figure(coldStart)} s`,
+    `${figure(warmStart)} s`,
+    measured.survives,
+    `${figure(load.before)} to ${figure(load.after)}`,
+  ];
+}
+
+function figure(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : Number(value.toPrecision(3)).toString();
+}
