@@ -142,6 +142,9 @@ export class ConcurrencyLimiter {
   }
 }
 
+/** One reason for all: creating an error for each slot costs a stack trace. */
+const over = new DOMException('The slot was released.', 'AbortError');
+
 class HeldSlot implements Slot {
   readonly #enter: (options: AcquireOptions) => Promise<void>;
   readonly #leave: () => void;
@@ -157,7 +160,7 @@ class HeldSlot implements Slot {
   }
 
   release(): void {
-    this.#released.abort();
+    this.#released.abort(over);
     this.#giveBack();
   }
 

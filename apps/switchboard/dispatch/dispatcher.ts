@@ -121,7 +121,7 @@ export class Dispatcher {
   async #take(message: Message, delivery: Delivery): Promise<void> {
     const { registry, cooldowns, tasks, arms, limiter } = this.#settings;
     const dispatch = readDispatch(message);
-    const flow = await this.#open(dispatch, delivery.attempt === 1);
+    const flow = this.#open(dispatch, delivery.attempt === 1);
     if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
     if (delivery.attempt === 1) await this.#announcer.flow('created', flow, dispatch);
     const found = registry.resolve(dispatch.skill, dispatch.agent);
@@ -142,7 +142,7 @@ export class Dispatcher {
   async #handleQueued(queue: string, message: Message, delivery: Delivery, queuedAt: number): Promise<void> {
     const { registry, tasks, executorWaitMs } = this.#settings;
     const dispatch = readDispatch(message);
-    const flow = await this.#open(dispatch, false);
+    const flow = this.#open(dispatch, false);
     if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
     const found = await waitForExecutor(
       registry,
@@ -184,17 +184,15 @@ export class Dispatcher {
     }
   }
 
-  #open(dispatch: Dispatch, isFirst: boolean): Promise<Flow> {
+  #open(dispatch: Dispatch, isFirst: boolean): Flow {
     const { flows } = this.#settings;
     const { skill, agent, message, routing } = dispatch;
     const { id: messageId, correlationId } = message;
     const request = text(fieldsOf(message.payload).content) ?? '';
-    return flows.together(() => {
-      const flow = flows.open({ messageId, correlationId, skill, request, owner: ownerOfMessage(message) });
-      const isNew = isFirst && flow.status !== 'complete';
-      if (isNew) flows.trace(flow.id, 'request', { skill, agent, messageId, routing });
-      return flow;
-    });
+    const flow = flows.open({ messageId, correlationId, skill, request, owner: ownerOfMessage(message) });
+    const isNew = isFirst && flow.status !== 'complete';
+    if (isNew) flows.trace(flow.id, 'request', { skill, agent, messageId, routing });
+    return flow;
   }
 
   async #drop(flowId: string, dispatch: Dispatch, reason: DropReason, why: string): Promise<void> {
@@ -244,10 +242,8 @@ export class Dispatcher {
 
   async #announceStart({ flowId, executor, dispatch }: Run): Promise<void> {
     const { flows } = this.#settings;
-    const flow = await flows.together(() => {
-      flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
-      return flows.start(flowId, executor.type, executor.agent);
-    });
+    flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
+    const flow = flows.start(flowId, executor.type, executor.agent);
     await this.#announcer.flow('updated', flow, dispatch);
     await this.#announcer.chat('inbound', dispatch, executor, dispatch);
   }

@@ -121,6 +121,8 @@ export function createTaskTracker({ callbackUrl, logger, tasks, flows }: TaskTra
     const { message } = dispatch;
     const place = { id: trackId(dispatch), messageId: message.id, flowId, message, agent: executor.agent };
     const { taskId, contextId } = task;
+    // After a restart the task ends this flow.
+    flows.flush();
     tasks.add({ ...place, taskId, contextId, token: tokenOf(run), startedAt });
     run.task = task;
     flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });

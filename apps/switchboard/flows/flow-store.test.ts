@@ -18,14 +18,14 @@ afterEach(() => {
   directory.remove();
 });
 
-const open = (id: string) =>
-  store.open({
-    messageId: `m-${id}`,
-    correlationId: id,
-    skill: 'work',
-    request: 'Do it',
-    owner: 'anonymous',
-  });
+const origin = (id: string) => ({
+  messageId: `m-${id}`,
+  correlationId: id,
+  skill: 'work',
+  request: 'Do it',
+  owner: 'anonymous',
+});
+const open = (id: string) => store.open(origin(id));
 
 it('removes what is a week old in small steps, and nothing that still moves', async () => {
   await store.together(() => {
@@ -57,4 +57,51 @@ it('lists by state', () => {
   expect(listed('blocked')).toEqual(['skill-waits']);
   expect(listed('complete')).toEqual(['skill-done']);
   expect(listed()).toEqual(['skill-runs', 'skill-waits', 'skill-done']);
+});
+
+it('lists what changed since a time: opened since then, or long before', () => {
+  for (const [id, at] of [
+    ['old', 1000],
+    ['long', 2000],
+    ['slow', 59_500],
+    ['new', 70_000],
+  ] as const) {
+    now = at;
+    open(id);
+  }
+  const listed = (since: number, more = {}) =>
+    store.list({ since, limit: 10, principal: anonymous, ...more }).map(({ id }) => id);
+  now = 60_000;
+  store.finish('skill-slow', undefined);
+  now = 80_000;
+  store.finish('skill-long', undefined);
+  expect(listed(60_000)).toEqual(['skill-new', 'skill-slow', 'skill-long']);
+  expect(listed(70_001)).toEqual(['skill-long']);
+  expect(listed(60_000, { limit: 2 })).toEqual(['skill-new', 'skill-slow']);
+  expect(listed(60_000, { limit: 2, offset: 1 })).toEqual(['skill-slow', 'skill-long']);
+  expect(listed(60_000, { limit: 2, offset: 3 })).toEqual([]);
+  expect(listed(60_000, { status: 'active' })).toEqual(['skill-new']);
+});
+
+it('shows and stores a flow that has not ended, and knows its message again', () => {
+  const { id } = open('one');
+  store.trace(id, 'request', { skill: 'work' });
+  expect(open('one').id).toBe(id);
+  expect(store.open({ ...origin('two'), correlationId: 'one' }).id).toBe('skill-one-m-two');
+  expect(store.get(id)).toMatchObject({ status: 'active', stage: 'dispatched', requestPreview: 'Do it' });
+  store.start(id, 'in-process', 'worker');
+  store.trace(id, 'start', null);
+  open('three');
+  store.close();
+  store = new FlowStore(join(directory.path, 'flows.db'), () => now);
+  expect(store.get(id)).toMatchObject({ stage: 'running', targetAgent: 'worker' });
+  expect(store.traceOf(id).map(({ event }) => event)).toEqual(['request', 'start']);
+  expect(store.ownerOfRequest('one')).toBe('anonymous');
+  open('four');
+  expect(store.list({ limit: 10, principal: anonymous }).map((flow) => flow.id)).toEqual([
+    'skill-four',
+    'skill-three',
+    'skill-one-m-two',
+    'skill-one',
+  ]);
 });

@@ -25,6 +25,12 @@ const sweptAtOnce = 200;
 /** A turn that calls tools without end must not fill the disk. */
 const mostTraceEntries = 500;
 
+/** Flows that changed later than this after they were opened are in an index of their own. */
+const quickMs = 1000;
+/** A flow that has not ended by then is written. */
+const unwrittenMs = 50;
+const retryMs = 1000;
+
 const migrations = [
   `CREATE TABLE flows (
      id TEXT PRIMARY KEY, messageId TEXT NOT NULL UNIQUE, correlationId TEXT NOT NULL, type TEXT NOT NULL,
@@ -40,18 +46,37 @@ const migrations = [
   `ALTER TABLE flows ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
    CREATE INDEX flows_by_owner ON flows (owner, createdAt);
    CREATE INDEX flows_by_correlation ON flows (correlationId);`,
+  `CREATE INDEX flows_long ON flows (updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
 ];
 
 const columns =
   'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, updatedAt';
+/** Values of a flow in the order of `columns`, which is that of its fields. */
+const flowMarks = columns.replace(/\w+/g, '?');
 
-/** Dispatched requests with their traces; deleted after seven days. */
+/** A flow that is not in the file yet; a restart opens it anew, as its message is delivered again. */
+interface Unwritten extends FlowOrigin {
+  rowid: number;
+  flow: Flow;
+  owner: string;
+  trace: { at: number; event: string; details: string }[];
+}
+
+/**
+ * Dispatched requests with their traces; deleted after seven days. What ends at once is written once, at its end; reading
+ * writes all that is not written yet.
+ */
 export class FlowStore extends Store {
   readonly #writes: SharedWrites;
+  readonly #unwritten = new Map<string, Unwritten>();
+  #lastRowid: number;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
     this.#writes = new SharedWrites(this.database);
+    this.#lastRowid =
+      this.one<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM flows')?.last ?? 0;
   }
 
   /** Several writes in one transaction, shared with those of other flows. */
@@ -62,69 +87,148 @@ export class FlowStore extends Store {
   /** Opens a flow, or returns that of a redelivered message. */
   open({ messageId, correlationId, skill, request, owner }: FlowStart): Flow {
     const plain = `skill-${correlationId}`;
+    const known = [...this.#knownFlows(messageId, plain)];
+    const same = known.find((flow) => flow.messageId === messageId);
+    if (same !== undefined) return same.flow;
     const now = this.now();
-    const made = this.one<Flow>(
-      `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, requestPreview, updatedAt, owner)
-         VALUES (iif(EXISTS (SELECT 1 FROM flows WHERE id = ?1), ?2, ?1), ?3, ?4, 'skill', 'active', 'dispatched', ?5, ?6, ?7, ?5, ?8)
-         ON CONFLICT (messageId) DO NOTHING RETURNING ${columns}`,
-      [plain, `${plain}-${messageId}`, messageId, correlationId, now, skill, previewOf(request), owner],
-    );
-    return made ?? (this.#byMessage(messageId) as Flow);
+    const flow: Flow = {
+      id: known.length === 0 ? plain : `${plain}-${messageId}`,
+      type: 'skill',
+      status: 'active',
+      stage: 'dispatched',
+      createdAt: now,
+      startedAt: null,
+      completedAt: null,
+      durationMs: null,
+      skill,
+      requestPreview: previewOf(request),
+      executorType: null,
+      targetAgent: null,
+      errorPreview: null,
+      updatedAt: now,
+    };
+    this.#lastRowid += 1;
+    this.#unwritten.set(flow.id, {
+      rowid: this.#lastRowid,
+      flow,
+      messageId,
+      correlationId,
+      owner,
+      trace: [],
+    });
+    this.#timer ??= setTimeout(this.#writeLate, unwrittenMs).unref();
+    return { ...flow };
   }
 
   start(id: string, executorType: string, targetAgent: string): Flow | undefined {
-    return this.one<Flow>(
-      `UPDATE flows SET status = 'active', stage = 'running', startedAt = ?1, executorType = ?2, targetAgent = ?3, updatedAt = ?1 WHERE id = ?4
+    const now = this.now();
+    const fields = {
+      status: 'active',
+      stage: 'running',
+      startedAt: now,
+      executorType,
+      targetAgent,
+      updatedAt: now,
+    } as const;
+    return (
+      this.#change(id, fields) ??
+      this.one<Flow>(
+        `UPDATE flows SET status = 'active', stage = 'running', startedAt = ?1, executorType = ?2, targetAgent = ?3, updatedAt = ?1 WHERE id = ?4
          RETURNING ${columns}`,
-      [this.now(), executorType, targetAgent, id],
+        [now, executorType, targetAgent, id],
+      )
     );
   }
 
   /** Blocked: waits for a person's answer, or for the replay of a dead letter. */
   block(id: string, isBlocked: boolean): void {
-    this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [
-      isBlocked ? 'blocked' : 'active',
-      this.now(),
-      id,
-    ]);
+    const status = isBlocked ? 'blocked' : 'active';
+    const now = this.now();
+    if (this.#change(id, { status, updatedAt: now }) !== undefined) return;
+    this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [status, now, id]);
   }
 
+  /** Writes the flow. */
   finish(id: string, error: string | undefined): Flow | undefined {
+    const now = this.now();
+    const stage = error === undefined ? 'done' : 'error';
+    const errorPreview = error?.slice(0, previewLength) ?? null;
+    const unwritten = this.#unwritten.get(id);
+    if (unwritten !== undefined) {
+      const durationMs = now - (unwritten.flow.startedAt ?? unwritten.flow.createdAt);
+      const end = {
+        status: 'complete',
+        stage,
+        completedAt: now,
+        durationMs,
+        errorPreview,
+        updatedAt: now,
+      } as const;
+      const flow = this.#change(id, end);
+      this.#write(unwritten);
+      return flow;
+    }
     return this.one<Flow>(
       `UPDATE flows SET status = 'complete', stage = ?1, completedAt = ?2, durationMs = ?2 - coalesce(startedAt, createdAt),
          errorPreview = ?3, updatedAt = ?2 WHERE id = ?4 RETURNING ${columns}`,
-      [error === undefined ? 'done' : 'error', this.now(), error?.slice(0, previewLength) ?? null, id],
+      [stage, now, errorPreview, id],
     );
   }
 
   trace(id: string, event: string, details: unknown): void {
+    const [at, text] = [this.now(), JSON.stringify(details ?? null)];
+    const trace = this.#unwritten.get(id)?.trace;
+    if (trace !== undefined) {
+      if (trace.length < mostTraceEntries) trace.push({ at, event, details: text });
+      return;
+    }
     this.write(
       `INSERT INTO trace (flowId, number, at, event, details)
          SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4 FROM trace WHERE flowId = ?1
          HAVING coalesce(max(number), 0) < ${mostTraceEntries}`,
-      [id, this.now(), event, JSON.stringify(details ?? null)],
+      [id, at, event, text],
     );
   }
 
+  /** Writes what is not written yet: something that outlives this process is about to name it. */
+  flush(): void {
+    if (this.#unwritten.size === 0) return;
+    this.database.transaction(() => {
+      for (const unwritten of [...this.#unwritten.values()]) this.#write(unwritten);
+    });
+  }
+
+  override close(): void {
+    clearTimeout(this.#timer);
+    this.#writes.flush();
+    this.flush();
+    super.close();
+  }
+
   get(id: string): Flow | undefined {
+    this.flush();
     return this.one<Flow>(`SELECT ${columns} FROM flows WHERE id = ?`, [id]);
   }
 
   originOf(id: string): FlowOrigin | undefined {
+    this.flush();
     return this.one<FlowOrigin>('SELECT messageId, correlationId FROM flows WHERE id = ?', [id]);
   }
 
   ownerOf(id: string): string | undefined {
+    this.flush();
     return this.one<{ owner: string }>('SELECT owner FROM flows WHERE id = ?', [id])?.owner;
   }
 
   /** Of the first request of a correlation. */
   ownerOfRequest(correlationId: string): string | undefined {
+    this.flush();
     const sql = 'SELECT owner FROM flows WHERE correlationId = ? ORDER BY rowid LIMIT 1';
     return this.one<{ owner: string }>(sql, [correlationId])?.owner;
   }
 
   traceOf(id: string): TraceEntry[] {
+    this.flush();
     return this.all<{ at: number; event: string; details: string }>(
       'SELECT at, event, details FROM trace WHERE flowId = ? ORDER BY number',
       [id],
@@ -133,18 +237,38 @@ export class FlowStore extends Store {
 
   /** The newest first. */
   list({ since = 0, status, limit, offset = 0, principal }: FlowQuery): Flow[] {
+    this.flush();
     const seen = ownerFilter(principal);
     // SQLite uses the partial index of open flows only if the query names its condition.
     const open = status === undefined || status === 'complete' ? '' : "AND status <> 'complete'";
-    return this.all<Flow>(
-      `SELECT ${columns} FROM flows WHERE ${seen.sql} AND updatedAt >= ? AND status = coalesce(?, status) ${open}
-         ORDER BY createdAt DESC, rowid DESC LIMIT ? OFFSET ?`,
-      [...seen.values, since, status ?? null, limit, offset],
+    const where = `${seen.sql} AND updatedAt >= ? AND status = coalesce(?, status) ${open}`;
+    const values = [...seen.values, since, status ?? null];
+    const newest = 'ORDER BY createdAt DESC, rowid DESC LIMIT ? OFFSET ?';
+    if (since <= 0)
+      return this.all(`SELECT ${columns} FROM flows WHERE ${where} ${newest}`, [...values, limit, offset]);
+    // Most were opened since then, or just before; the others are found by when they changed, or all would be looked at.
+    const border = since - quickMs;
+    const recent = this.all<Flow>(
+      `SELECT ${columns} FROM flows WHERE ${where} AND createdAt >= ? ${newest}`,
+      [...values, border, limit, offset],
     );
+    if (recent.length === limit) return recent;
+    const recentCount = `SELECT count(*) AS count FROM flows WHERE ${where} AND createdAt >= ?`;
+    const before =
+      offset === 0
+        ? recent.length
+        : (this.one<{ count: number }>(recentCount, [...values, border])?.count ?? 0);
+    const long = this.all<Flow>(
+      `SELECT ${columns} FROM flows INDEXED BY flows_long
+         WHERE ${where} AND createdAt < ? AND updatedAt > createdAt + ${quickMs} ${newest}`,
+      [...values, border, limit - recent.length, Math.max(0, offset - before)],
+    );
+    return [...recent, ...long];
   }
 
   /** Deletes a batch of old flows; true when there is more. */
   sweep(): boolean {
+    this.flush();
     const { changes } = this.write(
       `DELETE FROM flows WHERE id IN (
            SELECT id FROM flows WHERE createdAt < ?1 AND updatedAt < ?1 ORDER BY createdAt LIMIT ${sweptAtOnce})`,
@@ -153,9 +277,51 @@ export class FlowStore extends Store {
     return changes === sweptAtOnce;
   }
 
-  #byMessage(messageId: string): Flow | undefined {
-    return this.one<Flow>(`SELECT ${columns} FROM flows WHERE messageId = ?`, [messageId]);
+  /** Of the message, or with the plain id of its correlation. */
+  *#knownFlows(messageId: string, plain: string): Generator<Pick<Unwritten, 'messageId' | 'flow'>> {
+    for (const id of [plain, `${plain}-${messageId}`]) {
+      const unwritten = this.#unwritten.get(id);
+      if (unwritten !== undefined) yield { messageId: unwritten.messageId, flow: { ...unwritten.flow } };
+    }
+    const rows = this.all<Flow & { messageId: string }>(
+      `SELECT ${columns}, messageId FROM flows WHERE messageId = ? UNION ALL SELECT ${columns}, messageId FROM flows WHERE id = ?`,
+      [messageId, plain],
+    );
+    for (const { messageId: of, ...flow } of rows) yield { messageId: of, flow };
   }
+
+  /** Changes a flow that is not written yet; undefined when it is. */
+  #change(id: string, fields: Partial<Flow>): Flow | undefined {
+    const unwritten = this.#unwritten.get(id);
+    return unwritten && { ...Object.assign(unwritten.flow, fields) };
+  }
+
+  #write(unwritten: Unwritten): void {
+    const { rowid, flow, messageId, correlationId, owner, trace } = unwritten;
+    this.write(
+      `INSERT INTO flows (rowid, messageId, correlationId, owner, ${columns}) VALUES (?, ?, ?, ?, ${flowMarks})`,
+      [rowid, messageId, correlationId, owner, ...Object.values(flow)],
+    );
+    for (const [index, { at, event, details }] of trace.entries())
+      this.write('INSERT INTO trace (flowId, number, at, event, details) VALUES (?, ?, ?, ?, ?)', [
+        flow.id,
+        index + 1,
+        at,
+        event,
+        details,
+      ]);
+    this.#unwritten.delete(flow.id);
+  }
+
+  readonly #writeLate = (): void => {
+    this.#timer = undefined;
+    try {
+      this.flush();
+    } catch {
+      // A full disk, say: the end of each flow meets it again, and reports it.
+      this.#timer = setTimeout(this.#writeLate, retryMs).unref();
+    }
+  };
 }
 
 function previewOf(words: string): string | null {

@@ -45,6 +45,7 @@ export type LoggerSettings = {
 };
 
 const LEVELS = { DEBUG: 'debug', INFO: 'info', WARNING: 'warn', ERROR: 'error' } as const;
+const ORDER = { debug: 0, info: 1, warn: 2, error: 3 } as const;
 /** Bytes of lines that wait for room on the disk of the log. */
 const MOST_WAITING = 1024 * 1024;
 const OWN_FIELDS = new Set(['level', 'time', 'name', 'msg']);
@@ -64,7 +65,7 @@ export function createLogger(settings: LoggerSettings): Logger {
     },
     pretty ? prettyStream(sink) : sink,
   );
-  return wrap(lines, createRedactor(secrets), createAnswerHider(secrets));
+  return wrap(() => lines, LEVELS[level], createRedactor(secrets), createAnswerHider(secrets));
 }
 
 /** A log that cannot be written, as its disk is full, must not end the service: lines wait for room, then are left out. */
@@ -78,27 +79,40 @@ function isTerminal(destination: unknown): boolean {
   return destination === undefined && process.stdout.isTTY === true;
 }
 
+type Level = (typeof LEVELS)[LogLevel];
+
+/** `open` is called for the first line: every request has a logger of its own, and most write none. */
 function wrap(
-  lines: PinoLogger,
+  open: () => PinoLogger,
+  level: Level,
   redact: (value: unknown) => unknown,
   hide: (text: string, brought: string) => string,
 ): Logger {
-  const method =
-    (level: 'debug' | 'info' | 'warn' | 'error') => (first: object | string, message?: string) => {
-      if (!lines.isLevelEnabled(level)) return;
-      const fields = typeof first === 'string' ? {} : fieldsOf(first, redact);
-      const text = typeof first === 'string' ? first : (message ?? messageOf(first));
-      lines[level](fields, redact(text) as string | undefined);
-    };
+  let lowest = level;
+  let opened: PinoLogger | undefined;
+  const lines = () => {
+    opened ??= open();
+    return opened;
+  };
+  const method = (level: Level) => (first: object | string, message?: string) => {
+    if (ORDER[level] < ORDER[lowest]) return;
+    const fields = typeof first === 'string' ? {} : fieldsOf(first, redact);
+    const text = typeof first === 'string' ? first : (message ?? messageOf(first));
+    lines()[level](fields, redact(text) as string | undefined);
+  };
   return {
     debug: method('debug'),
     info: method('info'),
     warn: method('warn'),
     error: method('error'),
-    child: (fields) => wrap(lines.child(fieldsOf(fields, redact)), redact, hide),
+    child: (fields) => {
+      const level = lowest;
+      return wrap(() => lines().child(fieldsOf(fields, redact), { level }), level, redact, hide);
+    },
     hide,
     setLevel: (level) => {
-      lines.level = LEVELS[level];
+      lowest = LEVELS[level];
+      lines().level = lowest;
     },
   };
 }

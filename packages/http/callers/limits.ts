@@ -53,6 +53,8 @@ export class CallerLimits {
   readonly #guesses = new BoundedMap<string, Guesses>(MAX_ENTRIES);
   /** When a known caller last came from an address: a flood of guesses from elsewhere does not concern it. */
   readonly #knownAt = new BoundedMap<string, number>(MAX_ENTRIES);
+  /** The networks of addresses that asked without a proxy. */
+  readonly #direct = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #buckets = new BoundedMap<string, { tokens: number; at: number }>(MAX_ENTRIES);
   readonly #all = { wrong: 0, since: 0 };
 
@@ -139,8 +141,18 @@ export class CallerLimits {
 
   /** The client, or the last address before the proxies that the operator trusts; of IPv6 the network, as one has billions. */
   #addressOf({ env, req }: RequestContext): string {
-    let address = plainAddress(env?.incoming?.socket?.remoteAddress ?? '');
-    const forwarded = (req.header('x-forwarded-for') ?? '').split(',');
+    const peer = env?.incoming?.socket?.remoteAddress ?? '';
+    const header = req.header('x-forwarded-for');
+    if (header !== undefined) return this.#networkOf(peer, header.split(','));
+    const known = this.#direct.get(peer);
+    if (known !== undefined) return known;
+    const network = this.#networkOf(peer, []);
+    this.#direct.set(peer, network);
+    return network;
+  }
+
+  #networkOf(peer: string, forwarded: string[]): string {
+    let address = plainAddress(peer);
     while (forwarded.length > 0 && isIP(address) !== 0 && contains(this.#proxies, address)) {
       const before = plainAddress(forwarded.pop() ?? '');
       if (isIP(before) === 0) break;
