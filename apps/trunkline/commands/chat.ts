@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { RemoteAgentError } from '@trunkline/a2a';
 import { defineOptions, homeOptions, text, url } from '@trunkline/config';
 import { AgentClient, adviceFor, type ChatEvent } from '../chat/agent-client.ts';
-import { operatorHeaders } from '../operator/operator-headers.ts';
+import { keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
 
@@ -30,7 +30,9 @@ export const main = defineCommand({
   options: chatOptions,
   async run({ agentPort, agentUrl: given, authToken, trunklineHome }, env) {
     const agentUrl = given ?? `http://127.0.0.1:${agentPort}`;
-    const client = new AgentClient(agentUrl, authToken, operatorHeaders(agentUrl, trunklineHome, env));
+    const target = { url: agentUrl, isNamed: given !== undefined, home: trunklineHome };
+    const token = keyFor(target, authToken);
+    const client = new AgentClient(agentUrl, token, operatorHeaders(agentUrl, trunklineHome, env));
     const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
     const reader = createInterface({
       input: process.stdin,
@@ -43,9 +45,9 @@ export const main = defineCommand({
     } catch (error) {
       if (!(error instanceof RemoteAgentError)) throw error;
       writer.finish();
-      throw new CommandError(`${error.message.replace(/[^.!?]$/, '$&.')} ${adviceFor(error)}`, {
-        cause: error,
-      });
+      const isWithheld = error.code === 'agent_unauthorized' && token !== authToken;
+      const advice = isWithheld ? withheldWords(target, 'A2A_AUTH_TOKEN') : adviceFor(error);
+      throw new CommandError(`${error.message.replace(/[^.!?]$/, '$&.')} ${advice}`, { cause: error });
     } finally {
       reader.close();
     }

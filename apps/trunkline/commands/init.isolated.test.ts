@@ -41,4 +41,9 @@ it('sets a model by flags, and says what to do where nobody can be asked', async
   const models = readFileSync(join(home.path, 'models.yaml'), 'utf8');
   expect(models).toContain('model: only');
   expect(models + saved.output).not.toContain('sesame');
+
+  const demo = await init('--demo');
+  expect(demo, demo.output).toMatchObject({ code: 0, output: expect.stringContaining('LLM_MODEL') });
+  expect(demo.output).toContain('the demo model answers');
+  expect(readFileSync(join(home.path, 'models.yaml'), 'utf8')).not.toContain('only');
 });

@@ -22,7 +22,7 @@ import { isServedAt } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import { errorMessage, type ModelUnderTest } from '@trunkline/std';
 import { directTrials, recordChange } from '../init/direct-trials.ts';
-import { modelStep, savedOf, testWords } from '../init/model-step.ts';
+import { backToDemo, modelStep, savedOf, testWords } from '../init/model-step.ts';
 import { serviceSteps } from '../init/service-steps.ts';
 import { RunningServices } from '../init/services.ts';
 import { confirm, openTerminal, type Terminal } from '../init/terminal.ts';
@@ -44,6 +44,11 @@ const table = defineOptions('trunkline init', 'Setting up', {
     doc: 'File that holds the key; no key is ever taken from the command line.',
   }),
   gguf: file({ flag: '--gguf', mustExist: true, doc: 'A model as a GGUF file, instead of --url.' }),
+  demo: toggle({
+    flag: '--demo',
+    default: false,
+    doc: 'Removes the chat model that was set: the demo model answers again.',
+  }),
   role: choice({
     flag: '--role',
     values: modelRoles,
@@ -63,7 +68,13 @@ const run = defineCommand({
   options: table,
   async run(options, env) {
     const isScript = options.url !== undefined || options.gguf !== undefined;
-    if (!(isScript && options.yes) && !(process.stdin.isTTY === true && process.stdout.isTTY === true))
+    if (options.demo && isScript)
+      throw new CommandError('--demo removes the model that --url or --gguf sets: give one of them.');
+    if (
+      !options.demo &&
+      !(isScript && options.yes) &&
+      !(process.stdin.isTTY === true && process.stdout.isTTY === true)
+    )
       throw new CommandError(
         `This asks questions, so it needs a terminal. In a script, say what to set:\n  ${example}`,
       );
@@ -71,7 +82,10 @@ const run = defineCommand({
     try {
       const setup = openSetup(options, env);
       const { signal } = new AbortController();
-      if (isScript) await setUpBy(options, terminal, setup, signal);
+      if (options.demo) {
+        terminal.say(await backToDemo(setup));
+        record(options.trunklineHome, 'chat');
+      } else if (isScript) await setUpBy(options, terminal, setup, signal);
       else {
         terminal.say('Setting up Trunkline. Enter skips a step; Ctrl-C stops, and what was saved stays.\n');
         const services = servicesOf(options, env);
@@ -99,6 +113,7 @@ What it sets stands in TRUNKLINE_HOME (models.yaml, settings.yaml, the stored se
 
 In a script: ${example}
 (with --api-key-file FILE where a key is needed)
+Back to the demo model: trunkline init --demo
 `;
 
 export async function main(argv: readonly string[], env: Environment): Promise<number> {

@@ -81,6 +81,27 @@ describe('trunkline send', () => {
     expect(await wrong.exited).toMatchObject({ code: 2 });
   });
 
+  it('keeps keys from whoever listens at the usual address of a service', async () => {
+    const headers: NodeJS.Dict<string | string[]>[] = [];
+    const stranger = createServer((request, response) => {
+      headers.push(request.headers);
+      response.writeHead(401).end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(stranger, 'listening');
+    const { port } = stranger.address() as AddressInfo;
+    const ports = { AGENT_PORT: String(port), SWITCHBOARD_PORT: String(port) };
+    const send = run(['send', 'x'], ports);
+    const chat = run(['chat'], { ...ports, A2A_AUTH_TOKEN: 'key-of-the-test' });
+    chat.write('hello\n');
+    const ends = await Promise.all([send.exited, chat.exited]);
+    stranger.close();
+    expect(ends.map(({ code }) => code)).toEqual([1, 1]);
+    expect(send.output()).toContain('SWITCHBOARD_API_KEY was not sent, as no service of');
+    expect(chat.output()).toContain('A2A_AUTH_TOKEN was not sent, as no service of');
+    expect(headers.length).toBeGreaterThan(1);
+    expect(JSON.stringify(headers)).not.toContain('key-of-the-test');
+  });
+
   it('says so when the switchboard dies while it works on the answer', async () => {
     const dying = createServer((request, response) => {
       if (request.method !== 'POST')

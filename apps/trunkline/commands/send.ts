@@ -3,11 +3,14 @@ import { createInterface, type Interface } from 'node:readline';
 import { defineOptions, homeOptions, integer, text, url } from '@trunkline/config';
 import { readSse } from '@trunkline/http';
 import { z } from 'zod';
-import { operatorHeaders } from '../operator/operator-headers.ts';
+import { keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
 
 const callMs = 15_000;
+
+const NO_KEY =
+  'The switchboard wants a key: set SWITCHBOARD_API_KEY, or TRUNKLINE_HOME to the home that it runs in.';
 
 const messageSchema = z.object({
   topic: z.string(),
@@ -50,9 +53,14 @@ export const main = defineCommand({
   async run(options, env, words) {
     const { switchboardUrl, switchboardPort, apiKey, trunklineHome, skill, timeoutS } = options;
     const address = switchboardUrl ?? `http://127.0.0.1:${switchboardPort}`;
+    const target = { url: address, isNamed: switchboardUrl !== undefined, home: trunklineHome };
+    const key = keyFor(target, apiKey);
     const client = new SwitchboardClient({
       url: address,
-      key: apiKey,
+      key,
+      ...(key !== apiKey && {
+        refusalAdvice: `The switchboard wants a key. ${withheldWords(target, 'SWITCHBOARD_API_KEY')}`,
+      }),
       operatorHeaders: operatorHeaders(address, trunklineHome, env),
       timeoutS,
     });
@@ -118,6 +126,8 @@ function prompt(reader: Interface, words: string): void {
 interface SwitchboardPlace {
   url: string;
   key: string | undefined;
+  /** Said when it refuses; by default that it wants a key. */
+  refusalAdvice?: string;
   /** Who is at the terminal, where the switchboard may know it. */
   operatorHeaders: Record<string, string>;
   /** Seconds to wait for an answer. */
@@ -173,7 +183,7 @@ export class SwitchboardClient {
   }
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {
-    const { url, key, operatorHeaders } = this.#place;
+    const { url, key, refusalAdvice = NO_KEY, operatorHeaders } = this.#place;
     const headers = {
       'content-type': 'application/json',
       ...operatorHeaders,
@@ -188,18 +198,20 @@ export class SwitchboardClient {
       },
     );
     if (response.ok) return response;
-    if (response.status === 401 || response.status === 403) throw new CommandError(await refusalOf(response));
+    if (response.status === 401 || response.status === 403) {
+      const reason = await reasonIn(response);
+      throw new CommandError(`${refusalAdvice}${reason}`);
+    }
     throw new CommandError(
       `The switchboard answered ${response.status}: ${(await response.text()).slice(0, 300)}`,
     );
   }
 }
 
-/** The switchboard says itself what it lacks; a key is what this command can send. */
-async function refusalOf(response: Response): Promise<string> {
+/** The switchboard says itself what it lacks. */
+async function reasonIn(response: Response): Promise<string> {
   const { error } = (await response.json().catch(() => ({}))) as { error?: unknown };
-  const reason = typeof error === 'string' ? ` It says: ${error}` : '';
-  return `The switchboard wants a key: set SWITCHBOARD_API_KEY, or TRUNKLINE_HOME to the home that it runs in.${reason}`;
+  return typeof error === 'string' ? ` It says: ${error}` : '';
 }
 
 async function* eventsOf(

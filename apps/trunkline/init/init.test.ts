@@ -79,6 +79,13 @@ it('asks for an address and a key, tests the model that was chosen, and saves it
   const again = answering('');
   expect(await modelStep(again, setup, signal)).toBe(false);
   expect(again.text()).toContain(`Model: large at ${server.url}\n  helper: small`);
+
+  const back = answering('5');
+  expect(await modelStep(back, setup, signal)).toBe(true);
+  expect(back.text()).toContain('the demo model answers');
+  const { roles, steps } = await setup.view('trunkline');
+  expect([roles.chat, steps.model]).toEqual([undefined, 'skipped']);
+  expect(models()).not.toContain('large');
 });
 
 it('lets everything be skipped, and says what goes wrong on the way', async () => {

@@ -42,19 +42,28 @@ export async function modelStep(
   const isSet = view.steps.model === 'done';
   for (;;) {
     const enter = isSet ? 'keep it' : 'skip, the demo model answers';
-    const way = await choose(
-      terminal,
-      'Where does your model run?',
-      ways.map(({ title }) => title),
-      enter,
-    );
+    const titles = ways.map(({ title }) => title);
+    if (isSet) titles.push('Nowhere: go back to the demo model');
+    const way = await choose(terminal, 'Where does your model run?', titles, enter);
     if (way === undefined) {
       if (!isSet) await setup.setSteps({ steps: { model: 'skipped' } });
       return false;
     }
+    if (way === ways.length) {
+      terminal.say(await backToDemo(setup));
+      return true;
+    }
     const chosen = await ways[way]?.take(terminal, setup, signal);
     if (chosen !== undefined && (await testAndSave(terminal, setup, chosen, signal))) return true;
   }
+}
+
+/** Takes the chat model out of models.yaml, with its stored key; says what answers then. */
+export async function backToDemo(setup: Setup): Promise<string> {
+  await setup.save({ role: 'chat', model: null });
+  const { overrides } = await setup.view('trunkline');
+  const notes = overrides.map(({ words }) => `Note: ${words}`);
+  return ['The chat model is removed from models.yaml; the demo model answers.', ...notes].join('\n');
 }
 
 /** What is set now, and what wins over it. */
