@@ -49,6 +49,7 @@ import { createSpeechParts } from './speech/speech.ts';
 import { findDirectories, openVoiceDatabase } from './store/database.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
+import { createReminderTools, Reminders } from './tools/reminders.ts';
 import { createToolbox, type ToolsFor } from './tools/toolbox.ts';
 import { createModels, snapshotPersona } from './turn/persona.ts';
 import { createAgentServer } from './turn/text-turn.ts';
@@ -216,6 +217,12 @@ export function voiceComponents(
       }),
     (research) => research.stop(),
   );
+  const reminders = component(
+    'reminders',
+    { database, delivery },
+    (deps) => new Reminders({ ...deps, logger }),
+    (reminders) => reminders.stop(),
+  );
   const sandbox = component('sandbox', { directories }, ({ directories }) =>
     openSandbox(options, { service: 'voice', hidden: Object.values(directories), logger }),
   );
@@ -226,7 +233,11 @@ export function voiceComponents(
       new McpServers({ path: directories.mcp, env, logger, sandbox }),
     (mcp) => mcp.stop(),
   );
-  const toolsFor = component('tools', { context, counters, delegates, research, mcp }, collectTools);
+  const toolsFor = component(
+    'tools',
+    { context, counters, delegates, research, reminders, mcp },
+    collectTools,
+  );
 
   const sidecar = component('sidecar', {}, () =>
     createSidecarClient({ url: options.sidecarUrl, timeoutMs: options.sidecarTimeout * 1000 }),
@@ -305,6 +316,7 @@ export function voiceComponents(
       questions,
       delegates,
       research,
+      reminders,
       sandbox,
       mcp,
     },
@@ -328,16 +340,17 @@ interface ToolDeps {
   counters: Counters;
   delegates: DelegateRepository;
   research: ResearchJobs;
+  reminders: Reminders;
   mcp: McpServers;
 }
 
-function collectTools({ context, counters, delegates, research, mcp }: ToolDeps): ToolsFor {
+function collectTools({ context, counters, delegates, research, reminders, mcp }: ToolDeps): ToolsFor {
   const shared = sharedTools(context.options);
   return createToolbox({
     sources: [
       () => shared,
       (skill, user) => delegation(delegates, user, skill.delegates),
-      (_skill, user) => [createDeepResearch(research, user.id)],
+      (_skill, user) => [createDeepResearch(research, user.id), ...createReminderTools(reminders, user.id)],
       () => mcp.tools,
     ],
     onCall: (name) => counters.toolCalled(name),

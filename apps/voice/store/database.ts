@@ -62,6 +62,18 @@ const memoriesByAge = 'CREATE INDEX memories_by_age ON memories (updated_at)';
 
 const deliveryOrigins = 'ALTER TABLE deliveries ADD COLUMN origins TEXT';
 
+const reminders = `
+  CREATE TABLE reminders (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    schedule TEXT NOT NULL,
+    timezone TEXT NOT NULL,
+    origins TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_fired INTEGER
+  ) STRICT, WITHOUT ROWID`;
+
 export function openVoiceDatabase(directory: string): Database {
   const migrations = [
     preferences,
@@ -76,6 +88,7 @@ export function openVoiceDatabase(directory: string): Database {
     researchJobs,
     deliveryOrigins,
     ttlTableMigration('uploads'),
+    reminders,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

@@ -20,6 +20,8 @@ const describers: Record<string, Describe> = {
   notes_write: ({ input }) => `Noted in ${said(input.tab)}: "${said(input.content)}".`,
   schedule_task: ({ input, result }) =>
     `${scheduled(result, said(input.timezone) || 'UTC')} It will run: "${said(input.prompt)}".`,
+  set_reminder: ({ input, result }) =>
+    `${scheduled(result, said(input.timezone) || 'UTC')} Reminder: ${said(input.text)}.`,
   memory_list: ({ result }) => `I remember:\n${recalled(result)}`,
   notes_list: plainly,
   notes_read: ({ input, result }) => (said(input.tab) === '' ? result : `${said(input.tab)}:\n${result}`),
@@ -105,7 +107,8 @@ function recalled(result: string, query = ''): string {
 
 /** The time in words; a result in any other form stays as it is. */
 function scheduled(result: string, timeZone: string): string {
-  const [, job = '', at = ''] = /^Scheduled job (\S+) next at (\S+)\.$/.exec(result.trim()) ?? [];
+  const [, job = '', at = ''] =
+    /^(?:Scheduled job|Reminder) (\S+) (?:next at|is set for) (\S+)\.$/.exec(result.trim()) ?? [];
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return result;
   const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });

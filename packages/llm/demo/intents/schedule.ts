@@ -35,6 +35,20 @@ export const scheduleTask: Intent = {
   },
 };
 
+/** Where a reminder is spoken by whoever was asked for it. The clock is that of the machine, unless a zone is named. */
+export const setReminder: Intent = {
+  tools: ['set_reminder'],
+  examples: [suggestions.reminder],
+  recognise(clause, situation) {
+    if (!situation.tools.has('set_reminder') || !reminds.test(clause)) return undefined;
+    const zone = situation.zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const time = findTime(clause, situation.now, zone);
+    if (time === undefined) return askWhen(clause, situation);
+    const text = promptOf(time.rest, true).replace(/^Reminder: /, '');
+    return offeredCall('set_reminder', { text, when: time.when, timezone: zone }, situation);
+  },
+};
+
 /** The prompt runs later as a message of its own, so a reminder says what it reminds of. */
 function promptOf(rest: string, isReminder: boolean): string {
   const task = trimPhrase(

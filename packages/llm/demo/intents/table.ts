@@ -5,7 +5,7 @@ import { calculate, fetchPage, lookUp, lookUpQuestion, runCommand, search, tellT
 import { agenda, board, goal, inbox, incidents } from './board.ts';
 import { askMe, clarify, delegate, form } from './delegate.ts';
 import { dailyLog, listMemories, notes, recall, remember } from './notes.ts';
-import { cancelSchedule, listSchedules, scheduleTask } from './schedule.ts';
+import { cancelSchedule, listSchedules, scheduleTask, setReminder } from './schedule.ts';
 
 /** Verbs that mean the same at the head of a tool's name. */
 const sameVerbs = [
@@ -35,6 +35,7 @@ export const intents: readonly Intent[] = [
   goal,
   dailyLog,
   scheduleTask,
+  setReminder,
   listSchedules,
   cancelSchedule,
   runCommand,
