@@ -54,9 +54,14 @@ export async function run({ turns, contexts }: Counts = { turns: 1000 }): Promis
     );
     const theirs = side(bare, (_index, question) => askBare(bare.url, question));
     await measure([ours, theirs], WARM_UP, LONG);
-    const [long, bareLong] = await measure([ours, theirs], turns, LONG);
-    const memory = [agent.resident(), bare.resident()] as const;
-    const [brief, bareBrief] = await measure([ours, theirs], Math.min(turns, 1000), BRIEF);
+    const few = Math.min(turns, 1000);
+    let [long, bareLong] = await measure([ours, theirs], few, LONG);
+    const memories = [memoryAfter(few, ours, theirs)];
+    if (turns > few) {
+      [long, bareLong] = await measure([ours, theirs], turns - few, LONG);
+      memories.push(memoryAfter(turns, ours, theirs));
+    }
+    const [brief, bareBrief] = await measure([ours, theirs], few, BRIEF);
     const perSecond = [long.perSecond, bareLong.perSecond] as const;
     const cpu = [long.cpuMilliseconds, bareLong.cpuMilliseconds] as const;
     const briefCpu = [brief.cpuMilliseconds, bareBrief.cpuMilliseconds] as const;
@@ -65,12 +70,17 @@ export async function run({ turns, contexts }: Counts = { turns: 1000 }): Promis
       compare('CPU of a turn, 60 words', 'ms', cpu, 'lower', 'at most 1.3'),
       compare('CPU of a turn, 4 words', 'ms', briefCpu, 'lower', 'at most 1.3'),
       compare('memory at the start', 'MB', [ours.atStart, theirs.atStart], 'lower'),
-      compare(`memory after ${turns} turns`, 'MB', memory, 'lower', 'at most 1.1'),
+      ...memories,
     ];
   } finally {
     for (const program of programs.reverse()) await program.stop();
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+function memoryAfter(turns: number, { program: agent }: Side, { program: bare }: Side): BenchResult {
+  const memory = [agent.resident(), bare.resident()] as const;
+  return compare(`memory after ${turns} turns`, 'MB', memory, 'lower', 'at most 1.1');
 }
 
 function side(program: Program, turn: Side['turn']): Side {

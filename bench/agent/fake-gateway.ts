@@ -72,7 +72,14 @@ async function reply(request: IncomingMessage, response: ServerResponse): Promis
   response.end('data: [DONE]\n\n');
 }
 
-const model = { id: 'bench-model', object: 'model', created: 1_700_000_000, owned_by: 'bench' };
+/** As vLLM lists a model, so that its window is known. */
+const model = {
+  id: 'bench-model',
+  object: 'model',
+  created: 1_700_000_000,
+  owned_by: 'bench',
+  max_model_len: 131_072,
+};
 
 function isBrief({ messages }: ChatRequest): boolean {
   const question = messages.findLast(({ role }) => role === 'user');

@@ -196,10 +196,18 @@ function descriptionOf(tool: ToolSet[string] | undefined): string {
   return typeof tool?.description === 'string' ? tool.description : '';
 }
 
+/** By the schema of a tool: it is offered in every turn. */
+const sizes = new WeakMap<object, { name: string; description: string; tokens: number }>();
+
 function sizeOf(name: string, tool: ToolSet[string]): number {
-  const { jsonSchema: parameters } = tool.inputSchema as { jsonSchema?: unknown };
-  const offered = { name, description: descriptionOf(tool), parameters };
-  return estimateTokens(JSON.stringify({ type: 'function', function: offered }));
+  const { inputSchema } = tool as { inputSchema: { jsonSchema?: unknown } };
+  const description = descriptionOf(tool);
+  const known = sizes.get(inputSchema);
+  if (known?.name === name && known.description === description) return known.tokens;
+  const offered = { name, description, parameters: inputSchema.jsonSchema };
+  const tokens = estimateTokens(JSON.stringify({ type: 'function', function: offered }));
+  sizes.set(inputSchema, { name, description, tokens });
+  return tokens;
 }
 
 /** The tools that were called in the conversation, the latest first. */

@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync } from 'node:fs';
 import {
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from 'node:fs/promises';
+  closeSync,
+  fchmodSync,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFile,
+  writeFileSync,
+} from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { errorMessage, systemCode } from '@trunkline/std';
 import { reasonOf, StorageError } from './errors.ts';
 
@@ -99,17 +103,21 @@ async function runWrite(path: string, line: Line, write: Write): Promise<void> {
   }
 }
 
+/**
+ * What only reads or changes the kernel's tables is done at once, as SQLite does it: handing each such call to a thread
+ * costs several times the call. Waiting for the disk is left to threads.
+ */
 async function replaceFile(path: string, { data, options }: Write): Promise<void> {
-  const { target, mode: present } = await lookAt(path);
+  const { target, mode: present } = lookAt(path);
   await removeLeftovers(target);
   const mode = options.mode ?? present;
   const temporary = temporaryName(target);
   try {
     await writeSynced(temporary, data, mode);
-    if (options.over === undefined) await rename(temporary, target);
+    if (options.over === undefined) renameSync(temporary, target);
     else renameOver(temporary, target, options.over);
   } catch (error) {
-    await rm(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
   await syncDirectory(dirname(target));
@@ -134,37 +142,42 @@ function currentText(path: string): string | undefined {
 }
 
 /** A file that is a link stays one: what it points to is replaced. */
-async function lookAt(path: string): Promise<{ target: string; mode: number | undefined }> {
-  try {
-    const found = await lstat(path);
-    if (!found.isSymbolicLink()) return { target: path, mode: found.mode & 0o777 };
-    const target = await realpath(path);
-    return { target, mode: (await stat(target)).mode & 0o777 };
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return { target: path, mode: undefined };
-    throw error;
-  }
+function lookAt(path: string): { target: string; mode: number | undefined } {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found?.isSymbolicLink()) return { target: path, mode: found && found.mode & 0o777 };
+  const pointed = statSync(path, { throwIfNoEntry: false });
+  if (pointed === undefined) return { target: path, mode: undefined };
+  return { target: realpathSync(path), mode: pointed.mode & 0o777 };
 }
 
 /** The directory may have been removed since it was listed. */
-async function create(path: string, mode: number): Promise<FileHandle> {
+function create(path: string, mode: number): number {
   try {
-    return await open(path, 'wx', mode);
+    return openSync(path, 'wx', mode);
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;
-    await mkdir(dirname(path), { recursive: true });
-    return await open(path, 'wx', mode);
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, 'wx', mode);
   }
 }
 
+/** More than this is written by a thread. */
+const smallBytes = 64 * 1024;
+
 async function writeSynced(path: string, data: string | Uint8Array, mode: number | undefined): Promise<void> {
-  const file = await create(path, mode ?? 0o666);
-  await closing(file, async () => {
-    if (mode !== undefined) await file.chmod(mode);
-    await file.writeFile(data);
-    await file.sync();
-  });
+  const file = create(path, mode ?? 0o666);
+  try {
+    if (mode !== undefined) fchmodSync(file, mode);
+    if (data.length <= smallBytes) writeFileSync(file, data);
+    else await writeWhole(file, data);
+    await sync(file);
+  } finally {
+    closeSync(file);
+  }
 }
+
+const sync = promisify(fsync);
+const writeWhole = promisify(writeFile);
 
 /** By directory: the one that runs, and the next, which all share that come meanwhile. */
 const syncs = new Map<string, { running: Promise<void>; next: Promise<void> | undefined }>();
@@ -172,33 +185,29 @@ const syncs = new Map<string, { running: Promise<void>; next: Promise<void> | un
 /** The rename itself is on the disk only when its directory is. Windows cannot open one and needs no such step. */
 function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return Promise.resolve();
-  const sync = syncs.get(path);
-  if (sync === undefined) return startSync(path);
+  const known = syncs.get(path);
+  if (known === undefined) return startSync(path);
   const start = () => startSync(path);
-  sync.next ??= sync.running.then(start, start);
-  return sync.next;
+  known.next ??= known.running.then(start, start);
+  return known.next;
 }
 
 function startSync(path: string): Promise<void> {
-  const sync = { running: syncNow(path), next: undefined };
-  syncs.set(path, sync);
+  const started = { running: syncNow(path), next: undefined };
+  syncs.set(path, started);
   const end = () => {
-    if (syncs.get(path) === sync && sync.next === undefined) syncs.delete(path);
+    if (syncs.get(path) === started && started.next === undefined) syncs.delete(path);
   };
-  sync.running.then(end, end);
-  return sync.running;
+  started.running.then(end, end);
+  return started.running;
 }
 
 async function syncNow(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  await closing(directory, () => directory.sync());
-}
-
-async function closing(file: FileHandle, work: () => Promise<void>): Promise<void> {
+  const directory = openSync(path, 'r');
   try {
-    await work();
+    await sync(directory);
   } finally {
-    await file.close();
+    closeSync(directory);
   }
 }
 

@@ -45,6 +45,8 @@ export interface TurnRunnerOptions {
   checkpoints: CheckpointStore;
   chats: Pick<ChatStore, 'rootOf' | 'find'>;
   locks: KeyedQueue;
+  /** Writes of the stores above at one go. */
+  transaction<Result>(work: () => Result): Result;
   /** Undefined where session memory is off. */
   memory(): { store: SessionMemory; sessions: number; tokens: number } | undefined;
   observe: ObserveTurn;
@@ -311,17 +313,21 @@ export class TurnRunner {
 
   #finish(event: EndEvent | ErrorEvent, request: TurnRequest, prepared: Prepared): void {
     const { session, options } = prepared;
-    const { sessions, checkpoints, owners } = this.#options;
-    checkpoints.delete(request.taskId);
-    const version = sessions.version(request.sessionId);
-    const messages =
-      version === session.version
-        ? event.messages
-        : appended(sessions.load(request.sessionId), event, request);
-    if (messages.length === 0) return;
-    if (request.isScheduled) this.#addToChat(event, request);
+    const { sessions, checkpoints, owners, transaction } = this.#options;
     const { owner = prepared.owner } = session;
-    sessions.save(request.sessionId, { messages, version: version + 1, owner }, request.taskId);
+    const messages = transaction(() => {
+      checkpoints.delete(request.taskId);
+      const version = sessions.version(request.sessionId);
+      const said =
+        version === session.version
+          ? event.messages
+          : appended(sessions.load(request.sessionId), event, request);
+      if (said.length === 0) return said;
+      if (request.isScheduled) this.#addToChat(event, request);
+      sessions.save(request.sessionId, { messages: said, version: version + 1, owner }, request.taskId);
+      return said;
+    });
+    if (messages.length === 0) return;
     // What the operator adds to a conversation of somebody else stays theirs.
     const isOwn = owners.mayContinue(request.principal, owner);
     const scope = isOwn ? options.scope : memoryOf(owner, request.sessionId);

@@ -23,6 +23,8 @@ export interface TurnState {
   sessions: SessionStore;
   checkpoints: CheckpointStore;
   locks: KeyedQueue;
+  /** Writes of the stores at one go. */
+  transaction<Result>(work: () => Result): Result;
   memory: SessionMemory;
   chats: ChatStore;
   /** Waits for turns and writes under way, within a limit. */
@@ -53,6 +55,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
     sessions,
     checkpoints,
     locks,
+    transaction: (work) => database.transaction(work),
     memory,
     chats,
     async close() {

@@ -64,12 +64,13 @@ async function send(url: URL, { headers, body, signal }: PostOptions): Promise<I
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const open = url.protocol === 'https:' ? secureRequest : plainRequest;
   const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  const request = open(
-    url,
-    { method: 'POST', headers: { ...headers, ...length }, ...(signal && { signal }) },
-    resolve,
-  );
+  const request = open(url, { method: 'POST', headers: { ...headers, ...length } }, resolve);
   request.on('error', reject);
+  // Node's own option for a signal makes an error with its stack for every call, also when it is over.
+  if (signal?.aborted) request.destroy(new ModelError('aborted'));
+  const abort = () => void request.destroy(new ModelError('aborted'));
+  signal?.addEventListener('abort', abort, { once: true });
+  request.once('close', () => signal?.removeEventListener('abort', abort));
   request.end(body);
   return await promise;
 }
