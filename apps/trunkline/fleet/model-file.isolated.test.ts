@@ -84,7 +84,6 @@ it('an agent whose configuration names an endpoint leaves the file alone', async
   try {
     await alone.waitForLine(/^http:/, 60_000);
     expect(modelProcesses(alone)).toBe(0);
-    expect(server.requests.some(({ path }) => path === '/v1/models')).toBe(true);
   } finally {
     await alone.kill('SIGTERM');
     await server.stop();
