@@ -97,24 +97,29 @@ describe.each(doors)('the client of the AI SDK and %s', (service, name) => {
 
   it('hands on reasoning effort, penalties and parallel tool calls, or is told by name', async () => {
     const settings = { frequencyPenalty: 0.5, presencePenalty: 0.25, seed: 1, stopSequences: ['END'] };
-    const trunkline = { reasoningEffort: 'low', parallel_tool_calls: false };
-    if (service === 'agent') {
+    // The search chat has tools of its own, and takes none.
+    const calls = service === 'agent' ? { parallel_tool_calls: false } : {};
+    if (service !== 'switchboard') {
       model.enqueue('Yes.');
-      const providerOptions = { trunkline };
+      const providerOptions = { trunkline: { reasoningEffort: 'low', ...calls } };
       const { text } = await generateText({ model: door(), prompt: 'Hi', ...settings, providerOptions });
       expect(text).toBe('Yes.');
-      return expect(model.chats().at(-1)).toMatchObject({
+      expect(model.chats().at(-1)).toMatchObject({
         ...{ frequency_penalty: 0.5, presence_penalty: 0.25, seed: 1, stop: ['END'] },
-        ...{ reasoning_effort: 'low', parallel_tool_calls: false },
+        ...{ reasoning_effort: 'low', ...calls },
       });
     }
+    const inCalls: [string, object] = [
+      'parallel_tool_calls',
+      { providerOptions: { trunkline: { parallel_tool_calls: false } } },
+    ];
     const refused: [string, object][] = [
       ['frequency_penalty', { frequencyPenalty: 0.5 }],
       ['presence_penalty', { presencePenalty: 0.25 }],
       ['reasoning_effort', { providerOptions: { trunkline: { reasoningEffort: 'low' } } }],
-      ['parallel_tool_calls', { providerOptions: { trunkline: { parallel_tool_calls: false } } }],
+      inCalls,
     ];
-    for (const [parameter, more] of refused) {
+    for (const [parameter, more] of { agent: [], research: [inCalls], switchboard: refused }[service]) {
       const work = generateText({ model: door(), prompt: 'Hi', maxRetries: 0, ...more });
       const error = await work.then(String, (thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(APICallError);
@@ -193,9 +198,11 @@ describe.each(doors)("OpenAI's client and %s", (service, name) => {
 
   it('is told by name what is not passed on, and nothing is dropped in silence', async () => {
     for (const [param, value] of Object.entries(
-      service === 'agent'
-        ? { logprobs: true, functions: [{ name: 'f' }] }
-        : { ...passedOnByAgent, logprobs: true },
+      {
+        agent: { logprobs: true, functions: [{ name: 'f' }] },
+        research: { parallel_tool_calls: false, logprobs: true },
+        switchboard: { ...passedOnByAgent, logprobs: true },
+      }[service],
     )) {
       const error = await refusal(create({ ...ask('Hi'), [param]: value }));
       expect([error?.status, error?.type, error?.param]).toEqual([400, 'invalid_request_error', param]);
@@ -208,7 +215,38 @@ describe.each(doors)("OpenAI's client and %s", (service, name) => {
     const { response } = await client()
       .chat.completions.create({ ...ask('Hi'), ...usual })
       .withResponse();
-    expect(response.headers.get('x-ignored-parameters')).toBe(service === 'agent' ? null : 'temperature');
+    expect(response.headers.get('x-ignored-parameters')).toBe(
+      service === 'switchboard' ? 'temperature' : null,
+    );
+  });
+
+  it('has its sampling passed on to the model, and is told what that one refuses', async () => {
+    if (service === 'switchboard') return;
+    const sampling = { temperature: 0.25, seed: 7, max_completion_tokens: 60 };
+    model.enqueue('Yes.');
+    await create({ ...ask('Hi'), ...sampling });
+    const { max_completion_tokens: max_tokens, ...same } = sampling;
+    expect(model.chats().at(-1)).toMatchObject({ ...same, max_tokens });
+    // What a model refuses is remembered for all services of the process.
+    const [first, second] = {
+      agent: [{ presence_penalty: 0.5 }, { logit_bias: { '1': 1 } }],
+      research: [{ frequency_penalty: 0.5 }, { verbosity: 'low' as const }],
+    }[service];
+    for (const [given, stream] of [
+      [first, false],
+      [second, true],
+    ] as const) {
+      const [param = ''] = Object.keys(given ?? {});
+      for (const isKnown of [false, true]) {
+        const message = `Unsupported parameter: '${param}' is not supported with this model.`;
+        if (!isKnown) model.enqueue({ fault: 'status', status: 400, message });
+        model.enqueue('Yes.');
+        const body = { ...ask('Hi'), ...given, stream };
+        const response = await client().chat.completions.create(body).asResponse();
+        expect(response.headers.get('x-ignored-parameters')).toBe(param);
+        await response.text();
+      }
+    }
   });
 
   it('gets a failure of the model as 502 before anything was streamed, whole or as a stream', async () => {

@@ -159,7 +159,7 @@ function createDoorApp(
         process.ask(request, signal),
     defaultModel: () => model,
     images: false,
-    parameters,
+    parameters: () => parameters,
     errors: [modelErrors.model_loading, modelErrors.model_failed],
   });
   return app;

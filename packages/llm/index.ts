@@ -1,5 +1,6 @@
 export { repairArguments } from './answers/argument-repair.ts';
 export { parseRelaxedJson } from './answers/relaxed-json.ts';
+export { withCallSettings } from './call-settings.ts';
 export type { ModelCheck } from './check.ts';
 export { contextWindowOf, learnContextWindow } from './context-window.ts';
 export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';

@@ -3,6 +3,8 @@ export type AnswerEvent =
   | { type: 'text-delta'; text: string }
   /** Progress or reasoning, which clients show apart from the answer. */
   | { type: 'reasoning-delta'; text: string }
+  /** Parameters of the request that the model's endpoint turned out to refuse: the answer was made without them. */
+  | { type: 'ignored-parameters'; names: readonly string[] }
   | {
       type: 'end';
       finishReason: FinishReason;
@@ -64,6 +66,8 @@ export class Completion {
   chunks(event: AnswerEvent, includeUsage: boolean): object[] {
     if (event.type === 'text-delta') return [this.#chunk({ content: event.text })];
     if (event.type === 'reasoning-delta') return [this.#chunk({ reasoning_content: event.text })];
+    // Only where it is known too late for the header.
+    if (event.type === 'ignored-parameters') return [{ ...this.#chunk({}), ignored_parameters: event.names }];
     const { finishReason, usage, toolCalls = [] } = event;
     const calls = toolCalls.map((call, index) => this.#chunk({ tool_calls: [{ index, ...call }] }));
     const last = [...calls, this.#chunk({}, finishReason)];

@@ -1,6 +1,7 @@
+export { callSettings, RefusedParameters } from './call-settings.ts';
 export type { AnswerEvent, FinishReason, TokenUsage, ToolCall } from './completion.ts';
 export { openAiErrorBody, openAiErrors } from './errors.ts';
-export { type ModelParameter, modelParameters } from './parameters.ts';
+export { type ModelParameter, modelParameters, samplingParameters } from './parameters.ts';
 export {
   type CompletionRequest,
   type ContentPart,

@@ -120,6 +120,29 @@ it('shows reasoning apart, tool calls, the finish reason and usage in chunks as 
   expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
 });
 
+it('names parameters that the model refused in the header, and in the stream where that has begun', async () => {
+  const told: AnswerEvent = { type: 'ignored-parameters', names: ['seed'] };
+  const { promise: word, resolve: speak } = Promise.withResolvers<void>();
+  const { whole, stream } = await connect(
+    async function* () {
+      yield told;
+      yield { type: 'text-delta', text: 'Yes.' };
+      await word;
+      yield { type: 'ignored-parameters', names: ['stop'] };
+      yield end;
+    },
+    { parameters: () => ['seed', 'stop'] },
+  );
+  const { data, response } = await stream().withResponse();
+  expect(response.headers.get('x-ignored-parameters')).toBe('seed');
+  speak();
+  const late: unknown[] = [];
+  for await (const chunk of data) if ('ignored_parameters' in chunk) late.push(chunk.ignored_parameters);
+  expect(late).toEqual([['stop']]);
+  const headers = (await whole().withResponse()).response.headers;
+  expect(headers.get('x-ignored-parameters')).toBe('seed, stop');
+});
+
 it('ends the answer when a caller leaves in the middle', async () => {
   let isClosed = false;
   const { stream } = await connect(async function* (signal) {

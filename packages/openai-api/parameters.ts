@@ -22,6 +22,11 @@ export const modelParameters = [
 
 export type ModelParameter = (typeof modelParameters)[number];
 
+/** Those that shape each call of a model, and neither tools nor the form of the answer. */
+export const samplingParameters: readonly ModelParameter[] = modelParameters.filter(
+  (name) => !/tool|response_format/.test(name),
+);
+
 /** No service gives what these ask for. */
 const neverTaken = [
   'logprobs',

@@ -27,7 +27,7 @@ export interface OpenAiApi {
   /** Whether messages may carry images. */
   images: boolean;
   /** Parameters of requests that reach a model; others are refused, or named in the header of the answer. */
-  parameters?: readonly ModelParameter[];
+  parameters?: (model: string) => readonly ModelParameter[];
   /** Words for a caller who keeps too much already. */
   refusal?: (principal: Principal) => string | undefined;
   /** Failures of the service's own, for `/openapi.json`. */
@@ -83,8 +83,9 @@ async function complete<Caller>(
   const model = request.model || api.defaultModel?.() || '';
   const answer = requireModel(api, model);
   checkContent(request, api);
-  const ignored = ignoredParameters(request, api.parameters ?? []);
-  if (ignored.length > 0) context.header('x-ignored-parameters', ignored.join(', '));
+  const ignored = ignoredParameters(request, api.parameters?.(model) ?? []);
+  const headers = (): Record<string, string> =>
+    ignored.length === 0 ? {} : { 'x-ignored-parameters': ignored.join(', ') };
   const message = api.refusal?.(context.get('principal'));
   if (message !== undefined) throw openAiErrors.insufficient_quota({ message });
   const completion = new Completion(model);
@@ -93,12 +94,21 @@ async function complete<Caller>(
   context.req.raw.signal.addEventListener('abort', leave, { once: true });
   const { id } = completion;
   const events = answer({ id, request, principal: context.get('principal'), signal: leaving.signal });
-  if (!request.stream) return context.json(await wholeAnswer(events, completion));
-  const first = events.next();
-  await settledWithin(first, api.statusWaitMs ?? 15_000);
+  if (!request.stream) {
+    const body = await wholeAnswer(events, completion, ignored);
+    return context.json(body, 200, headers());
+  }
+  let first: Promise<IteratorResult<AnswerEvent, void>>;
+  let early: IteratorResult<AnswerEvent, void> | undefined;
+  do {
+    first = events.next();
+    early = await settledWithin(first, api.statusWaitMs ?? 15_000);
+    if (early?.value?.type === 'ignored-parameters') ignored.push(...early.value.names);
+  } while (early?.value?.type === 'ignored-parameters');
   const render = (event: AnswerEvent) =>
     completion.chunks(event, request.stream_options?.include_usage === true);
   return sse(context, {
+    headers: headers(),
     events: ({ signal }) => {
       signal.addEventListener('abort', leave, { once: true });
       return frames(first, events, render, { opening: completion.opening(), logger: context.get('logger') });
@@ -116,23 +126,28 @@ function requireModel(api: OpenAiApi, id: string): Answer {
   throw openAiErrors.model_not_found({ message });
 }
 
-/** Throws what the promise throws if it does so in time. */
-async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
-  const { promise: elapsed, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
+/** Gives or throws what the promise does if that comes in time. */
+async function settledWithin<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
+  const { promise: elapsed, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, ms, undefined);
   try {
-    await Promise.race([promise, elapsed]);
+    return await Promise.race([promise, elapsed]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function wholeAnswer(events: ReturnType<Answer>, completion: Completion): Promise<object> {
+async function wholeAnswer(
+  events: ReturnType<Answer>,
+  completion: Completion,
+  ignored: string[],
+): Promise<object> {
   let text = '';
   let reasoning = '';
   for await (const event of events) {
     if (event.type === 'text-delta') text += event.text;
     if (event.type === 'reasoning-delta') reasoning += event.text;
+    if (event.type === 'ignored-parameters') ignored.push(...event.names);
     if (event.type === 'end') return completion.whole(text, reasoning, event);
   }
   throw openAiErrors.upstream_error({ message: 'The request ended before there was an answer.' });

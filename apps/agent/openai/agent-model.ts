@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HttpError } from '@trunkline/http';
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { defineTool, ModelError, type PausingTool } from '@trunkline/llm';
+import { defineTool, ModelError, type PausingTool, withCallSettings } from '@trunkline/llm';
 import {
   type EndEvent,
   type ErrorEvent,
@@ -15,11 +15,13 @@ import {
   type AnswerEvent,
   type CompletionCall,
   type CompletionRequest,
+  callSettings,
   contentParts,
   type FinishReason,
   modelParameters,
   type OpenAiApi,
   openAiErrors,
+  RefusedParameters,
   type RequestMessage,
   systemText,
   type ToolCall,
@@ -54,7 +56,7 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
     defaultModel: () => agentName,
     refusal: (principal) => deps.owners.room(ownerKey(principal), 0),
     images: true,
-    parameters: modelParameters,
+    parameters: () => modelParameters,
   };
 }
 
@@ -64,8 +66,10 @@ async function* answer(
   outsideAnswers: OutsideAnswers,
 ): AsyncGenerator<AnswerEvent, void> {
   let streamed = '';
+  const refused = new RefusedParameters(call.request);
   try {
-    for await (const event of turn(call, deps, outsideAnswers)) {
+    for await (const event of turn(call, deps, outsideAnswers, refused)) {
+      yield* refused.take();
       if (event.type === 'text-delta') streamed += event.text;
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
       else if (event.type === 'error') {
@@ -91,6 +95,7 @@ async function* turn(
   { request, principal: asker, signal }: CompletionCall,
   { graph: compiled, observe, owners }: AgentModelDeps,
   outsideAnswers: OutsideAnswers,
+  refused: RefusedParameters,
 ): AsyncGenerator<TurnEvent, void> {
   const messages = toMessages(request, outsideAnswers);
   const graph = await compiled();
@@ -105,7 +110,10 @@ async function* turn(
   const compaction = graph.compaction();
   const forced = forcedChoice(request);
   const events = runTurn({
-    model: withRequestSettings(graph.model(), request),
+    model: withForcedTool(
+      withCallSettings(graph.model(), callSettings(request), (names) => refused.note(names)),
+      request,
+    ),
     instructions: [graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
     tools: [...callers, ...own.filter(({ name }) => !callers.some((tool) => tool.name === name))],
     requiredTool: forced?.type === 'tool' ? forced.toolName : undefined,
@@ -273,26 +281,17 @@ type CallOptions = Parameters<Model['doStream']>[0];
 type StreamPart =
   Awaited<ReturnType<Model['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never;
 
-/**
- * Applies the request's settings to each model call. A forced tool is forced until the model has said something, and not
- * after that, or the turn would never end.
- */
-function withRequestSettings(model: Model, request: CompletionRequest): Model {
-  const settings = settingsOf(request);
+/** A forced tool is forced until the model has said something, and not after that, or the turn would never end. */
+function withForcedTool(model: Model, request: CompletionRequest): Model {
   const forced = forcedChoice(request);
-  let isForced = forced !== undefined;
-  const complete = (options: CallOptions): CallOptions => {
-    // A summary of older messages is asked for without tools.
-    const choice = isForced && options.tools?.length && forced ? { toolChoice: forced } : {};
-    const providerOptions = { ...options.providerOptions, ...settings.providerOptions };
-    return { ...options, ...settings, ...choice, providerOptions };
-  };
+  if (forced === undefined) return model;
+  let isForced = true;
   return {
     ...model,
-    doGenerate: (options) => model.doGenerate(complete(options)),
     async doStream(options) {
-      const result = await model.doStream(complete(options));
-      if (!isForced) return result;
+      // A summary of older messages is asked for without tools.
+      if (!isForced || !options.tools?.length) return await model.doStream(options);
+      const result = await model.doStream({ ...options, toolChoice: forced });
       const listener = new TransformStream<StreamPart, StreamPart>({
         transform(part, controller) {
           if (part.type === 'tool-call' || (part.type === 'text-delta' && part.delta.trim() !== ''))
@@ -305,42 +304,9 @@ function withRequestSettings(model: Model, request: CompletionRequest): Model {
   };
 }
 
-function settingsOf(request: CompletionRequest): Partial<CallOptions> {
-  const { temperature, top_p, seed, stop, frequency_penalty, presence_penalty } = request;
-  const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
-  const responseFormat = responseFormatOf(request);
-  return {
-    ...(typeof temperature === 'number' && { temperature }),
-    ...(typeof top_p === 'number' && { topP: top_p }),
-    ...(typeof seed === 'number' && { seed }),
-    ...(typeof maxOutputTokens === 'number' && { maxOutputTokens }),
-    ...(typeof frequency_penalty === 'number' && { frequencyPenalty: frequency_penalty }),
-    ...(typeof presence_penalty === 'number' && { presencePenalty: presence_penalty }),
-    ...(stop && { stopSequences: typeof stop === 'string' ? [stop] : stop }),
-    ...(responseFormat && { responseFormat }),
-    providerOptions: { gateway: rawSettingsOf(request) },
-  };
-}
-
-/** Settings that the SDK has no word for; the gateway passes them on as they are. */
-function rawSettingsOf({ logit_bias, reasoning_effort, verbosity, parallel_tool_calls }: CompletionRequest) {
-  return {
-    ...(logit_bias && { logit_bias }),
-    ...(reasoning_effort && { reasoning_effort }),
-    ...(verbosity && { verbosity }),
-    ...(typeof parallel_tool_calls === 'boolean' && { parallel_tool_calls }),
-  };
-}
-
 function forcedChoice({ tool_choice }: CompletionRequest): CallOptions['toolChoice'] {
   if (tool_choice === 'required') return { type: 'required' };
   if (typeof tool_choice === 'object' && tool_choice !== null)
     return { type: 'tool', toolName: tool_choice.function.name };
   return undefined;
-}
-
-function responseFormatOf({ response_format }: CompletionRequest): CallOptions['responseFormat'] {
-  if (!response_format || response_format.type === 'text') return undefined;
-  const { name, schema } = response_format.json_schema ?? {};
-  return { type: 'json', ...(schema && { schema }), ...(name && { name }) };
 }

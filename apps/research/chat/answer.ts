@@ -47,18 +47,22 @@ export interface ChatTurn {
   isOver(): boolean;
 }
 
+export type ChatModel = ReturnType<ModelGateway['languageModel']>;
+
 interface AskedChat extends ChatRequest {
   principal: Principal;
   instructions?: string;
+  /** The model with the settings of the caller. */
+  withSettings?: (model: ChatModel) => ChatModel;
 }
 
 /** Starts a turn, or goes on with the one that waits for an answer under the id of the conversation. */
 export function startTurn(
-  { messages, id, principal, instructions = '' }: AskedChat,
+  { messages, id, principal, instructions = '', withSettings = (model) => model }: AskedChat,
   { gateway, aggregator, conversations, turnTimeoutMs, policy }: ChatDeps,
   signal: AbortSignal,
 ): ChatTurn {
-  const limited = limitToolSteps(gateway.languageModel(), TOOL_STEPS);
+  const limited = limitToolSteps(withSettings(gateway.languageModel()), TOOL_STEPS);
   const sources = new TurnSources();
   const options: TurnOptions = {
     model: limited.model,

@@ -1,14 +1,18 @@
+import { withCallSettings } from '@trunkline/llm';
 import {
   type Answer,
   type AnswerEvent,
   type CompletionCall,
   type CompletionRequest,
+  callSettings,
   type OpenAiApi,
   openAiErrors,
+  RefusedParameters,
+  samplingParameters,
   systemText,
   textOf,
 } from '@trunkline/openai-api';
-import { type ChatDeps, startTurn } from '../chat/answer.ts';
+import { type ChatDeps, type ChatModel, startTurn } from '../chat/answer.ts';
 import type { ChatMessage } from '../chat/conversations.ts';
 import type { NumberedResult } from '../chat/tools.ts';
 import { researchErrors } from '../errors.ts';
@@ -27,6 +31,8 @@ export function researchModels(deps: ModelDeps): OpenAiApi {
     models: () => [...models.keys()],
     findModel: (id) => models.get(id),
     images: false,
+    // A report is made by many calls, each with settings of its own.
+    parameters: (model) => (model === 'research-chat' ? samplingParameters : []),
     errors: [researchErrors.topic_unusable, researchErrors.too_many_jobs],
   };
 }
@@ -36,9 +42,17 @@ async function* answerByChat(
   { request, principal, signal }: CompletionCall,
   deps: ModelDeps,
 ): AsyncGenerator<AnswerEvent> {
-  const chat = { messages: conversationOf(request), instructions: systemText(request), principal };
+  const refused = new RefusedParameters(request);
+  const settings = callSettings(request);
+  const chat = {
+    messages: conversationOf(request),
+    instructions: systemText(request),
+    principal,
+    withSettings: (model: ChatModel) => withCallSettings(model, settings, (names) => refused.note(names)),
+  };
   const { events, sources } = startTurn(chat, deps, signal);
   for await (const event of events) {
+    yield* refused.take();
     if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
     else if (event.type === 'tool-start') yield progress(searchProgress(event.input));
     else if (event.type === 'pause') {

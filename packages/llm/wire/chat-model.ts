@@ -8,6 +8,7 @@ import type {
   LanguageModelV4Usage,
   SharedV4Warning,
 } from '@ai-sdk/provider';
+import { reportOmitted } from '../call-settings.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { cleanDetail, fromDocument, fromStatus, type TranslationOptions } from '../error-translation.ts';
 import { activityListener, type OnActivity } from '../limits.ts';
@@ -55,11 +56,15 @@ export function createChatModel(options: ChatModelOptions): LanguageModelV4 {
     for (;;) {
       const profile = options.profile();
       const omitParameters = [...profile.omitParameters, ...refused];
-      const { body, warnings } = wireRequest(model, call, { ...profile, omitParameters }, stream);
+      const request = wireRequest(model, call, { ...profile, omitParameters }, stream);
+      const { body, warnings } = request;
       const text = requestText(body);
       const headers = { ...endpoint.headers, ...definedHeaders(call.headers) };
       const response = await postJson(url, { headers, body: text, signal: call.abortSignal });
-      if (response.status < 300) return { response, warnings, body: text };
+      if (response.status < 300) {
+        reportOmitted(request.omitted);
+        return { response, warnings, body: text };
+      }
       const parameter = await refusalOf(response, body);
       if (refused.length >= mostRefusals)
         throw new ModelError('bad-request', { detail: `${parameter} is refused` });

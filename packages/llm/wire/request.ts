@@ -16,6 +16,8 @@ export interface RequestProfile {
 
 export interface WireRequest {
   body: Record<string, unknown>;
+  /** What the call carries and the body does not, as the model refuses it. */
+  omitted: string[];
   warnings: SharedV4Warning[];
 }
 
@@ -52,10 +54,11 @@ export function wireRequest(
     ...(stream && !omitted.has('stream') && { stream: true, stream_options: { include_usage: true } }),
   };
   if (omitted.has('response_format')) askForJson(body, call);
+  const left = [...omitted].filter((name) => body[name] !== undefined && name !== 'response_format');
   for (const name of omitted) omit(body, name);
   const providerTools = call.tools?.filter((tool) => tool.type === 'provider') ?? [];
   const warnings = providerTools.map(({ id }) => ({ type: 'unsupported' as const, feature: `tool ${id}` }));
-  return { body, warnings };
+  return { body, omitted: left, warnings };
 }
 
 function providerOptions({ providerOptions: given }: LanguageModelV4CallOptions): JSONObject {
