@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Peer, Started } from './peer.ts';
 import { Group } from './processes.ts';
 
-const atOnce = 8;
 const alone = 50;
 const burst = 16;
 
@@ -38,8 +37,10 @@ export async function measure(peer: Peer, gateway: string, limits: Limits): Prom
   const start = async () => {
     const processes = new Group(home);
     groups.push(processes);
+    const place = { processes, home, gateway };
+    await peer.prepare?.(place);
     const began = performance.now();
-    const started = await peer.start({ processes, home, gateway });
+    const started = await peer.start(place);
     return { ...started, processes, startSeconds: (performance.now() - began) / 1000 };
   };
   try {
@@ -50,12 +51,13 @@ export async function measure(peer: Peer, gateway: string, limits: Limits): Prom
     const peerUnits = peer.units ?? limits.units;
     const running = await start();
     const { processes, work } = running;
+    const inParallel = (count: number) => workInParallel(work, count, limits.seconds, peer.atOnce ?? 8);
     const memoryAtStart = processes.resident();
-    await inParallel(Math.min(100, peerUnits / 5), limits.seconds, work);
-    const load = await measureLoad(processes, work, { ...limits, units: peerUnits });
+    await inParallel(Math.min(100, peerUnits / 5));
+    const load = await measureLoad(processes, () => inParallel(peerUnits));
     const memoryAfter = processes.resident();
     const latency = running.delays ? median(running.delays()) : await measureLatency(work, limits.seconds);
-    const receipts = await inParallel(burst, limits.seconds, work);
+    const receipts = running.isKept ? await inParallel(burst) : [];
     await processes.kill();
     return {
       coldStart: cold.startSeconds,
@@ -72,10 +74,10 @@ export async function measure(peer: Peer, gateway: string, limits: Limits): Prom
   }
 }
 
-async function measureLoad(processes: Group, work: Started['work'], { units, seconds }: Limits) {
+async function measureLoad(processes: Group, load: () => Promise<string[]>) {
   const cpu = processes.cpu();
   const began = performance.now();
-  const { length } = await inParallel(units, seconds, work);
+  const { length } = await load();
   return {
     units: length,
     perSecond: (length * 1000) / (performance.now() - began),
@@ -100,7 +102,12 @@ async function countKept({ isKept }: Started, receipts: readonly string[]): Prom
   return kept === receipts.length ? `yes, ${kept} of ${kept}` : `no, ${kept} of ${receipts.length}`;
 }
 
-async function inParallel(count: number, seconds: number, work: Started['work']): Promise<string[]> {
+async function workInParallel(
+  work: Started['work'],
+  count: number,
+  seconds: number,
+  atOnce: number,
+): Promise<string[]> {
   const receipts: string[] = [];
   const end = performance.now() + seconds * 1000;
   let next = 0;

@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Peer, Place } from './peer.ts';
+import type { Peer, Place, Started } from './peer.ts';
 import { post } from './processes.ts';
 
 const command = join(import.meta.dirname, '../../bin/trunkline.js');
@@ -59,6 +59,44 @@ export const ourSwitchboard: Peer = {
     return started;
   },
 };
+
+/** The conversation side of the voice service without its transport; the detector is real, all else takes no time. */
+export const ourVoice: Peer = {
+  ...shipped,
+  name: 'Trunkline voice',
+  id: 'ours-voice',
+  kind: 'voice',
+  durability: 'conversation in SQLite',
+  unfair: 'to LiveKit: every turn is a new call here, one long session there; neither has its transport',
+  units: 10,
+  atOnce: 1,
+  prepare: writeQuestion,
+  start: (place) => spokenTurn(place, join(import.meta.dirname, 'programs/voice-ours.ts')),
+};
+
+const questionFile = 'question.pcm';
+
+/** The same spoken question for everybody, made once. */
+export async function writeQuestion({ processes, home }: Place): Promise<void> {
+  const file = join(home, questionFile);
+  if (existsSync(file)) return;
+  await processes.run(process.execPath, [join(import.meta.dirname, 'programs/question.ts'), file]);
+}
+
+/** Starts a program that says how long after the end of speech the first sound of its answer came. */
+export async function spokenTurn({ processes, home }: Place, program: string): Promise<Started> {
+  const args = [program, join(home, questionFile)];
+  const url = await processes.launch(process.execPath, args, { ready: address });
+  const delays: number[] = [];
+  return {
+    delays: () => delays,
+    async work() {
+      const { delay: milliseconds } = (await post(url, {})) as { delay: number };
+      delays.push(milliseconds);
+      return String(milliseconds);
+    },
+  };
+}
 
 function startService(service: string, { processes, home, gateway }: Place): Promise<string> {
   return processes.launch(process.execPath, [command, service, '--port', '0'], {

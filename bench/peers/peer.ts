@@ -23,6 +23,12 @@ export interface Peer {
   optional?: true;
   /** Units of work after the warm-up, where the usual number takes too long. */
   units?: number;
+  /** Units of work at once; 8 where not given. */
+  atOnce?: number;
+  /** Packages whose install scripts must run (a native build); those of all others are left out. */
+  rebuild?: readonly string[];
+  /** Untimed, before every start. */
+  prepare?: (place: Place) => Promise<void>;
   start(place: Place): Promise<Started>;
 }
 

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 const startLimitMs = 180_000;
 const pollMs = 20;
@@ -27,12 +28,7 @@ export class Group {
   async launch(command: string, args: readonly string[], { cwd, env, ready }: Launch): Promise<string> {
     const child = spawn(command, args, {
       cwd: cwd ?? this.home,
-      env: {
-        PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`,
-        HOME: this.home,
-        LANG: 'C.UTF-8',
-        ...env,
-      },
+      env: this.environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.roots.push(child);
@@ -53,6 +49,20 @@ export class Group {
         throw new Error(`${command} was not ready after ${startLimitMs / 1000} s: ${lastLine(output)}`);
       await delay(pollMs);
     }
+  }
+
+  /** Runs a program to its end, which must be a success. */
+  async run(command: string, args: readonly string[], env?: Record<string, string>): Promise<void> {
+    await promisify(execFile)(command, args, {
+      cwd: this.home,
+      env: this.environment(env),
+      timeout: startLimitMs,
+    });
+  }
+
+  private environment(env: Record<string, string> = {}): NodeJS.ProcessEnv {
+    const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`;
+    return { PATH: path, HOME: this.home, LANG: 'C.UTF-8', ...env };
   }
 
   /** User and system time so far, of all processes below these and of those that have ended, in milliseconds. */

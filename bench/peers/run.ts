@@ -67,7 +67,11 @@ function install(): Map<string, string> {
       console.error(`npm ci in bench/peers/${folder} ...`);
       try {
         const env = { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env.PATH}` };
-        execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: join(here, folder), env, stdio: 'pipe' });
+        const npm = (...args: string[]) =>
+          execFileSync('npm', args, { cwd: join(here, folder), env, stdio: 'pipe' });
+        npm('ci', '--ignore-scripts');
+        const rebuilt = chosen.filter((peer) => peer.folder === folder).flatMap((peer) => peer.rebuild ?? []);
+        if (rebuilt.length > 0) npm('rebuild', ...rebuilt);
       } catch (error) {
         const output = String((error as { stderr?: Buffer }).stderr ?? error);
         failed.set(
