@@ -34,6 +34,11 @@ import type { Surface } from './surfaces/surface.ts';
 
 /** Starts the service. */
 export async function start(options: SwitchboardOptions, service: ServiceContext): Promise<Service> {
+  return (await startSwitchboard(options, service)).service;
+}
+
+/** Starts the service and gives its components too, for a benchmark that adds a skill of its own. */
+export async function startSwitchboard(options: SwitchboardOptions, service: ServiceContext) {
   const { logger, peers, portVariable = 'SWITCHBOARD_PORT' } = service;
   const switchboard = switchboardComponents(options, service);
   const app = component('app', switchboard, (running) => createSwitchboardApp(running, service));
@@ -69,7 +74,7 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
   );
   const requests = component('requests', { server, runningPlugins }, ({ server }) => server, 'server');
   const { values, stop } = await startComponents({ ...switchboard, app, requests });
-  return {
+  const started: Service = {
     url: values.requests.url,
     missing: () => [...missingModel(values.models.describe()), ...missingSettings(service)],
     routes: () => listRoutes(values.app),
@@ -77,6 +82,7 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
     requiresKey: () => values.keys.keyring().size > 0,
     problem: async () => (await values.models.problem())?.message,
   };
+  return { service: started, components: values };
 }
 
 function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext): App<Caller> {

@@ -125,7 +125,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     executorWaitMs: options.executorWaitMs,
     timeoutMs: options.skillTimeoutMs,
     senderRefusal: settings.senders.refusalOf,
-    callbackUrl: (id) => publicUrl && `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}`,
+    callbackUrl: publicUrl ? (id) => `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}` : undefined,
     logger,
   });
   const longTasks = createLongTasks({

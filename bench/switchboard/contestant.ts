@@ -3,6 +3,8 @@ import type { Server } from 'node:http';
 /** Something that takes messages over HTTP and brings each to a handler. */
 export interface Contestant {
   url: string;
+  /** What every request must carry. */
+  headers?: Readonly<Record<string, string>>;
   /** Hands one message in without HTTP; the promise resolves when it is accepted. */
   publish(id: string): Promise<void>;
   /** Called when a handler begins with the message of this id. */

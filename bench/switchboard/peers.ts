@@ -5,6 +5,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { connect } from '@nats-io/transport-node';
+import { startNatsServer } from '@trunkline/testing';
 import { addressOf, type Contestant, words } from './contestant.ts';
 
 type Handler = (
@@ -64,6 +66,36 @@ export async function startWithRows(): Promise<Contestant> {
     database.close();
     rmSync(directory, { recursive: true, force: true });
   };
+  return contestant;
+}
+
+/** A NATS server beside node:http without a framework: nothing kept, no keys, no limits. Needs nats-server on the PATH. */
+export async function startNats(): Promise<Contestant> {
+  const nats = await startNatsServer();
+  const connection = await connect({ servers: nats.url });
+  const publish = (message: Incoming) => connection.publish('agent.skill.request', JSON.stringify(message));
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    publish(JSON.parse(Buffer.concat(chunks).toString()) as Incoming);
+    response.setHeader('content-type', 'application/json').end('{"success":true}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const contestant: Contestant = {
+    url: addressOf(server),
+    publish: async (correlationId) => publish({ correlationId, payload: { content: words } }),
+    onHandled: () => undefined,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await connection.close();
+      await nats.stop();
+    },
+  };
+  connection.subscribe('agent.skill.request', {
+    callback: (_error, message) => contestant.onHandled(message.json<Incoming>().correlationId),
+  });
   return contestant;
 }
 

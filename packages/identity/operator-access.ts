@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { readOrCreateSecret, readSecret } from './secret-file.ts';
 
@@ -54,12 +54,12 @@ export function operatorAccess(
   { now = Date.now, useOnce = rememberCodes(now) }: { now?: () => number; useOnce?: UseOnce } = {},
 ): OperatorAccess {
   const key = readOrCreateSecret(home, 'operator-key');
-  const hash = createHash('sha256').update(key).digest();
+  const digest = hash('sha256', key, 'buffer');
   return {
     isOpen: false,
     keyFile: operatorKeyFile(home),
     secrets: [key],
-    isKey: (presented) => timingSafeEqual(createHash('sha256').update(presented.trim()).digest(), hash),
+    isKey: (presented) => timingSafeEqual(hash('sha256', presented.trim(), 'buffer'), digest),
     createSession: () => sign(key, 'session', now() + SESSION_MS),
     isSession: (cookie) => expiryOf(key, 'session', cookie) > now(),
     createCode: (lifetimeMs = CODE_MS) => sign(key, 'code', now() + lifetimeMs),

@@ -1,4 +1,4 @@
-import { matchesTopic } from '@trunkline/bus';
+import { matchesTopic, TopicIndex } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 
 /**
@@ -23,6 +23,10 @@ const ownTopics = [
  * Text of a model never goes here, whatever a file lists: these topics carry commands, or pass for a person, an agent
  * or a schedule.
  */
+/** Every message from outside is compared with them. */
+const own = new TopicIndex<string>();
+for (const pattern of ownTopics) own.add(pattern, pattern);
+
 const guardedTopics = ['command.#', 'message.inbound.#', 'cron.#', ...ownTopics];
 
 /**
@@ -93,7 +97,7 @@ export function mayPublish(caller: Caller, topic: string): boolean {
 }
 
 export function isOwnTopic(topic: string): boolean {
-  return matchesAny(ownTopics, topic);
+  return own.match(topic).length > 0;
 }
 
 /** Schedule commands have rules of their own. */

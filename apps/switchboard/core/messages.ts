@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Draft } from '@trunkline/bus';
 import { anonymous, handedOn, ownerKey, type Principal, withOrigins } from '@trunkline/identity';
 import { guest } from '../access/caller.ts';
@@ -59,7 +59,7 @@ export function aboutSchedule(owner: string | undefined): Pick<Draft, 'principal
 
 /** A stable id for what follows from a message, so that redelivery publishes it once. */
 export function derivedId(messageId: string, purpose: string): string {
-  return createHash('sha256').update(`${purpose} ${messageId}`).digest('hex').slice(0, 32);
+  return hash('sha256', `${purpose} ${messageId}`).slice(0, 32);
 }
 
 /** A UUID out of a hash in hexadecimal, of the version and variant that its receiver knows it by. */

@@ -62,7 +62,7 @@ export interface DispatcherSettings {
   /** Why whoever asks does not reach the agent. */
   senderRefusal(dispatch: Dispatch, executor: SkillExecutor): SenderRefusal | undefined;
   /** Undefined when other services cannot reach this one. */
-  callbackUrl: (id: string) => string | undefined;
+  callbackUrl: ((id: string) => string) | undefined;
   logger: Logger;
 }
 

@@ -35,7 +35,7 @@ beforeEach(async () => {
     queueConcurrency: 32,
     executorWaitMs: 60_000,
     timeoutMs: 50,
-    callbackUrl: () => undefined,
+    callbackUrl: undefined,
     logger: createLogger({ name: 'test', level: 'ERROR', destination: { write: () => undefined } }),
   }).start();
 });

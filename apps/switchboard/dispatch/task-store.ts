@@ -31,8 +31,14 @@ const migrations = [
 
 /** Remote tasks that have not ended. */
 export class TaskStore extends Store {
+  /** Messages by task, and all of them: each request asks, and hardly any has one. */
+  readonly #messages = new Map<string, string>();
+  readonly #tracked = new Set<string>();
+
   constructor(path: string) {
     super(path, migrations);
+    const rows = this.all<Row>('SELECT id, messageId FROM tasks');
+    for (const { id, messageId } of rows) this.#remember(id, messageId);
   }
 
   /** An existing task stays as it is. */
@@ -52,6 +58,7 @@ export class TaskStore extends Store {
         task.startedAt,
       ],
     );
+    this.#remember(task.id, task.messageId);
   }
 
   get(id: string): TrackedTask | undefined {
@@ -60,7 +67,7 @@ export class TaskStore extends Store {
   }
 
   isTracked(messageId: string): boolean {
-    return this.one('SELECT 1 AS found FROM tasks WHERE messageId = ?', [messageId]) !== undefined;
+    return this.#tracked.has(messageId);
   }
 
   list(): TrackedTask[] {
@@ -69,6 +76,13 @@ export class TaskStore extends Store {
 
   remove(id: string): void {
     this.write('DELETE FROM tasks WHERE id = ?', [id]);
+    this.#tracked.delete(this.#messages.get(id) ?? '');
+    this.#messages.delete(id);
+  }
+
+  #remember(id: string, messageId: string): void {
+    this.#messages.set(id, messageId);
+    this.#tracked.add(messageId);
   }
 }
 
@@ -90,15 +104,14 @@ interface TaskTrackerSettings {
   tasks: TaskStore;
   flows: FlowStore;
   /** Undefined when other services cannot reach this one. */
-  callbackUrl: (id: string) => string | undefined;
+  callbackUrl: ((id: string) => string) | undefined;
   logger: Logger;
 }
 
 /** Stores the remote tasks of runs, so that a restart does not lose them. */
 export function createTaskTracker({ callbackUrl, logger, tasks, flows }: TaskTrackerSettings) {
   function callbackFor(run: TrackedRun): { url: string; token: string } | undefined {
-    const url = callbackUrl(trackId(run.dispatch));
-    return url === undefined ? undefined : { url, token: tokenOf(run) };
+    return callbackUrl && { url: callbackUrl(trackId(run.dispatch)), token: tokenOf(run) };
   }
 
   /**

@@ -118,6 +118,9 @@ interface ArmFigures {
 }
 
 export class AbStore extends Store {
+  /** Skills under test: each request asks, and hardly any is. */
+  #skills: ReadonlySet<string> | undefined;
+
   constructor(path: string) {
     super(path, migrations);
   }
@@ -132,9 +135,12 @@ export class AbStore extends Store {
       challenger,
       startedAt,
     ]);
+    this.#skills = undefined;
   }
 
   get(skill: string): AbTest | undefined {
+    this.#skills ??= new Set(this.list().map((test) => test.skill));
+    if (!this.#skills.has(skill)) return undefined;
     return this.one<AbTest>('SELECT * FROM tests WHERE skill = ?', [skill]);
   }
 
@@ -167,6 +173,7 @@ export class AbStore extends Store {
 
   end(skill: string): void {
     this.write('DELETE FROM tests WHERE skill = ?', [skill]);
+    this.#skills = undefined;
   }
 }
 

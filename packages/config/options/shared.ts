@@ -268,7 +268,7 @@ export const hostOptions = group('Callers and proxies', {
   }),
   requestLimit: integer({
     env: 'REQUEST_LIMIT',
-    doc: 'Requests one caller may send in a minute. Further requests get status 429. 0 turns the limit off.',
+    doc: 'Requests one caller may send in a minute. Further requests get status 429. The operator has no limit; 0 turns it off for all.',
     min: 0,
     default: 30_000,
   }),

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import {
   type AccountAccess,
   type AuditRecorder,
@@ -220,14 +220,14 @@ export interface Keyring<Caller> {
 export function createKeyring<Caller>(entries: Iterable<KeyEntry<Caller>>): Keyring<Caller> {
   const keys = [...entries]
     .filter(({ key }) => key !== undefined && key.trim() !== '')
-    .map(({ key, caller }) => ({ hash: hashOf(key ?? ''), caller }));
+    .map(({ key, caller }) => ({ digest: digestOf(key ?? ''), caller }));
   return {
     size: keys.length,
     find(presented) {
-      const hash = hashOf(presented);
+      const digest = digestOf(presented);
       let found: { caller: Caller } | undefined;
       for (const entry of keys) {
-        const matches = timingSafeEqual(entry.hash, hash);
+        const matches = timingSafeEqual(entry.digest, digest);
         found = matches && found === undefined ? entry : found;
       }
       return found?.caller;
@@ -236,6 +236,6 @@ export function createKeyring<Caller>(entries: Iterable<KeyEntry<Caller>>): Keyr
 }
 
 /** Equal lengths for the comparison, whatever the length of the key. */
-function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key.trim()).digest();
+function digestOf(key: string): Buffer {
+  return hash('sha256', key.trim(), 'buffer');
 }

@@ -146,7 +146,7 @@ it('in a flood of guesses from many addresses, looks at keys only from addresses
   expect((await ask('summer', '192.0.2.2')).status).toBe(200);
 });
 
-it('limits the requests of each caller, apart from health and the files of pages', async () => {
+it('limits the requests of each caller, apart from the operator, health and the files of pages', async () => {
   const { clock, metrics, ask, operatorKey } = await start({ requestLimit: 6 });
   const statuses = [];
   for (let index = 0; index < 7; index += 1) statuses.push((await ask('summer')).status);
@@ -160,7 +160,7 @@ it('limits the requests of each caller, apart from health and the files of pages
   for (const path of ['/healthz', '/assets/page.js'])
     expect((await ask(undefined, undefined, path)).status).toBe(200);
   expect((await ask('summer', '203.0.113.2')).status).toBe(200);
-  expect((await ask(operatorKey)).status).toBe(200);
+  for (let index = 0; index < 7; index += 1) expect((await ask(operatorKey)).status).toBe(200);
   clock.now += 10_000;
   expect((await ask('summer')).status).toBe(200);
   expect((await ask('summer')).status).toBe(429);
