@@ -382,6 +382,7 @@ function createTasks({ context, address, active, executor, recorder, state, stor
     observer: recorder,
     card,
     extendedCard: (principal) => callerCard(principal, active, options),
+    signingHome: options.trunklineHome,
     credentials: credentialsOf(keys),
     allowedOrigins: options.allowedOrigins,
     push: {

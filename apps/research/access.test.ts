@@ -177,6 +177,7 @@ const work = [
   'GET /docs/:file',
   'GET /help',
   'GET /help/*',
+  'GET /.well-known/jwks.json',
   'GET /help/images/:name',
   // Asks for a code that is used up by the first who shows it.
   'GET /operator/enter',

@@ -115,6 +115,7 @@ export function researchComponents(
       createA2aServer({
         directory: join(home, 'a2a'),
         executor: createResearchExecutor(deepResearch),
+        signingHome: options.trunklineHome,
         quotaBytes: options.quotaMb * 2 ** 20,
         current,
         card: () => ({

@@ -115,6 +115,8 @@ export interface Sighting {
   /** When its card was last requested, in milliseconds since 1970. */
   at: number;
   error?: string;
+  /** Whether its card is signed, and by a key that its entry names. */
+  card?: 'none' | 'signed' | 'verified';
 }
 
 export interface Question {

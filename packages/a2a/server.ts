@@ -14,6 +14,7 @@ import {
   extensionsOf,
   mountCard,
 } from './card/agent-card.ts';
+import { createCardSigner } from './card/card-signing.ts';
 import { type EngineOptions, TaskEngine } from './engine/engine.ts';
 import type { Executor, TaskObserver } from './engine/executor.ts';
 import {
@@ -49,6 +50,8 @@ export interface A2aServerOptions {
   extendedCard?: (principal: Principal) => Partial<AgentDescription>;
   /** Agents that callers can choose by `tenant`, whose tasks are kept apart; asked each time. */
   tenants?: () => readonly string[];
+  /** TRUNKLINE_HOME, whose key signs the card; left out, it is not signed. */
+  signingHome?: string;
   /** The card needs credentials too; default false. */
   guardCard?: boolean;
   credentials?: A2aCredentials;
@@ -133,7 +136,8 @@ function createRoutes(
 ): Hono<AppEnv> {
   const { logger, card: describe } = options;
   const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
-  const card = (form: CardForm) => buildCard(form, describe(), facts);
+  const signer = options.signingHome === undefined ? undefined : createCardSigner(options.signingHome);
+  const card = (form: CardForm) => buildCard(form, describe(), facts, signer);
   let described: AgentDescription | undefined;
   const operations = new Operations({
     engine,
@@ -160,7 +164,7 @@ function createRoutes(
       // In 1.0 there is one to ask for only where callers can be told apart from the public.
       if (dialect.strict && guard.schemes.length === 0) return undefined;
       const more = principal.kind === 'anonymous' ? {} : options.extendedCard?.(principal);
-      return buildCard(dialect.name, { ...describe(), ...more }, facts);
+      return buildCard(dialect.name, { ...describe(), ...more }, facts, signer);
     },
   });
   const checkOrigin = createOriginCheck(options.allowedOrigins ?? []);
@@ -168,6 +172,7 @@ function createRoutes(
   mountGuard(app, guard);
   mountCard(app, {
     card,
+    jwks: signer?.jwks,
     now: () => (options.clock ?? systemClock).now(),
     guard: options.guardCard ? guard.handler : undefined,
   });

@@ -97,7 +97,7 @@ export function createSkillBroker(settings: BrokerSettings) {
       keep(name, card);
       clearTimeout(retries.get(name)?.timer);
       retries.delete(name);
-      sightings.set(name, { reachable: true, at: Date.now() });
+      sightings.set(name, { reachable: true, at: Date.now(), card: card.signature });
     } catch (error) {
       if (closing.signal.aborted) return;
       const words = errorMessage(error);

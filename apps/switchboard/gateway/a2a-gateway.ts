@@ -162,6 +162,7 @@ export function openA2aServer({ options, home, bus, exchange, logger, url, curre
   const server = createA2aServer({
     directory: join(home, 'a2a'),
     executor: createGatewayExecutor(parts, parked),
+    signingHome: options.trunklineHome,
     quotaBytes: options.quotaMb * 2 ** 20,
     current,
     admit: (request) => admitTask(request, parts, parked),

@@ -11,6 +11,7 @@ const env = { A2A_AUTH_TOKEN: 'shared' };
 const open = [
   'GET /healthz',
   'GET /metrics',
+  'GET /.well-known/jwks.json',
   'GET /openapi.json',
   'GET /docs',
   'GET /docs/:file',

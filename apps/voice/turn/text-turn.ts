@@ -50,6 +50,7 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
     current: (principal) => context.accounts.current(principal),
     executor: createTextTurn(answering, new ConversationHistories(database)),
     card: () => describeVoice(agentName, address.publicUrl),
+    signingHome: context.options.trunklineHome,
     guardCard: token !== undefined,
     credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
     closedBecause: admission.operatorOnlyBecause,

@@ -4,6 +4,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { SchemeName } from '../http/credentials-guard.ts';
 import { versionHeader } from '../http/stream.ts';
+import { type CardSigner, jwksPath } from './card-signing.ts';
 
 /** What the cards of all versions hold. */
 function commonFields(agent: AgentDescription): object {
@@ -199,19 +200,29 @@ const builders: Record<CardForm, (agent: AgentDescription, facts: ServerFacts) =
   merged: mergedCard,
 };
 
-export function buildCard(form: CardForm, agent: AgentDescription, facts: ServerFacts): object {
-  return builders[form](agent, facts);
+export function buildCard(
+  form: CardForm,
+  agent: AgentDescription,
+  facts: ServerFacts,
+  signer: CardSigner | undefined,
+): object {
+  const card = builders[form](agent, facts);
+  // What is signed is the form of 1.0; the merged card holds it too.
+  if (signer === undefined || form === 'v03' || form === 'v03-rest') return card;
+  return signer.sign(card, `${agent.publicUrl.replace(/\/+$/, '')}${jwksPath}`);
 }
 
 interface CardRouteOptions {
   card(form: CardForm): object;
   now(): number;
+  /** Undefined where cards are not signed. */
+  jwks: object | undefined;
   /** Runs before the public paths; undefined where the card is for everyone. */
   guard: MiddlewareHandler | undefined;
 }
 
 /** Serves the same card at both well-known paths and at the endpoint; a named version gets its pure form. */
-export function mountCard(app: Hono<AppEnv>, { card, guard, now }: CardRouteOptions): void {
+export function mountCard(app: Hono<AppEnv>, { card, guard, now, jwks }: CardRouteOptions): void {
   const versions = new CardVersions(now);
   for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json', '/a2a']) {
     if (guard !== undefined) app.get(path, guard);
@@ -224,6 +235,9 @@ export function mountCard(app: Hono<AppEnv>, { card, guard, now }: CardRouteOpti
       return cardAnswer(context, versions.of(form, card(form)));
     });
   }
+  if (jwks === undefined) return;
+  const keys = describeRoute({ summary: 'Get the public keys that sign the card' });
+  app.get(jwksPath, keys, (context) => context.json(jwks, 200, { 'cache-control': 'public, max-age=3600' }));
 }
 
 /** Callers that name an unknown version still get a card: it lists the versions we speak. */

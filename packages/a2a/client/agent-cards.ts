@@ -1,9 +1,11 @@
+import type { JsonWebKey } from 'node:crypto';
 import { type AgentCard, AgentCard as CardCodec } from '@a2a-js/sdk';
 import { DefaultAgentCardResolver } from '@a2a-js/sdk/client';
 import { isLoopbackHost } from '@trunkline/http';
 import { BoundedMap } from '@trunkline/std';
+import { whyUnverified } from '../card/card-signing.ts';
 import { isObject } from '../dialects/read/values.ts';
-import type { Fetch } from './agent-fetch.ts';
+import { createAgentFetch, type Fetch } from './agent-fetch.ts';
 import { type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
 
 const lifetimeMs = 10 * 60 * 1000;
@@ -31,16 +33,33 @@ export class AgentCards {
 
   /** With `fresh` the card is asked for again. */
   async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<AgentCard> {
-    const known = this.#cards.get(agent.url);
+    // A card that nobody checked is not one that was.
+    const key = agent.trust === undefined ? agent.url : JSON.stringify([agent.url, agent.trust]);
+    const known = this.#cards.get(key);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
-    const card = agent.protocol === '0.3' ? assumedCard(agent) : await discover(agent, send, signal);
-    this.#cards.set(agent.url, { card, until: this.#now() + lifetimeMs });
+    const card = agent.protocol === '0.3' ? assumedCard(agent) : await this.#discover(agent, send, signal);
+    this.#cards.set(key, { card, until: this.#now() + lifetimeMs });
+    return card;
+  }
+
+  async #discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<AgentCard> {
+    const { card, raw } = await discover(agent, send, signal);
+    if (agent.trust === undefined) return card;
+    const keys = await trustedKeys(agent, agent.trust, signal, this.#now);
+    const reason = whyUnverified(raw, keys);
+    if (reason !== undefined) throw new RemoteAgentError('agent_unverified', agent, reason);
     return card;
   }
 }
 
+interface FoundCard {
+  card: AgentCard;
+  /** As it came, for its signature. */
+  raw: object;
+}
+
 /** Looks in the usual places. An agent that has no card at all is taken to speak 0.3. */
-async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<AgentCard> {
+async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<FoundCard> {
   for (const place of cardPlaces(agent.url)) {
     const response = await send(place, {
       headers: { accept: 'application/json', 'a2a-version': '1.0' },
@@ -48,11 +67,31 @@ async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): P
     });
     const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
     if (isObject(body) && typeof body.name === 'string')
-      return withOwnAddress(normalise(body, agent), agent, describesAgent(place, agent));
+      return {
+        raw: body,
+        card: withOwnAddress(normalise(body, agent), agent, describesAgent(place, agent)),
+      };
     if (response.status >= 500)
       throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
   }
-  return assumedCard(agent);
+  return { raw: {}, card: assumedCard(agent) };
+}
+
+/** The keys that the operator pinned, and those that stand at the address which they named. */
+async function trustedKeys(
+  agent: RemoteAgent,
+  { keys = [], jwks }: NonNullable<RemoteAgent['trust']>,
+  signal: AbortSignal,
+  now: () => number,
+): Promise<JsonWebKey[]> {
+  if (jwks === undefined) return [...keys];
+  // No credentials: they are for the agent alone.
+  const send = createAgentFetch({ name: `${agent.name}'s keys`, url: jwks }, now);
+  const response = await send(jwks, { headers: { accept: 'application/json' }, signal });
+  const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
+  if (!isObject(body) || !Array.isArray(body.keys))
+    throw new RemoteAgentError('agent_unverified', agent, `there are no keys at ${jwks}`);
+  return [...keys, ...body.keys.filter(isObject)] as JsonWebKey[];
 }
 
 /** The address may be that of a card, of an endpoint, or of the service. */

@@ -173,6 +173,7 @@ describe.each(['0.3', '1.0'] as const)('an agent whose card is of %s', (onlyVers
       description: 'Answers as its script says.',
       streaming: true,
       pushNotifications: true,
+      signature: 'none',
       skills: [{ id: 'chat', name: 'Chat', description: 'Talks.' }],
     });
   });

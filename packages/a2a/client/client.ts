@@ -176,7 +176,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       ),
     card: (agent, options = {}) =>
       within(agent, deadlineOf(options), async (deadline) =>
-        describeCard(await cardOf(agent, deadline, true)),
+        describeCard(agent, await cardOf(agent, deadline, true)),
       ),
   };
 }
@@ -253,12 +253,16 @@ export function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
   return answer;
 }
 
-function describeCard({ name, description, capabilities, skills }: AgentCard): RemoteCard {
+function describeCard({ trust }: RemoteAgent, card: AgentCard): RemoteCard {
+  const { name, description, capabilities, skills, signatures } = card;
+  const signed = signatures.length > 0 ? 'signed' : 'none';
   return {
     name,
     description,
     streaming: capabilities?.streaming ?? false,
     pushNotifications: capabilities?.pushNotifications ?? false,
+    // A card that fails the check is not believed at all.
+    signature: trust === undefined ? signed : 'verified',
     skills: skills.map((skill) => ({ id: skill.id, name: skill.name, description: skill.description })),
   };
 }

@@ -1,4 +1,6 @@
+import type { JsonWebKey } from 'node:crypto';
 import type { Principal } from '@trunkline/identity';
+import type { CardSignature } from '../card/card-signing.ts';
 import {
   type Artifact,
   type Message,
@@ -17,6 +19,8 @@ const words = {
   agent_error: (name: string, reason: string) => `The agent ${name} answered with an error: ${reason}`,
   agent_failed: (name: string, reason: string) => `The agent ${name} could not do it: ${reason}`,
   agent_no_answer: (name: string) => `The agent ${name} finished without an answer.`,
+  agent_unverified: (name: string, reason: string) =>
+    `The agent ${name} is not asked: ${reason}. Check cardKeys or cardJwks of its entry.`,
   agent_unreadable: (name: string) => `The agent ${name} answered in a way that could not be understood.`,
 } as const;
 
@@ -31,6 +35,8 @@ export interface RemoteAgent {
   credentials?: RemoteCredentials;
   /** Set for our own services: the token between them, and the name under which this one hands requests on. */
   peer?: { token: string; name: string };
+  /** Whose signature its card must have: these keys, or those at an address. Left out, any card is believed. */
+  trust?: { keys?: readonly JsonWebKey[]; jwks?: string };
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>>;
   /**
@@ -209,4 +215,5 @@ export interface RemoteCard {
   streaming: boolean;
   pushNotifications: boolean;
   skills: { id: string; name: string; description: string }[];
+  signature: CardSignature;
 }

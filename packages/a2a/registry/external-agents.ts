@@ -90,6 +90,8 @@ export const externalAgentSchema = z.object({
   auth: auth.optional(),
   headers: headers.optional(),
   streaming: z.boolean().optional(),
+  cardKeys: z.array(z.looseObject({ kty: z.enum(['OKP', 'EC', 'RSA']) })).optional(),
+  cardJwks: url.optional(),
   chatBotTokenEnvKey: z.string().min(1).optional(),
   public: z.boolean().optional(),
   skills: z.array(skill).default([]),
@@ -115,12 +117,13 @@ export function toExternalAgents(
 }
 
 function toExternalAgent(entry: ExternalAgentEntry, env: Environment, warnings: string[]): ExternalAgent {
-  const { url: address, headers: extra, apiKeyEnv: _, auth: __, skills, ...rest } = entry;
+  const { url: address, headers: extra, apiKeyEnv: _, auth: __, skills, cardKeys, cardJwks, ...rest } = entry;
   const agent: RemoteAgent = {
     name: entry.name,
     url: address,
     ...readCredentials(`agent ${entry.name}`, authOf(entry), env, warnings),
     ...(extra && { headers: extra }),
+    ...((cardKeys ?? cardJwks) && { trust: withoutUndefined({ keys: cardKeys, jwks: cardJwks }) }),
   };
   return { ...withoutUndefined(rest), skills: skills.map(withoutUndefined), agent };
 }

@@ -109,6 +109,8 @@ function AgentLine({ agent }: { agent: AgentView }) {
             </span>
           )}
           {agent.default && <Badge>Default</Badge>}
+          {agent.sighting?.card === 'verified' && <Badge>Card verified</Badge>}
+          {agent.sighting?.card === 'signed' && <Badge>Card signed, not checked</Badge>}
           <Badge>{KINDS[agent.type]}</Badge>
         </>
       }
