@@ -6,6 +6,8 @@ export interface BenchResult {
   peers: Record<string, number>;
   /** Ours divided by the best peer; 0 where there is no peer. */
   ratio: number;
+  /** The quartiles of the ratios of single rounds, where there are several. */
+  spread?: [number, number];
   better: 'lower' | 'higher';
   goal?: string;
 }

@@ -78,7 +78,8 @@ function read(file: string): Record<string, Measured> {
 
 function describe(bench: string, result: BenchResult): string[] {
   const peers = Object.entries(result.peers).map(([name, value]) => `${name} ${figure(value)}`);
-  const ratio = result.ratio > 0 ? `${figure(result.ratio)} (${result.better} is better)` : '';
+  const spread = result.spread ? `${result.spread.map(figure).join(' to ')}, ` : '';
+  const ratio = result.ratio > 0 ? `${figure(result.ratio)} (${spread}${result.better} is better)` : '';
   return [
     `${bench}: ${result.name}`,
     result.unit,

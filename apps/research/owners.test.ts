@@ -11,7 +11,7 @@ import {
   temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startResearch } from './fixtures/service.ts';
 import { DocumentStore } from './store/documents.ts';
 import { migrations } from './store/schema.ts';
@@ -248,6 +248,45 @@ it('breaks off the job of somebody whose account was disabled, and says so', asy
     status: 'error',
     error: expect.stringContaining('Stopped: The account Eve is disabled'),
   });
+});
+
+it('looks every fifteen seconds whether those who ordered research still may', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const stalling = await startModelServer();
+  stalling.enqueue({ fault: 'stall' });
+  const own = temporaryDirectory();
+  const accounts = openAccounts({ home: own.path, logger: console });
+  const model = { LLM_GATEWAY_URL: stalling.url, LLM_API_KEY: 'key', LLM_MODEL: 'm' };
+  const running = await startResearch(own.path, { TRUNKLINE_OPEN: '0', ...model });
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await running.stop();
+    await stalling.stop();
+    accounts.close();
+    own.remove();
+  });
+  const { id } = accounts.create({ name: 'Mallory', role: 'member' });
+  const authorization = `Bearer ${accounts.createKey(id, 'test').key}`;
+  const started = await fetch(`${running.url}/api/research/deep`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: 'tidal power' }),
+  });
+  const { researchId } = (await started.json()) as { researchId: string };
+  await waitFor(() => stalling.chats().length > 0);
+  const operator = { 'x-operator-key': operatorAccess(own.path).secrets[0] ?? '' };
+  const status = async () => {
+    const answer = await fetch(`${running.url}/api/research/deep/${researchId}/status`, {
+      headers: operator,
+    });
+    return (await answer.json()) as { status: string; error?: string };
+  };
+  accounts.update(id, { disabled: true });
+  vi.advanceTimersByTime(14_999);
+  expect((await status()).status).toBe('running');
+  vi.advanceTimersByTime(1);
+  await waitFor(async () => (await status()).status !== 'running');
+  expect((await status()).error).toContain('Stopped: The account Mallory is disabled');
 });
 
 it('lets people with an account in, as their role says', async () => {

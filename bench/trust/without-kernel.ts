@@ -5,6 +5,8 @@ import { registerHooks } from 'node:module';
 const marks = `
 export const markOf = () => ({});
 export const originsIn = () => [];
+export const markOfDropped = () => ({});
+export const noteOutsideRead = (message) => message;
 export const isPersonLast = () => false;
 export const markRequest = (messages) => messages;
 export const createBorder = () => '';

@@ -69,7 +69,7 @@ export function createSenders({ accounts, pairing, trustPage, onRequest, now = D
       return `${sorry} Too many others are waiting to be let in. Ask the operator, or write again in an hour.`;
     onRequest?.(identity, display);
     const until = new Date(request.expiresAt).toISOString().slice(11, 16);
-    return `${sorry} Your code is ${request.code}. Ask the operator to run "npx trunkline users pair ${request.code} --as NAME", or to approve you at ${trustPage()}. The code works once, until ${until} UTC. Then send your message again.`;
+    return `${sorry} Your code is ${request.code}. Ask the operator to run "npx trunkline users pair ${request.code} --as NAME", or to approve you at ${trustPage()}. The code works once, until ${until} UTC. With it, what you made here before belongs to that account too. Then send your message again.`;
   }
 
   return { identify, notice, pointer };

@@ -101,6 +101,8 @@ function containerArguments(
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   return [
     ...['run', '--rm', '--pull=never', `--name=${name}`, '--hostname=sandbox'],
+    // Else podman waits ten seconds for a program that is to be removed.
+    '--stop-timeout=0',
     ...(request.stdin === 'pipe' ? ['--interactive'] : []),
     ...(request.isOffline ? ['--network=none'] : []),
     ...['--read-only', '--cap-drop=all', '--security-opt=no-new-privileges', '--security-opt=label=disable'],

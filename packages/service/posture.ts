@@ -1,4 +1,4 @@
-import { chmodSync, type Dirent, lstatSync, readFileSync, type Stats } from 'node:fs';
+import { chmodSync, type Dirent, lstatSync, type Stats } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { nameOnSurface, openAccounts } from '@trunkline/accounts';
@@ -8,6 +8,7 @@ import { operatorKeyFile } from '@trunkline/identity';
 import type { PolicyConfig } from '@trunkline/policy';
 import type { SandboxStatus } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
+import { checkPackages } from './packages.ts';
 import type { Diagnosis } from './service.ts';
 
 /** A finding that may know how to mend itself. */
@@ -51,7 +52,7 @@ export async function checkPosture(input: PostureInput): Promise<SecurityFinding
     ...policyFindings(input.policy),
     ...(input.approvers === undefined ? [] : [approverFinding(home, input.approvers)]),
     ...(await checkFiles(home, join(process.cwd(), '.env'))),
-    ...checkPackages(ROOT),
+    ...(await checkPackages(ROOT)),
     ...(await checkAuditLog(home)),
   ];
 }
@@ -344,56 +345,5 @@ export async function checkAuditLog(home: string): Promise<SecurityFinding[]> {
     return [{ subject, state: 'failed', words: errorMessage(error), advice }];
   } finally {
     log.close();
-  }
-}
-
-interface Lock {
-  packages: Record<string, { version?: string; optional?: boolean; dev?: boolean }>;
-}
-
-const MONTH_MS = 30 * 24 * 3_600_000;
-const MAX_LOCK_MONTHS = 6;
-
-/** Whether the installed packages are those of the lock file, which is where updates and their fixes arrive, and how old that is. */
-function checkPackages(root: string): SecurityFinding[] {
-  const months = Math.floor(
-    (Date.now() - (statsOf(join(root, 'package-lock.json'))?.mtimeMs ?? Date.now())) / MONTH_MS,
-  );
-  if (months < MAX_LOCK_MONTHS) return installedPackages(root);
-  const words = `the lock file is ${months} months old, so that later fixes of dependencies are missing.`;
-  const old: SecurityFinding = {
-    subject: 'packages',
-    state: 'warning',
-    words,
-    advice: 'Update Trunkline, then run "npm ci".',
-  };
-  return [...installedPackages(root), old];
-}
-
-function installedPackages(root: string): SecurityFinding[] {
-  const subject = 'packages';
-  const wanted = readLock(join(root, 'package-lock.json'));
-  const installed = readLock(join(root, 'node_modules/.package-lock.json'));
-  if (wanted === undefined || installed === undefined)
-    return [{ subject, state: 'ok', words: 'installed without a lock file; nothing to compare with.' }];
-  const other = Object.entries(installed.packages).filter(
-    ([path, { version }]) =>
-      wanted.packages[path] !== undefined && wanted.packages[path]?.version !== version,
-  );
-  const unknown = Object.keys(installed.packages).filter((path) => wanted.packages[path] === undefined);
-  const different = [...other.map(([path]) => path), ...unknown];
-  if (different.length === 0)
-    return [{ subject, state: 'ok', words: 'what is installed is what the lock file names.' }];
-  const named = different.slice(0, MAX_NAMED).map((path) => path.replace(/^.*node_modules\//, ''));
-  const words = `${different.length} installed packages are not those of the lock file: ${named.join(', ')}.`;
-  return [{ subject, state: 'warning', words, advice: 'Run "npm ci".' }];
-}
-
-function readLock(path: string): Lock | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Lock;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
   }
 }

@@ -127,6 +127,7 @@ describe('a stranger', () => {
     const notice = await waitFor(() => answersTo(userId)[0]);
     const code = codeIn(notice);
     expect(notice).toContain(`npx trunkline users pair ${code} --as NAME`);
+    expect(notice).toContain('what you made here before belongs to that account too');
     expect(notice).toContain(`${board.url}/trust`);
     write(userId, 'more words');
     const { correlationId } = await inbound('more words');
