@@ -136,6 +136,8 @@ describe('the tools of a skill', () => {
       'web_search',
       'fetch_url',
       'deep_research',
+      'set_reminder',
+      'cancel_reminder',
     ]);
     expect(await offered('few')).toEqual(['current_time', 'calculator']);
     expect(voice.lines.some(({ message: words }) => words.includes('skill lists no known tool'))).toBe(false);
