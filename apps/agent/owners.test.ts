@@ -350,6 +350,7 @@ describe('a conversation', () => {
       const calls: Call[] = [
         ['POST', branches, { task_id }],
         ['PUT', '/api/chat/sessions/plums/branch', { branch: 'plums' }],
+        ['PUT', '/api/chat/sessions/plums/model', { model: null }],
         ['GET', `/api/chat/sessions/${branch}`],
         ['POST', `/api/chat/sessions/${branch}/messages`, { text: 'POISON' }],
       ];

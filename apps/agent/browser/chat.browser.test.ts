@@ -16,7 +16,7 @@ model: { prices: { test-model: { input: 1000, output: 2000 } } }
 describeWithBrowser('the chat page', () => {
   let model: ModelServer;
   const pages = agentPages(async () => {
-    model = await startModelServer();
+    model = await startModelServer({ models: ['test-model', 'other-model'] });
     return { env: modelEnvironment(model.url), config };
   });
   afterAll(() => model.stop());
@@ -296,9 +296,14 @@ describeWithBrowser('the chat page', () => {
     await lastTurn(page).getByText('Made again.').waitFor();
     await lastTurn(page).getByText('2 of 2').waitFor();
     expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
+    const picker = page.getByLabel('Model of this chat');
+    await picker.selectOption('other-model');
     model.enqueue('Better.');
     await say(page, 'Again');
     await lastTurn(page).getByText('Better.').waitFor();
+    expect(model.chats().at(-1)?.model).toBe('other-model');
+    await page.reload();
+    await expect.poll(() => picker.inputValue(), SOON).toBe('other-model');
   });
 
   it('is used without a mouse: write, send, a new chat, the shortcuts', async () => {

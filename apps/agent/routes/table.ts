@@ -16,6 +16,7 @@ import {
   writeSetup,
 } from '../setup/setup.ts';
 import { mountChatBranches } from './console/chat-branches.ts';
+import { mountChatModels } from './console/chat-models.ts';
 import { mountChat, mountChats } from './console/chats.ts';
 import { mountConfig, secretVariables } from './console/config.ts';
 import { mountKnowledge } from './console/knowledge.ts';
@@ -36,6 +37,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountApprovals,
   mountChats,
   mountChatBranches,
+  mountChatModels,
   mountInbox,
   (app, deps) => mountOpenAiApi(app, agentModel(deps)),
   mountRuntime,
@@ -107,6 +109,7 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     replace: (text: string, key: GivenKey | undefined) => writeConfig(live, text, key),
     gateway: () => model.gateway,
     models: model.models,
+    choices: () => live.config.model.choices,
     setUp: (given: Partial<ModelSettings>) => writeSetup(live, directory, settings(), given),
     isSetUp: () => isSetupComplete(directory),
   };

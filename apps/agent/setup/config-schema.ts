@@ -14,6 +14,8 @@ const modelSection = z.strictObject({
     .default(''),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().positive().optional(),
+  /** What people may choose for a chat besides the configured model: names at its endpoint, `helper` and `judge`. */
+  choices: z.array(z.string().min(1).max(200)).max(100).default([]),
   /** Dollars for a million tokens, by model name. */
   prices: z
     .record(

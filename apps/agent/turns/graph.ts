@@ -11,6 +11,7 @@ import { z } from 'zod';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
 import type { Skill, SkillHead } from '../skills/skill-repository.ts';
+import type { ChosenModel } from './session-store.ts';
 
 type Model = ReturnType<ModelGateway['languageModel']>;
 
@@ -21,6 +22,8 @@ export type Subagent = AgentConfig['subagents'][number];
 export interface Graph {
   /** The named model, else the configured one. */
   model(name?: string): Model;
+  /** The model that was chosen for a conversation, a role's too; undefined where it is no longer offered. */
+  chosenModel(chosen: ChosenModel): Model | undefined;
   instructions: string;
   /** All tools that run by themselves, under the names the model sees. */
   tools: readonly Tool[];
@@ -53,6 +56,10 @@ export function compileGraph(deps: GraphDeps): Graph {
   const isEnabled = ({ name }: Tool) => !config.tools.disabled.includes(name);
   return {
     model: (name) => withSettings(gateway.languageModel(name), config.model),
+    chosenModel: ({ model, byOperator }) =>
+      byOperator || config.model.choices.includes(model)
+        ? withSettings(roleModel(gateway, model) ?? gateway.languageModel(model), config.model)
+        : undefined,
     instructions: leadInstructions(agentName, config, skills),
     tools,
     humanTools: humanTools.filter(isEnabled),
@@ -63,6 +70,12 @@ export function compileGraph(deps: GraphDeps): Graph {
     compaction: () => compactionOf(config.compaction, gateway),
     cost: (model, tokens) => costOf(gateway.price(model), tokens),
   };
+}
+
+/** Roles may have an endpoint of their own. */
+function roleModel(gateway: ModelGateway, name: string): Model | undefined {
+  if (name === 'helper') return gateway.fastModel();
+  return name === 'judge' ? gateway.judgeModel() : undefined;
 }
 
 function limitsOf(budget: AgentConfig['budget']): TurnLimits {

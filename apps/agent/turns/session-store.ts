@@ -13,6 +13,13 @@ export interface Session {
   owner?: string | undefined;
 }
 
+export interface ChosenModel {
+  /** The name of a model, or a role. */
+  model: string;
+  /** The operator may choose any that the endpoint has; others what `model.choices` lists, as long as it does. */
+  byOperator: boolean;
+}
+
 interface Row {
   messages: string;
   version: number;
@@ -64,6 +71,22 @@ export class SessionStore {
   /** Makes a new conversation somebody's; one that there is stays as it is. */
   claim(sessionId: string, owner: string): void {
     if (this.owner(sessionId) === undefined) this.save(sessionId, { messages: [], version: 0, owner });
+  }
+
+  /** The model that was chosen for a conversation; undefined for the configured one. */
+  chosenModel(root: string): ChosenModel | undefined {
+    const sql = 'SELECT model, by_operator FROM chosen_model WHERE session_id = ?';
+    const row = this.#database.prepare<{ model: string; by_operator: number }>(sql).get(root);
+    return row && { model: row.model, byOperator: row.by_operator === 1 };
+  }
+
+  chooseModel(root: string, chosen: ChosenModel | undefined): void {
+    if (chosen === undefined)
+      this.#database.prepare('DELETE FROM chosen_model WHERE session_id = ?').run(root);
+    else
+      this.#database
+        .prepare('INSERT OR REPLACE INTO chosen_model (session_id, model, by_operator) VALUES (?, ?, ?)')
+        .run(root, chosen.model, chosen.byOperator ? 1 : 0);
   }
 
   /** The version alone: a long conversation is not read for it. */
@@ -173,7 +196,7 @@ export class SessionStore {
   /** Says whether there was one. */
   delete(sessionId: string): boolean {
     return this.#database.transaction(() => {
-      for (const table of ['session_version', 'turn_start'])
+      for (const table of ['session_version', 'turn_start', 'chosen_model'])
         this.#database.prepare(`DELETE FROM ${table} WHERE session_id = ?`).run(sessionId);
       return this.#database.prepare('DELETE FROM session WHERE session_id = ?').run(sessionId).changes > 0;
     });
@@ -186,7 +209,7 @@ export class SessionStore {
     const pruned = this.#database
       .prepare(`DELETE FROM session WHERE updated_at < ? AND ${root} NOT IN (${used})`)
       .run(before, before).changes;
-    for (const table of ['session_version', 'turn_start'])
+    for (const table of ['session_version', 'turn_start', 'chosen_model'])
       this.#database.exec(`DELETE FROM ${table} WHERE session_id NOT IN (SELECT session_id FROM session)`);
     return pruned;
   }

@@ -167,7 +167,7 @@ export class TurnRunner {
     const spending = new Spending(graph.limits);
     const compaction = graph.compaction();
     const scope = this.#options.owners.memory(request);
-    const model = graph.model();
+    const model = this.#model(graph, request);
     const window = await contextWindowOf(model, request.signal);
     const options = {
       model,
@@ -189,6 +189,17 @@ export class TurnRunner {
       ...(compaction && { compaction }),
     };
     return { options, spending, approvals: graph.approvals };
+  }
+
+  #model(graph: Graph, { sessionId }: TurnRequest): ReturnType<Graph['model']> {
+    const { sessions, chats } = this.#options;
+    const chosen = sessions.chosenModel(chats.rootOf(sessionId));
+    if (chosen === undefined) return graph.model();
+    const model = graph.chosenModel(chosen);
+    if (model !== undefined) return model;
+    throw new TurnRefusal(
+      `The model ${chosen.model}, which was chosen for this chat, is no longer offered. Choose another beside the message box, then retry.`,
+    );
   }
 
   #tools(graph: Graph, spending: Spending, { sessionId, principal }: TurnRequest): Tool[] {

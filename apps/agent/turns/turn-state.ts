@@ -141,6 +141,11 @@ const migrations = [
    CREATE INDEX chat_branch_by_root ON chat_branch (root, created_at);
    ALTER TABLE chat ADD COLUMN head TEXT;`,
   'ALTER TABLE checkpoint ADD COLUMN timezone TEXT;',
+  `CREATE TABLE chosen_model (
+     session_id TEXT PRIMARY KEY,
+     model TEXT NOT NULL,
+     by_operator INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

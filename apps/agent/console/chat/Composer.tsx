@@ -4,6 +4,7 @@ import {
   type ChangeEvent,
   type ClipboardEvent,
   type KeyboardEvent,
+  type ReactNode,
   useEffect,
   useRef,
   useState,
@@ -24,10 +25,12 @@ interface ComposerProps {
   onStop(): Promise<void>;
   /** Asked for with the arrow up in an empty box. */
   onEditLast(): void;
+  /** Beside the button that sends. */
+  picker: ReactNode;
 }
 
 /** Where one says something: Enter sends, Shift and Enter begin a new line. */
-export function Composer({ working, answering, onSend, onStop, onEditLast }: ComposerProps) {
+export function Composer({ working, answering, onSend, onStop, onEditLast, picker }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState('');
   const [sending, setSending] = useState(false);
@@ -91,6 +94,7 @@ export function Composer({ working, answering, onSend, onStop, onEditLast }: Com
         <span className="min-w-0 flex-1 truncate text-12 text-muted max-sm:invisible pointer-coarse:invisible">
           Enter sends, Shift and Enter begin a new line
         </span>
+        {picker}
         {working ? (
           <Button icon={<Square aria-hidden />} onClick={() => void attempt(onStop)}>
             Stop

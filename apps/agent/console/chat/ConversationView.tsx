@@ -4,6 +4,7 @@ import { BookOpen, Brain, CalendarClock, Clock, ListTodo, NotebookPen } from 'lu
 import { lazy, type RefObject, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useServiceHealth } from '../shared/AgentShell.tsx';
 import { Composer } from './Composer.tsx';
+import { ModelPicker } from './ModelPicker.tsx';
 import type { TurnActions } from './TurnView.tsx';
 import type { Conversation } from './useConversation.ts';
 import { isParked, type Turn } from './wire.ts';
@@ -132,6 +133,7 @@ export function ConversationView({ sessionId, conversation, found }: Conversatio
           answering={open !== undefined && isParked(open)}
           onSend={say}
           onStop={conversation.stop}
+          picker={<ModelPicker model={conversation.model} chooseModel={conversation.chooseModel} />}
         />
       </div>
     </>

@@ -14,6 +14,7 @@ import { type Attachment, type ChatSummary, type Entry, isOpen, isParked, type T
 interface TurnsPage {
   chat: ChatSummary | null;
   branch: string;
+  model: string | null;
   branches: Branches;
   turns: Turn[];
   next: number | null;
@@ -42,6 +43,9 @@ export interface Conversation {
   retry(message: UnsentMessage): Promise<void>;
   discard(message: UnsentMessage): void;
   stop(): Promise<void>;
+  /** The model that was chosen for it; null for the configured one. */
+  model: string | null;
+  chooseModel(model: string | null): Promise<void>;
   branches: Branches;
   /** Says something else instead of a turn's message, or the same once more, in a new branch. */
   fork(turn: Turn, text?: string): Promise<void>;
@@ -153,6 +157,14 @@ export function useConversation(
 
   return {
     ...shown,
+    async chooseModel(model) {
+      await api.request(`${path}/model`, { method: 'PUT', body: { model } });
+      setState((before) => ({
+        ...(before.sessionId === sessionId ? before : { ...NOTHING, loading: false }),
+        sessionId,
+        model,
+      }));
+    },
     async fork({ task_id }, text) {
       await api.request(`${path}/branches`, {
         body: { task_id, timezone: browserTimezone(), ...(text !== undefined && { text }) },
@@ -218,6 +230,7 @@ interface ConversationState {
   sessionId: string | undefined;
   /** The branch whose turns are shown; undefined before the service has said. */
   branch: string | undefined;
+  model: string | null;
   branches: Branches;
   title: string | undefined;
   turns: readonly Turn[];
@@ -231,6 +244,7 @@ interface ConversationState {
 const NOTHING: ConversationState = {
   sessionId: undefined,
   branch: undefined,
+  model: null,
   branches: {},
   title: undefined,
   turns: [],
@@ -240,7 +254,7 @@ const NOTHING: ConversationState = {
   error: undefined,
 };
 
-type Found = Pick<ConversationState, 'title' | 'branch' | 'branches' | 'turns' | 'next' | 'error'>;
+type Found = Pick<ConversationState, 'title' | 'branch' | 'model' | 'branches' | 'turns' | 'next' | 'error'>;
 
 /**
  * What is shown of a branch stays as it is: something may have been said before the answer came, and older turns were
@@ -254,6 +268,7 @@ function withFound(before: ConversationState, sessionId: string, found: Found): 
     sessionId,
     loading: false,
     branch: found.branch ?? shown.branch,
+    model: found.error === undefined ? found.model : shown.model,
     branches: { ...shown.branches, ...found.branches },
     title: found.title ?? shown.title,
     turns: mergeTurns(found.turns, shown.turns),

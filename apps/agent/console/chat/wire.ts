@@ -3,6 +3,7 @@ import type { ChatEntry, ChatTurn } from '../../chats/transcript.ts';
 
 export type { Chat as ChatSummary, ChatOrigin } from '../../chats/chat-store.ts';
 export type { ChatPlace } from '../../routes/console/chat-branches.ts';
+export type { ChatModels } from '../../routes/console/chat-models.ts';
 export type { Attachment } from '../../routes/console/chats.ts';
 
 export type Entry = ChatEntry;

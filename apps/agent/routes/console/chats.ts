@@ -21,6 +21,7 @@ const body = z.object({
 
 export interface ChatPageRoutes {
   engine: TaskEngine;
+  sessions: SessionStore;
   chats: ChatStore;
   recorder: ChatRecorder;
   owners: Owners;
@@ -63,7 +64,7 @@ const newMessage = z.object({
 
 /** Conversations as the chat page shows them. */
 export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
-  const { engine, chats, recorder, owners, mayJoin, mayRead } = routes;
+  const { engine, sessions, chats, recorder, owners, mayJoin, mayRead } = routes;
   const { get, post } = jsonRoutes(app);
   const list = { summary: 'Conversations, the newest first', query: listQuery };
   get('/api/chat/sessions', list, ({ query: { limit, q, from, before }, principal }) => {
@@ -71,10 +72,10 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     const isShared = owners.conversation(principal) === operatorScope;
     const viewer = isShared ? operatorActor.viewer : owners.viewer(principal);
     const found = chats.list({ limit: limit + 1, search: q, origins, viewer, before: cursorOf(before) });
-    const sessions = found.slice(0, limit);
-    const last = found.length > limit ? sessions.at(-1) : undefined;
+    const listed = found.slice(0, limit);
+    const last = found.length > limit ? listed.at(-1) : undefined;
     const next = last === undefined ? null : `${last.updated_at}.${last.session_id}`;
-    return { sessions, next };
+    return { sessions: listed, next };
   });
   const turns = { summary: 'The last turns of a conversation', query: turnsQuery };
   get('/api/chat/sessions/:id', turns, ({ param: { id }, query: { limit, before, task }, principal }) => {
@@ -90,6 +91,7 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     return {
       chat: chats.chat(root) ?? null,
       branch,
+      model: sessions.chosenModel(root)?.model ?? null,
       branches: branchesAt(
         chats,
         root,

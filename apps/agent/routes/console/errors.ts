@@ -26,6 +26,11 @@ export const consoleErrors = defineErrors({
     409,
     'What the model saw before this turn is no longer kept, or the turn has not begun yet. Edit a later message, or begin a new chat.',
   ],
+  model_not_offered: [
+    404,
+    (fields: { model: string }) =>
+      `The model ${fields.model} is not offered to you. Choose one of GET /api/chat/models; the operator lists more in model.choices of agent.yaml.`,
+  ],
   turn_of_schedule: [
     409,
     'A schedule ran this turn, so there is no message to say again. Run it once more on the page "Schedules".',

@@ -40,7 +40,7 @@ const formIn = (timezone: string) => ({
       title: 'Time zone',
       enum: knownTimezones(),
       default: timezone,
-      description: 'Of the time above. Summer time is kept in mind.',
+      description: 'Of the time above; daylight saving time is followed.',
     },
     job_id: { type: 'string', title: 'Name', description: 'The same name again replaces the schedule.' },
   },
@@ -104,7 +104,7 @@ function JobRow({ job }: { job: Job }) {
                 href={`/${chatAddress(job.session_id)}`}
                 className="text-accent-text underline underline-offset-2"
               >
-                Its chat
+                Open its chat
               </a>
             )}
           </p>
