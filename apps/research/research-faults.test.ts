@@ -202,7 +202,7 @@ describe('a point of the plan', () => {
     lab.script.replace = (asked) => (asked === 'scope' ? JSON.stringify({ dimensions: plan }) : undefined);
     const { snapshot } = await run();
     const headings = [...String(snapshot.report).matchAll(/^## (.+)$/gm)].map(([, words]) => words);
-    expect(headings).toEqual([...DIMENSIONS, 'Zebras', 'Sources']);
+    expect(headings).toEqual(['Summary', ...DIMENSIONS, 'Zebras', 'Sources']);
     expect(snapshot.report).toContain(
       '## Zebras\n\n_No source that could be read was found for this point._\n\n',
     );

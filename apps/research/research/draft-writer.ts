@@ -1,4 +1,5 @@
 import { sentenceSpans } from '../text/sentences.ts';
+import { contentStems } from '../text/words.ts';
 import { chooseMaterial, type Material, type NumberedPassage, type NumberedSource } from './material.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -83,6 +84,50 @@ export class DraftWriter {
       this.#underWay.delete(position);
     }
   }
+}
+
+const OWN_SENTENCES = 3;
+
+/**
+ * A section that only repeats those before it gets what else its passages say on its point, as an extractive model gives
+ * the same sentences for every point of a small library.
+ */
+export function withOwnWords(drafts: readonly Draft[]): Draft[] {
+  const said = new Set<string>();
+  return drafts.map((each) => {
+    const isRepeated = sentencesOf(each.draft).every((sentence) => said.has(sentence));
+    const draft = (isRepeated && unsaid(each, said)) || each.draft;
+    for (const sentence of sentencesOf(draft)) said.add(sentence);
+    return { ...each, draft };
+  });
+}
+
+function unsaid({ dimension: { name, queries }, passages }: Draft, said: ReadonlySet<string>): string {
+  const wanted = new Set(contentStems([name, ...queries].join(' ')));
+  const found = passages.flatMap(({ number, text }) =>
+    sentenceSpans(text).map(({ text: sentence }) => {
+      const hits = contentStems(sentence).filter((stem) => wanted.has(stem)).length;
+      return { sentence, cited: `${sentence} [${number}]`, hits };
+    }),
+  );
+  return found
+    .filter(({ sentence, hits }) => hits > 0 && !said.has(plain(sentence)))
+    .toSorted((left, right) => right.hits - left.hits)
+    .slice(0, OWN_SENTENCES)
+    .map(({ cited }) => cited)
+    .join(' ');
+}
+
+function sentencesOf(draft: string): string[] {
+  return sentenceSpans(draft).map(({ text }) => plain(text));
+}
+
+/** Without marks of citations and the full stop. */
+function plain(sentence: string): string {
+  return sentence
+    .replace(/\s*\[\d+\]/g, '')
+    .replace(/[.!?…\s]+$/, '')
+    .trim();
 }
 
 /** One section in draft: sentences that cite sources by number. Without budget for the model the sources speak themselves. */

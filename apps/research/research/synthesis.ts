@@ -2,7 +2,7 @@ import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
 import { oneLine } from '../text/sentences.ts';
 import { createCitationJudge } from './citation-judge.ts';
-import { type DraftWriter, readSources } from './draft-writer.ts';
+import { type DraftWriter, readSources, withOwnWords } from './draft-writer.ts';
 import type { Dimension } from './job.ts';
 import { checkedExcerpt } from './material.ts';
 import { composeReport, type Report, type ReportSection } from './report.ts';
@@ -50,7 +50,7 @@ export async function synthesise(context: RunContext, drafts: DraftWriter): Prom
 async function writeReport(context: RunContext, writer: DraftWriter): Promise<Report> {
   const { documents, query, model } = context;
   const read = readSources(context);
-  const drafts = await writer.all();
+  const drafts = withOwnWords(await writer.all());
   const sources = read.map(({ number, source: { id, title, url, documentId } }) => {
     const cited = drafts.flatMap(({ draft, numbers }) => (numbers.includes(number) ? [draft] : []));
     return { number, id, title, url, excerpt: checkedExcerpt(documents, documentId, number, cited) };
