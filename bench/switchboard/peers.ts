@@ -74,11 +74,13 @@ export async function startNats(): Promise<Contestant> {
   const nats = await startNatsServer();
   const connection = await connect({ servers: nats.url });
   const publish = (message: Incoming) => connection.publish('agent.skill.request', JSON.stringify(message));
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    publish(JSON.parse(Buffer.concat(chunks).toString()) as Incoming);
-    response.setHeader('content-type', 'application/json').end('{"success":true}');
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      publish(JSON.parse(Buffer.concat(chunks).toString()) as Incoming);
+      response.setHeader('content-type', 'application/json').end('{"success":true}');
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
