@@ -83,7 +83,16 @@ export function spentBudget(usage: Usage, limits: TurnLimits): string | undefine
  */
 export function estimateTokens(content: string | readonly ModelMessage[]): number {
   if (typeof content === 'string') return estimateText(content);
-  return content.reduce((sum, message) => sum + tokensPerMessage + estimateContent(message.content), 0);
+  return content.reduce((sum, message) => sum + estimateMessage(message), 0);
+}
+
+/** A conversation is counted several times in each step, and its messages do not change. */
+const counted = new WeakMap<ModelMessage, number>();
+
+function estimateMessage(message: ModelMessage): number {
+  const tokens = counted.get(message) ?? tokensPerMessage + estimateContent(message.content);
+  counted.set(message, tokens);
+  return tokens;
 }
 
 function estimateContent(content: ModelMessage['content']): number {

@@ -99,15 +99,16 @@ export class SessionStore {
 
   /** With the turn that made it so, the version can be gone back to. */
   save(sessionId: string, { messages, version, owner = operatorScope }: Session, taskId?: string): void {
+    const text = JSON.stringify(messages);
     this.#database.transaction(() => {
-      if (taskId !== undefined) this.#keepVersion(sessionId, messages, version, taskId);
+      if (taskId !== undefined) this.#keepVersion(sessionId, { messages, text }, version, taskId);
       this.#database
         .prepare(
           `INSERT INTO session (session_id, messages, version, scope, updated_at) VALUES (?, ?, ?, ?, ?)
            ON CONFLICT (session_id) DO UPDATE
            SET messages = excluded.messages, version = excluded.version, updated_at = excluded.updated_at`,
         )
-        .run(sessionId, JSON.stringify(messages), version, owner, Date.now());
+        .run(sessionId, text, version, owner, Date.now());
     });
   }
 
@@ -115,7 +116,7 @@ export class SessionStore {
   begin(taskId: string, sessionId: string, { messages, version }: Session): void {
     this.#database.transaction(() => {
       // A conversation of before versions were kept.
-      this.#putVersion(sessionId, version, 0, messages, 'IGNORE');
+      if (!this.#hasVersion(sessionId, version)) this.#putVersion(sessionId, version, 0, messages);
       this.#database
         .prepare('INSERT OR IGNORE INTO turn_start (task_id, session_id, version) VALUES (?, ?, ?)')
         .run(taskId, sessionId, version);
@@ -131,7 +132,7 @@ export class SessionStore {
     const messages = start && this.#messagesAt(start.session_id, start.version);
     if (start === undefined || messages === undefined) return undefined;
     const owner = this.owner(start.session_id);
-    this.#putVersion(into, 1, 0, messages, 'REPLACE');
+    this.#putVersion(into, 1, 0, messages);
     this.save(into, { messages, version: 1, owner });
     const later = this.#database
       .prepare<TurnStart>('SELECT * FROM turn_start WHERE session_id = ? AND (ended IS NULL OR ended > ?)')
@@ -156,14 +157,14 @@ export class SessionStore {
   }
 
   /** Only what is new is stored, and now and then all of it, so that old versions can go. */
-  #keepVersion(sessionId: string, messages: Messages, version: number, taskId: string): void {
-    const before = this.load(sessionId).messages;
-    const differs = messages.findIndex(
-      (message, at) => JSON.stringify(message) !== JSON.stringify(before[at]),
-    );
-    const common = differs === -1 ? messages.length : differs;
-    const kept = version % wholeEvery === 0 ? 0 : common;
-    this.#putVersion(sessionId, version, kept, messages.slice(kept), 'REPLACE');
+  #keepVersion(
+    sessionId: string,
+    { messages, text }: { messages: Messages; text: string },
+    version: number,
+    taskId: string,
+  ): void {
+    const kept = version % wholeEvery === 0 ? 0 : this.#inCommon(sessionId, messages, text);
+    this.#putVersion(sessionId, version, kept, messages.slice(kept));
     this.#database.prepare('UPDATE turn_start SET ended = ? WHERE task_id = ?').run(version, taskId);
     if (kept > 0) return;
     for (const table of ['session_version', 'turn_start']) {
@@ -173,16 +174,28 @@ export class SessionStore {
     }
   }
 
-  #putVersion(
-    sessionId: string,
-    version: number,
-    kept: number,
-    added: Messages,
-    otherwise: 'IGNORE' | 'REPLACE',
-  ): void {
+  /** How many of the messages the session begins with. Mostly all that it has: then their text begins with its text. */
+  #inCommon(sessionId: string, messages: Messages, text: string): number {
+    const sql = 'SELECT messages FROM session WHERE session_id = ?';
+    const stored = this.#database.prepare<Pick<Row, 'messages'>>(sql).get(sessionId)?.messages ?? '[]';
+    const before = JSON.parse(stored) as Messages;
+    const isContinued = stored === text || text.startsWith(`${stored.slice(0, -1)},`);
+    if (isContinued) return before.length;
+    const differs = messages.findIndex(
+      (message, at) => JSON.stringify(message) !== JSON.stringify(before[at]),
+    );
+    return differs === -1 ? messages.length : differs;
+  }
+
+  #hasVersion(sessionId: string, version: number): boolean {
+    const sql = 'SELECT 1 FROM session_version WHERE session_id = ? AND version = ?';
+    return this.#database.prepare(sql).get(sessionId, version) !== undefined;
+  }
+
+  #putVersion(sessionId: string, version: number, kept: number, added: Messages): void {
     this.#database
       .prepare(
-        `INSERT OR ${otherwise} INTO session_version (session_id, version, kept, added) VALUES (?, ?, ?, ?)`,
+        'INSERT OR REPLACE INTO session_version (session_id, version, kept, added) VALUES (?, ?, ?, ?)',
       )
       .run(sessionId, version, kept, JSON.stringify(added));
   }
