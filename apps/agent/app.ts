@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { withGrpc } from '@trunkline/a2a';
 import {
   type App,
   createApp,
@@ -51,8 +52,9 @@ export async function start(
     { routes, address: agent.address },
     async ({ routes: { app }, address }) => {
       const { portVariable = '--port', logger } = service;
-      const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
-      address.listen(server.url);
+      const http = await serve(app, { host: options.host, port: options.port, portVariable, logger });
+      const server = await withGrpc(options, 'A2A', http, logger);
+      address.listen(server.url, server.grpcPort);
       return server;
     },
     (server) => server.stop(),

@@ -369,6 +369,7 @@ function createTasks({ context, address, active, executor, recorder, state, stor
     ...describeAgent(options.agentName, live.config, active.skills),
     version: manifest.version,
     publicUrl: address.publicUrl,
+    grpcPort: address.grpcPort,
   });
   const keptBesides = (owner: string) =>
     [stores, state.sessions, state.chats].reduce((sum, store) => sum + store.bytesOf(owner), 0);

@@ -5,6 +5,7 @@ import {
   fetchOptions,
   file,
   group,
+  grpcOptions,
   homeOptions,
   hostOptions,
   integer,
@@ -204,6 +205,7 @@ const ownOptions = {
   ...fileOptions,
   ...accessOptions,
   ...schedulerOptions,
+  ...grpcOptions('A2A'),
   ...modelOptions,
   ...group('Model', {
     coreModel: text({

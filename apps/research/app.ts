@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { withGrpc } from '@trunkline/a2a';
 import { readVariable } from '@trunkline/config';
 import {
   type App,
@@ -69,8 +70,9 @@ export async function start(
     'server',
     { routes, address: research.address },
     async ({ routes: { app }, address }) => {
-      const server = await serve(app, { host, port, portVariable, logger });
-      address.listen(server.url);
+      const http = await serve(app, { host, port, portVariable, logger });
+      const server = await withGrpc(options, 'RESEARCH', http, logger);
+      address.listen(server.url, server.grpcPort);
       return server;
     },
     (server) => server.stop(),

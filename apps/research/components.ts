@@ -123,6 +123,7 @@ export function researchComponents(
           description: manifest.description,
           version: manifest.version,
           publicUrl: address.publicUrl,
+          grpcPort: address.grpcPort,
           skills: [researchSkill],
         }),
         ...(options.authToken !== undefined && { credentials: { bearer: options.authToken } }),

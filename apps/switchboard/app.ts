@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { withGrpc } from '@trunkline/a2a';
 import {
   type App,
   createApp,
@@ -47,8 +48,9 @@ export async function startSwitchboard(options: SwitchboardOptions, service: Ser
     'server',
     { app, context },
     async ({ app, context: { address } }) => {
-      const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
-      address.listen(server.url);
+      const http = await serve(app, { host: options.host, port: options.port, portVariable, logger });
+      const server = await withGrpc(options, 'SWITCHBOARD', http, logger);
+      address.listen(server.url, server.grpcPort);
       return server;
     },
     (running) => running.stop(),

@@ -211,7 +211,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     ({ context: { address, accounts }, bus, exchange }) =>
       openA2aServer({
         ...{ options, home, bus, exchange, logger },
-        url: () => address.publicUrl,
+        address,
         current: (principal) => accounts.current(principal),
       }),
     (server) => server.stop(),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { withGrpc } from '@trunkline/a2a';
 import { createApp, listRoutes, serve, servePages } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import {
@@ -42,8 +43,9 @@ export async function launch(options: VoiceOptions, context: ServiceContext, sub
     'server',
     { app, address: voice.address },
     async ({ app, address }) => {
-      const server = await serve(app, { host, port, portVariable, logger });
-      address.listen(server.url);
+      const http = await serve(app, { host, port, portVariable, logger });
+      const server = await withGrpc(options, 'VOICE', http, logger);
+      address.listen(server.url, server.grpcPort);
       return server;
     },
     (server) => server.stop(),

@@ -22,6 +22,7 @@ export { accessCheckMs, lostAccess } from './engine/lost-access.ts';
 export { reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
 export type { TaskAccess, VisibleTasks } from './engine/visible-tasks.ts';
 export { A2aError, requireStored } from './errors/a2a-error.ts';
+export { type GrpcSettings, withGrpc } from './grpc/start-grpc.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';
 export type { Artifact, Message, Part, ProtocolVersion, Task, TaskState, Usage } from './protocol/model.ts';
 export { textOf } from './protocol/model.ts';

@@ -47,6 +47,7 @@ export { type OptionSources, readOptions } from './options/read.ts';
 export { referencePage } from './options/reference.ts';
 export {
   fetchOptions,
+  grpcOptions,
   homeOptions,
   hostOptions,
   logOptions,

@@ -1,5 +1,6 @@
 export { type App, type AppOptions, createApp, type HealthReport } from './app/app.ts';
 export type { AppEnv, Logger, RequestContext, RouteContext } from './app/context.ts';
+export { tenantIn } from './app/paths.ts';
 export {
   type AccessOptions,
   allowCallers,
@@ -41,11 +42,17 @@ export {
 } from './origins/origin-guard.ts';
 export { type PagesOptions, servePages } from './pages/serve-pages.ts';
 export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
-export { ACCESS_CHECK_MS, type RunningServer, type ServeOptions, StartError, serve } from './server/serve.ts';
+export {
+  ACCESS_CHECK_MS,
+  type AcceptConnection,
+  type RunningServer,
+  type ServeOptions,
+  StartError,
+  serve,
+} from './server/serve.ts';
 export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
 export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/sse.ts';
 export { formatSseFrame, type SseEvent, sse } from './sse/sse.ts';
-export { tenantIn } from './app/paths.ts';
 export { answerText, type StreamTextOptions, streamText } from './stream/response-stream.ts';
 export {
   parseJson,

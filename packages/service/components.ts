@@ -85,14 +85,21 @@ async function stopAll(running: Map<Component<unknown>, unknown>): Promise<void>
 export class ServiceAddress {
   readonly #publicUrl: string | undefined;
   #url: string | undefined;
+  #grpcPort: number | undefined;
 
   /** @param publicUrl what the operator configured, where others reach the service by another address */
   constructor(publicUrl?: string) {
     this.#publicUrl = publicUrl;
   }
 
-  listen(url: string): void {
+  listen(url: string, grpcPort?: number): void {
     this.#url = url;
+    this.#grpcPort = grpcPort;
+  }
+
+  /** Where A2A is spoken over gRPC, if at all. */
+  get grpcPort(): number | undefined {
+    return this.#grpcPort;
   }
 
   /** For calls on this machine. */

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 // What only the operator may do, in an agent without a token and in one with all of them.
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { openAccounts } from '@trunkline/accounts';
 import { operatorAccess } from '@trunkline/identity';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
@@ -35,7 +37,11 @@ afterAll(() => model.stop());
 
 const settings: [string, Record<string, string>, Record<string, string>][] = [
   ['without a token', {}, {}],
-  ['with a token, to its holder', { A2A_AUTH_TOKEN: 'token' }, { authorization: 'Bearer token' }],
+  [
+    'with a token, to its holder',
+    { A2A_AUTH_TOKEN: 'token', A2A_GRPC_PORT: '0' },
+    { authorization: 'Bearer token' },
+  ],
 ];
 
 describe.each(settings)('an agent %s', (_, env, headers) => {
@@ -116,6 +122,16 @@ describe.each(settings)('an agent %s', (_, env, headers) => {
     // Without credentials nobody can be told apart from the public.
     expect(await tools('/extendedAgentCard')).toBe('A2A_AUTH_TOKEN' in env);
     expect(await tools('/.well-known/agent-card.json')).toBe(false);
+    const card = JSON.parse((await call('GET', '/.well-known/agent-card.json', {})).text);
+    const grpc = card.supportedInterfaces.filter(
+      ({ protocolBinding }: { protocolBinding: string }) => protocolBinding === 'GRPC',
+    );
+    expect(grpc).toEqual('A2A_GRPC_PORT' in env ? [expect.objectContaining({ protocolVersion: '1.0' })] : []);
+    for (const { url } of grpc) {
+      const socket = connect({ host: '127.0.0.1', port: Number(url.split(':').at(-1)) });
+      await once(socket, 'connect');
+      socket.destroy();
+    }
   });
 });
 

@@ -3,6 +3,7 @@ import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Execu
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type AccountAccess, ownerKey } from '@trunkline/identity';
+import type { ServiceAddress } from '@trunkline/service';
 import type { Question } from '../api-types.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import { text } from '../dispatch/request.ts';
@@ -148,13 +149,13 @@ export interface A2aServerSettings {
   exchange: Exchange;
   logger: Logger;
   /** Known once it listens. */
-  url: () => string;
+  address: Pick<ServiceAddress, 'publicUrl' | 'grpcPort'>;
   /** Somebody with their rights of today. */
   current: AccountAccess['current'];
 }
 
 /** The agent card shows the skills of the helm. */
-export function openA2aServer({ options, home, bus, exchange, logger, url, current }: A2aServerSettings) {
+export function openA2aServer({ options, home, bus, exchange, logger, address, current }: A2aServerSettings) {
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
   const parts = { bus, humanInput, routing, limiter };
@@ -170,7 +171,8 @@ export function openA2aServer({ options, home, bus, exchange, logger, url, curre
       name: 'switchboard',
       description: manifest.description,
       version: manifest.version,
-      publicUrl: url(),
+      publicUrl: address.publicUrl,
+      grpcPort: address.grpcPort,
       skills: helmSkills(routing),
     }),
     tenants: () => agentNames(routing),

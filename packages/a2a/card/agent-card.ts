@@ -78,6 +78,8 @@ export interface AgentDescription {
   skills: readonly AgentSkill[];
   /** Beside those that the server itself brings. */
   extensions?: readonly AgentExtension[];
+  /** Where gRPC listens, on the host of the public address. */
+  grpcPort?: number | undefined;
   /** Agents behind the endpoint that callers can choose. */
   tenants?: readonly string[];
 }
@@ -158,7 +160,7 @@ function cardV10(agent: AgentDescription, facts: ServerFacts) {
 }
 
 /** Both versions over both transports, all at one address; tenants are a thing of 1.0. */
-function interfacesOf({ publicUrl, tenants = [] }: AgentDescription): object[] {
+function interfacesOf({ publicUrl, grpcPort, tenants = [] }: AgentDescription): object[] {
   const url = endpointOf(publicUrl);
   const bindings = ['JSONRPC', 'HTTP+JSON'];
   const own = ['1.0', '0.3'].flatMap((protocolVersion) =>
@@ -167,7 +169,9 @@ function interfacesOf({ publicUrl, tenants = [] }: AgentDescription): object[] {
   const theirs = tenants.flatMap((tenant) =>
     bindings.map((protocolBinding) => ({ url, protocolBinding, tenant, protocolVersion: '1.0' })),
   );
-  return [...own, ...theirs];
+  if (grpcPort === undefined) return [...own, ...theirs];
+  const address = `${new URL(publicUrl).hostname}:${grpcPort}`;
+  return [...own, { url: address, protocolBinding: 'GRPC', protocolVersion: '1.0' }, ...theirs];
 }
 
 function endpointOf(publicUrl: string): string {

@@ -32,6 +32,10 @@ const catalogue = {
 
 export type A2aErrorReason = keyof typeof catalogue;
 
+export function isErrorReason(name: unknown): name is A2aErrorReason {
+  return typeof name === 'string' && Object.hasOwn(catalogue, name);
+}
+
 interface A2aErrorOptions extends ErrorOptions {
   /** Nothing was accepted: the caller may ask again after so many seconds. */
   retryAfterSeconds?: number;

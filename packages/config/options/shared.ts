@@ -366,3 +366,22 @@ function isNatsServer(server: string): boolean {
     /^(nats|tls|ws|wss):\/\//i.test(address) && URL.canParse(address) && new URL(address).hostname !== ''
   );
 }
+
+/** A2A over gRPC, which each service has at a port of its own. */
+export function grpcOptions(prefix: string) {
+  return group('A2A over gRPC', {
+    grpcPort: integer({
+      env: `${prefix}_GRPC_PORT`,
+      min: 0,
+      max: 65_535,
+      doc: 'Port for A2A over gRPC, beside JSON-RPC and REST.',
+      defaultDoc: 'none: gRPC is off',
+    }),
+    grpcCertFile: file({
+      env: `${prefix}_GRPC_CERT`,
+      doc: 'Certificate of the gRPC port, in PEM form with its chain.',
+      defaultDoc: 'none: the port is not encrypted',
+    }),
+    grpcKeyFile: file({ env: `${prefix}_GRPC_KEY`, doc: 'Private key of that certificate, in PEM form.' }),
+  });
+}

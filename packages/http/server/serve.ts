@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { CodedError } from '@trunkline/std';
 import { type Logger, OpenStreams, type ServerBindings } from '../app/context.ts';
@@ -23,9 +24,14 @@ interface ServerTimeouts {
   keepAliveMs: number;
 }
 
+/** Takes a connection; of its fields the server reads `remoteAddress`. */
+export type AcceptConnection = (connection: Duplex & { remoteAddress?: string }) => void;
+
 export interface RunningServer {
   readonly url: string;
   readonly port: number;
+  /** Serves a connection that came by another way than the port. */
+  accept: AcceptConnection;
   /** Takes no more requests, ends streams, lets requests under way finish within the limit; may be called again. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -53,6 +59,7 @@ export async function serve(app: ServableApp, options: ServeOptions): Promise<Ru
   return {
     url: `http://${urlHost(options.host)}:${port}`,
     port,
+    accept: (connection) => void server.emit('connection', connection),
     stop(graceMs = DEFAULT_GRACE_MS) {
       clearInterval(checking);
       stopped ??= stopServer(server, streams, connections, graceMs);

@@ -1,0 +1,216 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
+import {
+  type Client,
+  ClientFactory,
+  DefaultAgentCardResolver,
+  ServiceParameters,
+  withA2AExtensions,
+} from '@a2a-js/sdk/client';
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
+import { ChannelCredentials, credentials, Metadata } from '@grpc/grpc-js';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterAll, describe, expect, it } from 'vitest';
+import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
+import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
+import { SteppedAgent } from '../fixtures/steps.ts';
+import type { A2aServerOptions } from '../server.ts';
+import { startGrpc } from './start-grpc.ts';
+
+const startAgent = agentsOfThisFile();
+const closers: (() => Promise<void> | void)[] = [];
+afterAll(async () => {
+  for (const close of closers) await close();
+});
+
+const off = { grpcCertFile: undefined, grpcKeyFile: undefined };
+
+async function start(script: AgentScript, options: Partial<A2aServerOptions> = {}, settings = {}) {
+  let grpcPort: number | undefined;
+  const agent = await startAgent(script, {
+    card: () => ({
+      name: 'Test agent',
+      description: '',
+      version: '1',
+      publicUrl: 'http://127.0.0.1',
+      grpcPort,
+      skills: [],
+    }),
+    ...options,
+  });
+  const given = { host: '127.0.0.1', grpcPort: 0, ...off, ...settings };
+  const grpc = await startGrpc(given, 'A2A', agent, agent.logger);
+  if (grpc === undefined) throw new Error('gRPC did not start.');
+  closers.push(grpc.stop);
+  grpcPort = grpc.port;
+  return { agent, grpc };
+}
+
+/** The official client, over the interface that the card gives. */
+async function connect(agent: TestAgent, grpcChannelCredentials?: ChannelCredentials): Promise<Client> {
+  const card = await new DefaultAgentCardResolver().resolve(agent.url);
+  const factory = new ClientFactory({
+    transports: [new GrpcTransportFactory({ ...(grpcChannelCredentials && { grpcChannelCredentials }) })],
+  });
+  const client = await factory.createFromAgentCard(card);
+  expect([client.transport.protocolName, client.protocolVersion]).toEqual(['GRPC', '1.0']);
+  return client;
+}
+
+function saying(text: string, task?: Pick<Task, 'id' | 'contextId'>, more = {}) {
+  const labels = { metadata: undefined, filename: '', mediaType: '' };
+  const content = { $case: 'text' as const, value: text };
+  return {
+    tenant: '',
+    metadata: undefined,
+    configuration: undefined,
+    message: {
+      messageId: crypto.randomUUID(),
+      contextId: task?.contextId ?? '',
+      taskId: task?.id ?? '',
+      role: Role.ROLE_USER,
+      parts: [{ ...labels, content }],
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: [],
+      ...more,
+    },
+  };
+}
+
+async function send(client: Client, ...said: Parameters<typeof saying>): Promise<Task> {
+  const result = await client.sendMessage(saying(...said));
+  if ('status' in result) return result;
+  throw new Error('A message came instead of a task.');
+}
+
+const textOf = (task: Task) =>
+  task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content?.value)).join('');
+const kinds = (frames: readonly StreamResponse[]) => frames.map(({ payload }) => payload?.$case);
+const named = (id: string) => ({ tenant: '', id, metadata: undefined, historyLength: undefined });
+
+describe('the official client over gRPC', () => {
+  it('sends, is asked, answers, reads and lists tasks', async () => {
+    const { agent } = await start(asksForName);
+    const client = await connect(agent);
+    const asking = await send(client, 'hi');
+    expect(asking.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
+    const done = await send(client, 'Ada', asking);
+    expect([done.id, textOf(done)]).toEqual([asking.id, 'Hello Ada']);
+    const again = await client.getTask(named(done.id));
+    expect([textOf(again), again.history.length, again.history[0]?.role]).toEqual([
+      'Hello Ada',
+      3,
+      Role.ROLE_USER,
+    ]);
+    const page = await client.listTasks({
+      ...named(''),
+      contextId: done.contextId,
+      status: 0,
+      pageSize: 5,
+      pageToken: '',
+      statusTimestampAfter: undefined,
+      includeArtifacts: false,
+    });
+    expect([page.tasks.map(({ id }) => id), page.totalSize]).toEqual([[done.id], 1]);
+  });
+
+  it('streams, comes back to a task, and cancels it', async () => {
+    const stepped = new SteppedAgent();
+    const { agent } = await start(stepped.script);
+    const client = await connect(agent);
+    const frames = client.sendMessageStream(saying('work'));
+    const first = (await frames.next()).value;
+    const id = first?.payload?.$case === 'task' ? first.payload.value.id : '';
+    const again = client.resubscribeTask(named(id));
+    expect(kinds([(await again.next()).value as StreamResponse])).toEqual(['task']);
+    stepped.step({ type: 'text-delta', text: 'so far' });
+    expect(kinds([(await frames.next()).value as StreamResponse])).toEqual(['artifactUpdate']);
+    expect(kinds([(await again.next()).value as StreamResponse])).toEqual(['artifactUpdate']);
+    expect((await client.cancelTask(named(id))).status?.state).toBe(TaskState.TASK_STATE_CANCELED);
+    const rest: StreamResponse[] = [];
+    for await (const frame of frames) rest.push(frame);
+    expect(kinds(rest)).toEqual(['statusUpdate']);
+    await expect(client.cancelTask(named(id))).rejects.toMatchObject({ name: 'TaskNotCancelableError' });
+  });
+
+  it('keeps webhooks, and reads errors by their names', async () => {
+    const { agent } = await start(asksForName, { push: { allowedHosts: ['127.0.0.1'] } });
+    const client = await connect(agent);
+    const { id: taskId } = await send(client, 'hi');
+    const hook = { tenant: '', taskId, id: 'one', url: 'http://127.0.0.1:9/', token: 't' };
+    await client.createTaskPushNotificationConfig({ ...hook, authentication: undefined });
+    const place = { tenant: '', taskId, id: 'one' };
+    expect(await client.getTaskPushNotificationConfig(place)).toMatchObject({ id: 'one', url: hook.url });
+    await client.deleteTaskPushNotificationConfig(place);
+    const listed = { tenant: '', taskId, pageSize: 0, pageToken: '' };
+    expect((await client.listTaskPushNotificationConfig(listed)).configs).toEqual([]);
+    await expect(client.getTask(named('nowhere'))).rejects.toMatchObject({ name: 'TaskNotFoundError' });
+    await expect(send(client, 'x', undefined, { messageId: '' })).rejects.toThrow(
+      /message.messageId is missing/,
+    );
+  });
+
+  it('needs the key where the service does, and may read the extended card with it', async () => {
+    const { agent } = await start(echo, {
+      credentials: { bearer: 'sesame' },
+      extendedCard: () => ({ description: 'for you' }),
+    });
+    await expect(send(await connect(agent), 'x')).rejects.toThrow(
+      /missing or wrong credentials|Unauthorized/,
+    );
+    const withKey = credentials.createFromMetadataGenerator((_, done) => {
+      const metadata = new Metadata();
+      metadata.set('authorization', 'Bearer sesame');
+      done(null, metadata);
+    });
+    const key = readFileSync(tlsFiles().certFile);
+    const { agent: secure } = await start(
+      async function* ({ message, extensions = [] }) {
+        yield { type: 'completed', text: `${message.referenceTaskIds} ${extensions}` };
+      },
+      { credentials: { bearer: 'sesame' }, extendedCard: () => ({ description: 'for you' }) },
+      { grpcCertFile: tlsFiles().certFile, grpcKeyFile: tlsFiles().keyFile },
+    );
+    const client = await connect(secure, ChannelCredentials.createSsl(key).compose(withKey));
+    const uri = 'urn:trunkline:a2a:tool-call-v1';
+    const result = await client.sendMessage(saying('x', undefined, { referenceTaskIds: ['a'] }), {
+      serviceParameters: ServiceParameters.create(withA2AExtensions(uri)),
+    });
+    expect(textOf(result as Task)).toBe(`a ${uri}`);
+    expect((await client.getAgentCard()).description).toBe('for you');
+  });
+});
+
+let files: { certFile: string; keyFile: string } | undefined;
+
+function tlsFiles() {
+  if (files !== undefined) return files;
+  const directory = temporaryDirectory();
+  closers.push(() => directory.remove());
+  const [certFile, keyFile] = [join(directory.path, 'cert.pem'), join(directory.path, 'key.pem')];
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+  execFileSync('openssl', ['req', '-x509', ...made, ...subject, '-keyout', keyFile, '-out', certFile], {
+    stdio: 'ignore',
+  });
+  files = { certFile, keyFile };
+  return files;
+}
+
+it('says in words what is wrong with its settings, and is off by default', async () => {
+  const agent = await startAgent(echo);
+  const starting = (settings: object) =>
+    startGrpc({ host: '127.0.0.1', grpcPort: undefined, ...off, ...settings }, 'A2A', agent, agent.logger);
+  expect(await starting({})).toBeUndefined();
+  await expect(starting({ grpcPort: 0, grpcCertFile: '/nowhere' })).rejects.toThrow(
+    'gRPC needs a certificate and its key: set both A2A_GRPC_CERT and A2A_GRPC_KEY.',
+  );
+  await expect(starting({ grpcPort: 0, grpcCertFile: '/nowhere', grpcKeyFile: '/nowhere' })).rejects.toThrow(
+    /cannot read \/nowhere.*A2A_GRPC_CERT/,
+  );
+  const { grpc } = await start(echo);
+  await expect(starting({ grpcPort: grpc.port })).rejects.toThrow(/Choose another port with A2A_GRPC_PORT/);
+});
