@@ -36,10 +36,6 @@ export function createCardSigner(home: string): CardSigner {
 /** `signed`: nobody has said which keys to believe. */
 export type CardSignature = 'none' | 'signed' | 'verified';
 
-export function isSignedCard(card: object): boolean {
-  return signaturesOf(card).length > 0;
-}
-
 /** Undefined when one of the signatures is by one of the keys; else why none is. */
 export function whyUnverified(card: object, keys: readonly JsonWebKey[]): string | undefined {
   const signatures = signaturesOf(card);

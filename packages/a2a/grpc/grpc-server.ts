@@ -132,6 +132,8 @@ function implementation(options: GrpcServerOptions): UntypedServiceImplementatio
   return Object.fromEntries([...simple, ...streams]);
 }
 
+type AnswerOnce = (...given: Parameters<handleUnaryCall<unknown, unknown>>) => Promise<void>;
+
 type AnyCall = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
 
 function open(options: GrpcServerOptions, call: AnyCall, method: string, request: Codec) {
@@ -152,7 +154,7 @@ function answerOnce(
   request: Codec,
   response: Decoder,
 ): handleUnaryCall<unknown, unknown> {
-  return async (call, callback) => {
+  const answer: AnswerOnce = async (call, callback) => {
     try {
       const { extensions, frames } = await open(options, call, method, request);
       for await (const result of frames) {
@@ -165,6 +167,7 @@ function answerOnce(
       callback(toServiceError(error, call, options.logger));
     }
   };
+  return (call, callback) => void answer(call, callback);
 }
 
 function answerStream(
@@ -172,7 +175,7 @@ function answerStream(
   method: string,
   request: Codec,
 ): handleServerStreamingCall<unknown, unknown> {
-  return async (call) => {
+  const answer = async (call: ServerWritableStream<unknown, unknown>) => {
     try {
       const { extensions, frames } = await open(options, call, method, request);
       call.sendMetadata(headersOf(extensions));
@@ -186,6 +189,7 @@ function answerStream(
       if (!call.cancelled) call.emit('error', toServiceError(error, call, options.logger));
     }
   };
+  return (call) => void answer(call);
 }
 
 function drained(call: ServerWritableStream<unknown, unknown>): Promise<void> {
