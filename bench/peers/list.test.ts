@@ -6,8 +6,15 @@ import { peers } from './list.ts';
 const root = join(import.meta.dirname, '../..');
 const folders = [...new Set(peers.map(({ folder }) => folder))].filter((folder) => folder !== '../..');
 
+interface Entry {
+  version?: string;
+  integrity?: string;
+  resolved?: string;
+  optionalDependencies?: Record<string, string>;
+}
+
 interface Lock {
-  packages: Record<string, { version?: string; integrity?: string; resolved?: string; link?: boolean }>;
+  packages: Record<string, Entry>;
 }
 
 function readJson<Content>(folder: string, name: string): Content {
@@ -38,11 +45,17 @@ describe('peers of the benchmark', () => {
     expect(entry?.version).toBe(version);
   });
 
-  it.each(folders)('the lock file of %s has hashes and names no host', (folder) => {
+  it.each(folders)('the lock file of %s is whole and names no host', (folder) => {
     const entries = Object.entries(readJson<Lock>(folder, 'package-lock.json').packages);
     const bare = entries.filter(([location, { integrity }]) => location !== '' && integrity === undefined);
     expect(bare.map(([location]) => location)).toEqual([]);
     expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+    // npm ci refuses a lock file that names an optional package and does not hold it.
+    const held = new Set(
+      entries.map(([location]) => location.slice(location.lastIndexOf('node_modules/') + 13)),
+    );
+    const named = entries.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
+    expect(named.filter((name) => !held.has(name))).toEqual([]);
   });
 
   it('are no part of the product', () => {

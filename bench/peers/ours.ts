@@ -20,7 +20,7 @@ export const ourAgent: Peer = {
   id: 'ours-agent',
   kind: 'agent',
   durability:
-    'task with its events, conversation, audit line, cost and latency of each call: on disk before the answer',
+    'task, conversation, audit line, cost and latency of each call on disk; the end of a task is written shortly after its answer, so that after kill -9 the last ones read as interrupted',
   unfair:
     'to us: every turn offers its whole set of tools, enforces policy and writes the audit log; the others offer one tool',
   async start(place) {
@@ -35,7 +35,7 @@ export const ourSwitchboard: Peer = {
   name: 'Trunkline switchboard',
   id: 'ours-switchboard',
   kind: 'bus',
-  durability: 'journal, task, flow and trace: on disk before the answer',
+  durability: 'journal, task, flow and trace on disk; the end of a task is written shortly after its answer',
   unfair:
     'to us: JSON-RPC and MCP at the ends, keys, routing and traces, where the others carry bare JSON; the MCP server runs in a sandbox',
   async start(place) {
