@@ -21,7 +21,7 @@ export function Board({ map, lights }: BoardProps) {
   return (
     <div
       ref={place}
-      className="relative grid gap-x-10 gap-y-6 rounded-corner border border-line bg-raised p-4 lg:grid-cols-[4fr_5fr_4fr_4fr] lg:gap-x-12 lg:p-6 xl:gap-x-20"
+      className="relative grid gap-x-10 gap-y-6 rounded-corner border border-line bg-raised p-4 lg:grid-cols-[4fr_5fr_4fr_4fr] lg:gap-x-12 lg:p-6 2xl:gap-x-20"
     >
       <Lines board={place} map={map} taken={lights.taken} lit={lights.lit} />
       {COLUMNS.map(({ id, title, none }) => {
