@@ -1,4 +1,4 @@
-import type { Environment } from '../environment/environment.ts';
+import type { Environment } from '@trunkline/secrets';
 
 type Flag = `--${string}`;
 
