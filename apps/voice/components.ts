@@ -5,7 +5,7 @@ import type { AuditLog } from '@trunkline/audit';
 import { type Environment, type Logger, readEnvironment } from '@trunkline/config';
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type OperatorAccess, type Principal } from '@trunkline/identity';
-import { createLiveGateway, type Tool } from '@trunkline/llm';
+import { createLiveGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { openSandbox } from '@trunkline/sandbox';
 import { type Clock, systemClock } from '@trunkline/schedule';
@@ -18,15 +18,6 @@ import {
   ServiceAddress,
   type ServiceContext,
 } from '@trunkline/service';
-import {
-  createCalculator,
-  createCurrentTime,
-  createDelegateTo,
-  createFetchUrl,
-  createLookUp,
-  createSearchEngine,
-  createWebSearch,
-} from '@trunkline/tools';
 import { steadyClock } from './call/clock.ts';
 import { createConversations } from './call/conversation.ts';
 import { Memory } from './call/replying/history.ts';
@@ -50,7 +41,7 @@ import { findDirectories, openVoiceDatabase } from './store/database.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { createReminderTools, Reminders } from './tools/reminders.ts';
-import { createToolbox, type ToolsFor } from './tools/toolbox.ts';
+import { createToolbox, delegation, sharedTools, type ToolsFor } from './tools/toolbox.ts';
 import { createModels, snapshotPersona } from './turn/persona.ts';
 import { createAgentServer } from './turn/text-turn.ts';
 import { createAdmission } from './users/admission.ts';
@@ -356,27 +347,6 @@ function collectTools({ context, counters, delegates, research, reminders, mcp }
     onCall: (name) => counters.toolCalled(name),
     logger: context.service.logger,
   });
-}
-
-function sharedTools(options: VoiceOptions): Tool[] {
-  const { fetchAllowedHosts, fetchAllowedCidrs } = options;
-  return [
-    createCurrentTime(),
-    createCalculator(),
-    createLookUp(),
-    createWebSearch(createSearchEngine(options)),
-    createFetchUrl({ allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs }),
-  ];
-}
-
-/** The tool is built for each session, so that it names the delegates of that moment. */
-function delegation(
-  repository: DelegateRepository,
-  user: User,
-  allowed: readonly string[] | undefined,
-): Tool[] {
-  const delegates = repository.delegatesFor(user.id, allowed);
-  return delegates.length === 0 ? [] : [createDelegateTo({ delegates })];
 }
 
 function createCalls(

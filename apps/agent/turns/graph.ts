@@ -143,6 +143,12 @@ export function turnInstructions(
   ]);
 }
 
+/** The tools that a skill lists, else all. */
+export function toolsOfSkill(skill: Skill | undefined, tools: Tool[]): Tool[] {
+  const names = skill?.tools;
+  return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
+}
+
 export function subagentInstructions({ name, instructions }: { name: string; instructions: string }): string {
   return paragraphs([
     `You are ${name}, a helper to whom another agent hands one piece of work. You cannot ask anybody: where something is open, choose sensibly and say what you chose. Answer with the result alone.`,

@@ -29,7 +29,7 @@ import type { ChatStore } from '../chats/chat-store.ts';
 import { memoryOf, notYours, type Owners } from '../owners.ts';
 import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
-import { type Graph, turnInstructions } from './graph.ts';
+import { type Graph, toolsOfSkill, turnInstructions } from './graph.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { appended, type Messages, recordOf, type Session, type SessionStore } from './session-store.ts';
 import { Spending, subagentTools } from './subagents.ts';
@@ -177,7 +177,7 @@ export class TurnRunner {
         this.#earlier(scope, request.sessionId, window),
         request.timezone,
       ),
-      tools: chosenBy(skill, this.#tools(graph, spending, request)),
+      tools: toolsOfSkill(skill, this.#tools(graph, spending, request)),
       limits: spending.limits,
       sessionId: request.sessionId,
       principal: request.principal,
@@ -356,8 +356,7 @@ export class TurnRunner {
     const { sessions, chats } = this.#options;
     const shown = chats.find(taskId);
     const asked = shown?.entries.find(({ kind }) => kind === 'user');
-    if (shown === undefined || shown.session_id === sessionId || asked?.kind !== 'user' || event.text === '')
-      return;
+    if (!shown || shown.session_id === sessionId || asked?.kind !== 'user' || event.text === '') return;
     const chat = sessions.load(shown.session_id);
     if (chat.owner === undefined) return;
     const text = `(Now due, scheduled earlier in this conversation:) ${asked.text}`;
@@ -398,9 +397,4 @@ function askedBy(checkpoint: unknown) {
     if (error instanceof CheckpointError) return undefined;
     throw error;
   }
-}
-
-function chosenBy(skill: Skill | undefined, tools: Tool[]): Tool[] {
-  const names = skill?.tools;
-  return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
 }

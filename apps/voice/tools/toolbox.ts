@@ -1,5 +1,16 @@
 import type { Logger } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
+import {
+  createCalculator,
+  createCurrentTime,
+  createDelegateTo,
+  createFetchUrl,
+  createLookUp,
+  createSearchEngine,
+  createWebSearch,
+} from '@trunkline/tools';
+import type { DelegateRepository } from '../delegates/repository.ts';
+import type { VoiceOptions } from '../options.ts';
 import type { Skill } from '../skills/skill.ts';
 import type { User } from '../users/user.ts';
 
@@ -37,4 +48,26 @@ function counted(tool: Tool, onCall: (name: string) => void): Tool {
       return tool.execute(input, context);
     },
   };
+}
+
+/** Tools that every session has. */
+export function sharedTools(options: VoiceOptions): Tool[] {
+  const { fetchAllowedHosts, fetchAllowedCidrs } = options;
+  return [
+    createCurrentTime(),
+    createCalculator(),
+    createLookUp(),
+    createWebSearch(createSearchEngine(options)),
+    createFetchUrl({ allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs }),
+  ];
+}
+
+/** The tool is built for each session, so that it names the delegates of that moment. */
+export function delegation(
+  repository: DelegateRepository,
+  user: User,
+  allowed: readonly string[] | undefined,
+): Tool[] {
+  const delegates = repository.delegatesFor(user.id, allowed);
+  return delegates.length === 0 ? [] : [createDelegateTo({ delegates })];
 }

@@ -22,7 +22,8 @@ describe('a message that is sent again', () => {
     waiting.state = 'completed';
     Object.assign(place, { branch: 'c', open: turn('b', [], 'input-required') });
     const body = { text: 'yes', attachments: [], message_id: answer.id, branch: 'b', task_id: 'a' };
-    expect(bodyOf(answer)).toEqual(body);
+    const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+    expect(bodyOf(answer)).toEqual({ ...body, timezone: timeZone });
     expect(bodyOf(newMessage({ ...place, open: turn('b') }, 'more', []))).not.toHaveProperty('task_id');
   });
 });
