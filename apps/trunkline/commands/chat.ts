@@ -45,7 +45,8 @@ export const main = defineCommand({
     } catch (error) {
       if (!(error instanceof RemoteAgentError)) throw error;
       writer.finish();
-      const isWithheld = error.code === 'agent_unauthorized' && token !== authToken;
+      const isWithheld =
+        error.code === 'agent_unauthorized' && token === undefined && authToken !== undefined;
       const advice = isWithheld ? withheldWords(target, 'A2A_AUTH_TOKEN') : adviceFor(error);
       throw new CommandError(`${error.message.replace(/[^.!?]$/, '$&.')} ${advice}`, { cause: error });
     } finally {

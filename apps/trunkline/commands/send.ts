@@ -58,9 +58,10 @@ export const main = defineCommand({
     const client = new SwitchboardClient({
       url: address,
       key,
-      ...(key !== apiKey && {
-        refusalAdvice: `The switchboard wants a key. ${withheldWords(target, 'SWITCHBOARD_API_KEY')}`,
-      }),
+      ...(key === undefined &&
+        apiKey !== undefined && {
+          refusalAdvice: `The switchboard wants a key. ${withheldWords(target, 'SWITCHBOARD_API_KEY')}`,
+        }),
       operatorHeaders: operatorHeaders(address, trunklineHome, env),
       timeoutS,
     });
