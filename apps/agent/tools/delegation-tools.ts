@@ -70,7 +70,7 @@ export function createPeerConsult(peers: readonly Peer[]): Tool {
       const peer = peers.find((each) => each.name === name.trim().toLowerCase());
       if (peer === undefined)
         return `Error: there is no peer '${name}'. There are: ${peers.map((each) => each.name).join(', ')}.`;
-      const delegate = createA2aDelegate({ ...peer, description: '', skill });
+      const delegate = createA2aDelegate({ ...peer, isBase: true, description: '', skill });
       return `[${peer.name}] ${await delegate.ask(message, { signal, sessionId })}`;
     },
   });

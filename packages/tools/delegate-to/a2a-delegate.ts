@@ -4,8 +4,10 @@ import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate
 export interface A2aDelegateOptions {
   name: string;
   description: string;
-  /** Base address of the agent; `/a2a` is added unless it is there. */
+  /** Address of the agent: of its service, its endpoint or its card. One without a card is asked at `/a2a` below it. */
   url: string;
+  /** The address is that of a service of ours, or stands in a `PEER_*_URL`: it is always asked at `/a2a`, without a look at its card. */
+  isBase?: boolean;
   /** Set for one of our own services, instead of a token. */
   peer?: RemoteAgent['peer'];
   /** Sent as a bearer. */
@@ -29,7 +31,22 @@ const TIMEOUT_MS = 3_600_000;
 export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
   const { name, description, timeoutMs } = options;
   const client = createA2aClient();
-  const agent = agentOf(options);
+  let known: RemoteAgent | undefined = options.isBase || options.peer ? atPath(options) : undefined;
+  /** Where the agent's card says; it is read until there is one. */
+  const find = async (signal: AbortSignal): Promise<RemoteAgent> => {
+    if (known !== undefined) return known;
+    const named = { name, url: options.url, ...credentialsOf(options) };
+    try {
+      const { description: about, skills } = await client.card(named, { signal });
+      // Without a card the client assumes one, and that is bare.
+      if (about === '' && skills.length === 0) return atPath(options);
+      known = named;
+      return named;
+    } catch (error) {
+      if (!(error instanceof RemoteAgentError)) throw error;
+      return atPath(options);
+    }
+  };
   const parked = new Map<string, Parked>();
   return {
     name,
@@ -40,7 +57,7 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
       const message = { text: query, ...skillOf(options), ...given(parked.get(sessionId)) };
       parked.delete(sessionId);
       const reply = await client
-        .send(agent, message, { signal, timeoutMs: TIMEOUT_MS, principal })
+        .send(await find(signal), message, { signal, timeoutMs: TIMEOUT_MS, principal })
         .catch(rethrow);
       if (reply.state === 'input-required') remember(parked, sessionId, reply);
       return answerOf(name, reply);
@@ -48,11 +65,15 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
   };
 }
 
-function agentOf({ name, url, token, peer }: A2aDelegateOptions): RemoteAgent {
+function credentialsOf({ token }: A2aDelegateOptions) {
+  return token === undefined ? {} : { credentials: { bearer: token } };
+}
+
+function atPath(options: A2aDelegateOptions): RemoteAgent {
+  const { name, url, peer } = options;
   const address = new URL(url);
   if (!/\/a2a\/?$/.test(address.pathname)) address.pathname = `${address.pathname.replace(/\/+$/, '')}/a2a`;
-  const credentials = token === undefined ? {} : { credentials: { bearer: token } };
-  return { name, url: address.href, protocol: '0.3', ...credentials, ...(peer && { peer }) };
+  return { name, url: address.href, protocol: '0.3', ...credentialsOf(options), ...(peer && { peer }) };
 }
 
 function skillOf({ skill = '' }: A2aDelegateOptions) {
@@ -84,10 +105,11 @@ function answerOf(name: string, { state, text, statusText, artifacts }: RemoteRe
   }
 }
 
-/** An answer may come in several artifacts. */
+/** An answer may come in several artifacts, and one of them in pieces. */
 function allText(artifacts: RemoteReply['artifacts']): string {
   return artifacts
-    .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? part.text : [])))
+    .map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+    .filter((text) => text !== '')
     .join('\n');
 }
 

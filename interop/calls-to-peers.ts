@@ -1,0 +1,95 @@
+import { createA2aClient } from '@trunkline/a2a';
+import { collect, contains, same, startWebhook } from './calls-to-us.ts';
+import type { Case } from './peer.ts';
+import type { Services } from './services.ts';
+
+const client = createA2aClient();
+
+export const peerCases = ['agent', 'switchboard'] as const;
+export type PeerCase = Case | (typeof peerCases)[number];
+
+interface Target {
+  name: string;
+  url: string;
+  /** Ours, which have the peer as a delegate. */
+  services: Services;
+}
+
+/** How our client, and by it our services, call a peer's server. Each throws the reason when the case fails. */
+export const callsToPeers: Record<PeerCase, (target: Target) => Promise<void>> = {
+  async card(target) {
+    if ((await client.card(target)).name === '') throw new Error('the card has no name');
+  },
+  async send(target) {
+    contains((await client.send(target, { text: 'hello' })).text, 'Peer says: hello');
+  },
+  async stream(target) {
+    const events = await collect(client.stream(target, { text: 'hello' }));
+    const end = events.at(-1);
+    same(end?.type === 'task-end' && end.reply.state, 'completed', 'end of the stream');
+    contains(
+      events.map((event) => (event.type === 'text-delta' ? event.text : '')).join(''),
+      'Peer says: hello',
+    );
+  },
+  async resubscribe(target) {
+    const taskId = await startWaiting(target);
+    const events = client.subscribe(target, taskId)[Symbol.asyncIterator]();
+    await events.next();
+    await client.cancel(target, taskId);
+    let last: unknown;
+    for (let next = await events.next(); !next.done; next = await events.next()) last = next.value;
+    contains(JSON.stringify(last), 'canceled');
+  },
+  async question(target) {
+    const asked = await client.send(target, { text: 'ask' });
+    same(asked.state, 'input-required', 'state of the question');
+    const { taskId, contextId } = asked;
+    const answered = await client.send(target, {
+      text: 'Ulm',
+      ...(taskId !== undefined && { taskId }),
+      ...(contextId !== undefined && { contextId }),
+    });
+    contains(answered.text, 'Peer says: Ulm');
+  },
+  async cancel(target) {
+    same((await client.cancel(target, await startWaiting(target))).state, 'canceled', 'state after cancel');
+  },
+  async push(target) {
+    await using hook = await startWebhook();
+    const push = { url: hook.url, token: 'interop' };
+    await client.send(target, { text: 'hello', push });
+    await hook.until((body) => /completed/i.test(body));
+  },
+  async errors(target) {
+    const error = await client.get(target, 'no-such-task').then(
+      () => new Error('an unknown task was answered'),
+      (reason: unknown) => (/not.?found|-32001|no task/i.test(String(reason)) ? undefined : reason),
+    );
+    if (error !== undefined) throw error;
+  },
+  async files(target) {
+    const bytes = Buffer.from('seven').toString('base64');
+    const parts = [{ type: 'file' as const, name: 'note.txt', mediaType: 'text/plain', bytes }];
+    contains(
+      (await client.send(target, { text: 'file', parts })).text,
+      `Peer got note.txt text/plain ${bytes}`,
+    );
+  },
+  async agent({ name, services }) {
+    const ours = { name: 'agent', url: services.urls.agent };
+    contains((await client.send(ours, { text: `ask ${name} to hello` })).text, 'Peer says: hello');
+  },
+  async switchboard({ name, services }) {
+    const ours = { name: 'switchboard', url: services.urls.switchboard };
+    const reply = await client.send(ours, { text: 'hello', metadata: { agent: name } });
+    contains(reply.text, 'Peer says: hello');
+  },
+};
+
+/** Starts a task that works until it is cancelled; gives its id as soon as it is known. */
+async function startWaiting(target: Target): Promise<string> {
+  for await (const event of client.stream(target, { text: 'wait' }))
+    if (event.type === 'task-start' && event.taskId !== undefined) return event.taskId;
+  throw new Error('no task was started');
+}

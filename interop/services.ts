@@ -1,0 +1,58 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Group } from '../bench/peers/processes.ts';
+
+const command = join(import.meta.dirname, '../bin/trunkline.js');
+export const serviceNames = ['agent', 'voice', 'research', 'switchboard'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+export interface Services {
+  urls: Record<ServiceName, string>;
+  stop(): Promise<void>;
+}
+
+/** All four services by the shipped command, with the demo model, free ports and the peers' servers as delegates. */
+export async function startServices(delegates: readonly { name: string; url: string }[]): Promise<Services> {
+  const home = mkdtempSync(join(tmpdir(), 'trunkline-interop-'));
+  const workspace = join(home, 'workspace');
+  write(join(home, 'agent/config'), 'agent.yaml', {
+    delegates: delegates.map((delegate) => ({ ...delegate, type: 'a2a', description: 'A peer' })),
+  });
+  const processes = new Group(home);
+  const stop = async () => {
+    await processes.stop();
+    rmSync(home, { recursive: true, force: true });
+  };
+  const env = {
+    TRUNKLINE_HOME: home,
+    WORKSPACE_DIR: workspace,
+    // Nothing leaves the machine: research finds nothing, and says so.
+    SEARXNG_URL: 'http://127.0.0.1:9',
+    PUSH_NOTIFICATION_ALLOWED_CIDRS: '127.0.0.0/8',
+    A2A_GRPC_PORT: '0',
+    VOICE_GRPC_PORT: '0',
+    RESEARCH_GRPC_PORT: '0',
+    SWITCHBOARD_GRPC_PORT: '0',
+  };
+  const urls: Partial<Record<ServiceName, string>> = {};
+  try {
+    for (const name of serviceNames) {
+      if (name === 'switchboard')
+        write(workspace, 'agents.yaml', { agents: [{ name: 'helm', url: urls.agent }, ...delegates] });
+      urls[name] = await processes.launch(process.execPath, [command, name, '--port', '0'], {
+        env,
+        ready: /(http:\/\/127\.0\.0\.1:\d+)/,
+      });
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { urls: urls as Services['urls'], stop };
+}
+
+function write(folder: string, name: string, content: object): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), JSON.stringify(content));
+}
