@@ -48,6 +48,18 @@ const context = { signal: new AbortController().signal, sessionId: 's' };
 const options = { name: 'scout', description: 'looks around' };
 
 describe('a delegate that speaks A2A', () => {
+  it('is asked where its card says, and its pieces are one text', async () => {
+    const card = { name: 'Scout', description: 'Looks.', protocolVersion: '0.3.0', url: '/rpc', skills: [] };
+    const pieces = { parts: [...text('Peer says: ').parts, ...text('hello').parts] };
+    server = await startPages({
+      '/.well-known/agent-card.json': send('application/json', JSON.stringify(card)),
+      '/rpc': send('application/json', JSON.stringify(task('completed', { artifacts: [pieces] }).body)),
+    });
+    expect(await createA2aDelegate({ ...options, url: server.url }).ask('x', context)).toBe(
+      'Peer says: hello',
+    );
+  });
+
   it('sends the query with its token and skill and gives the artifact [A093]', async () => {
     const { url, calls, keys } = await agent(task('completed', { artifacts: [text('found'), text('it')] }));
     const scout = createA2aDelegate({ ...options, url: `${url}/`, token: 'tok', skill: 'look' });
