@@ -94,6 +94,8 @@ export class Operations {
     const feed = Feed.fromNow(turn.live, { until: 'turn', filter: filterOf(request) });
     try {
       await requireStored(turn.stored);
+      // A turn that has ended by now goes out whole.
+      await turn.live.saving;
       return feed;
     } catch (error) {
       feed.close();

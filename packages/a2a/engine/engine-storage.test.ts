@@ -9,6 +9,7 @@ import { hideTable, refuseRows } from '../fixtures/hidden-table.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 import type { TaskEngine } from './engine.ts';
+import { Feed } from './feed.ts';
 import { migrations } from './task-store.ts';
 
 const { start, restart } = enginesOfThisFile();
@@ -63,6 +64,28 @@ describe('memory and disk', () => {
     expect(engine.list({ updatedAfter: times[1] ?? 0 }).totalSize).toBe(1);
     expect(() => engine.list({ pageToken: 'nonsense' })).toThrow('pageToken');
     expect(() => engine.list({ pageSize: 101 })).toThrow('pageSize');
+  });
+
+  it.each(['answer', 'stream'])('tells nobody of an end that is not on disk, by %s [A025]', async (door) => {
+    const agent = new SteppedAgent();
+    const { engine, settings } = start(agent.script);
+    const { live, stored } = send(engine, 'x');
+    await stored;
+    const reader = new DatabaseSync(settings.path, { readOnly: true });
+    const onDisk = () => reader.prepare('SELECT state FROM tasks').get()?.state;
+    const seen = Promise.withResolvers<unknown>();
+    if (door === 'answer') void live.settled().then(() => seen.resolve(onDisk()));
+    else
+      Feed.fromNow(live, { until: 'turn' }).open({
+        task: () => undefined,
+        event: ({ event }) => {
+          if (event.type === 'status' && event.state === 'completed') seen.resolve(onDisk());
+        },
+        end: () => seen.reject(new Error('ended without a word')),
+      });
+    agent.step({ type: 'completed', text: 'done' });
+    expect(await seen.promise).toBe('completed');
+    reader.close();
   });
 
   it('says when a task could not be written', async () => {

@@ -153,9 +153,11 @@ export class TaskEngine {
     return this.#known(id)?.snapshot();
   }
 
+  /** For callers: nobody is shown an end that is not on disk. */
   find(id: string): LiveTask {
     const known = this.#known(id);
     if (known === undefined) throw taskNotFound(id);
+    if (known.state !== 'working' && this.#writer.holds(id)) this.#writer.flush();
     return known;
   }
 
@@ -301,7 +303,7 @@ export class TaskEngine {
   #settle(live: LiveTask): void {
     live.controller = undefined;
     this.#memory.keep(live, this.#options.clock.now());
-    void this.#writer.saveTask(live);
+    live.saving = this.#writer.saveTask(live);
     this.#observers.tell((observer) => observer.turnEnded?.(live.snapshot()));
   }
 

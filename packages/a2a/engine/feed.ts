@@ -32,6 +32,8 @@ export class Feed {
   #outlet: FeedOutlet | undefined;
   readonly #unsubscribe: () => void;
   #ended = false;
+  /** What comes waits until the end of the turn is on disk. */
+  #held = false;
 
   /** Begins with the task as it is now. */
   static fromNow(live: LiveTask, options: FeedOptions): Feed {
@@ -92,12 +94,28 @@ export class Feed {
 
   #take(emitted: NumberedEvent): void {
     if (this.#ended) return;
-    if (this.#outlet === undefined) {
+    if (this.#outlet === undefined || this.#held) {
       this.#keep(emitted);
-      return;
+    } else if (emitted.event.type === 'status' && emitted.event.state !== 'working') {
+      this.#keep(emitted);
+      void this.#giveWhenStored(this.#isLast(emitted));
+    } else {
+      this.#give(emitted);
+      if (this.#isLast(emitted)) this.close();
     }
-    this.#give(emitted);
-    if (this.#isLast(emitted)) this.close();
+  }
+
+  /** Whoever was told of an end finds it after a crash. */
+  async #giveWhenStored(isLast: boolean): Promise<void> {
+    this.#held = true;
+    // The engine, which writes it, is told after its followers.
+    await Promise.resolve();
+    await this.#live.saving;
+    this.#held = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    if (!this.#ended) for (const emitted of waiting) this.#give(emitted);
+    if (isLast) this.close();
   }
 
   #give(emitted: NumberedEvent): void {

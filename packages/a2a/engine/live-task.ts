@@ -32,6 +32,8 @@ export class LiveTask {
   touchedAt: number;
   /** Stops the turn that runs. */
   controller: AbortController | undefined;
+  /** Resolves when the state in which the task waits or ended has been written, or could not be. */
+  saving: Promise<unknown> = Promise.resolve();
   #task: Task;
   #sequence: number;
   #stored: boolean;
@@ -145,10 +147,16 @@ export class LiveTask {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves when the task next waits or ends; at once when it does so already. */
-  settled(): Promise<Outcome> {
-    if (this.#reply !== undefined) return Promise.resolve({ message: this.#reply });
-    if (this.state !== 'working') return Promise.resolve({ task: this.snapshot() });
+  /** Resolves when the task next waits or ends and that is on disk; at once when it does so already. */
+  async settled(): Promise<Outcome> {
+    const outcome = await this.#outcome();
+    await this.saving;
+    return outcome;
+  }
+
+  #outcome(): Promise<Outcome> | Outcome {
+    if (this.#reply !== undefined) return { message: this.#reply };
+    if (this.state !== 'working') return { task: this.snapshot() };
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
