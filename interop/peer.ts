@@ -25,7 +25,7 @@ export interface Peer {
   servers?: Record<string, PeerServer>;
 }
 
-export interface PeerClient {
+interface PeerClient {
   lacks?: Lacks;
   /** Makes a client for a service of ours, as the peer's guide says: from the address of the service. */
   connect(url: string): Promise<Calls>;
@@ -43,7 +43,7 @@ export interface Calls {
   setPush?(taskId: string, hook: { url: string; token: string }): Promise<void>;
 }
 
-export interface Outgoing {
+interface Outgoing {
   text: string;
   /** The reply that this answers. */
   after?: Reply;
@@ -59,7 +59,7 @@ export interface Reply {
   contextId?: string;
 }
 
-export interface PeerServer {
+interface PeerServer {
   lacks?: Lacks;
   /**
    * Starts an agent that answers "Peer says: TEXT" in two pieces, asks back when it is told to "ask", works until it is

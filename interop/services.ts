@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Group } from '../bench/peers/processes.ts';
 
 const command = join(import.meta.dirname, '../bin/trunkline.js');
-export const serviceNames = ['agent', 'voice', 'research', 'switchboard'] as const;
+const serviceNames = ['agent', 'voice', 'research', 'switchboard'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
 export interface Services {
