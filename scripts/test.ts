@@ -17,7 +17,7 @@ npm test -- --project plain runs one kind (plain, isolated, browser, live); othe
 const MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 1024 ** 3;
 /** Of all tests but the live ones: while these run, the others get the processor time that they leave. */
-const NICENESS = 15;
+const NICENESS = 10;
 const root = join(import.meta.dirname, '..');
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 const args = process.argv.slice(2);
