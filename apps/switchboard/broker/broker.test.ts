@@ -38,6 +38,7 @@ beforeAll(async () => {
     files: {
       'agents.yaml': `agents:
   - { name: scout, url: "${scout.url}", auth: { scheme: bearer, credentialsEnv: SCOUT_TOKEN }, headers: { x-team: sea }, skills: [{ name: look, description: From the file. }], chain: { count: clerk } }
+  - { name: sealed, url: "${clerk.url}", apiKeyEnv: REMOTE_AGENT_API_KEY, skills: [seal], cardKeys: [{ kty: OKP, crv: Ed25519, x: 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo }] }
   - { name: gone, url: "http://127.0.0.1:9/a2a", skills: [vanish] }`,
       'agents.d/clerk.yaml': `name: clerk\nurl: ${clerk.url}\napiKeyEnv: REMOTE_AGENT_API_KEY\nskills: [write]\nchain: { write: scout }\n`,
     },
@@ -108,6 +109,16 @@ it('says in words that an agent is away, fails, says nothing or hangs', async ()
   }
   answer = { question: 'Which sea?' };
   expect(await run('look')).toMatchObject({ taskState: 'input-required', content: 'Which sea?' });
+});
+
+it('sends nothing to an agent whose card fails the check of its keys', async () => {
+  const posts = () => clerk.requests.filter(({ line }) => line.startsWith('POST')).length;
+  const before = posts();
+  expect(await run('seal')).toMatchObject({
+    taskState: 'failed',
+    error: expect.stringContaining('its card is not signed'),
+  });
+  expect(posts()).toBe(before);
 });
 
 it('follows agents.d, and keeps target and skill together [S131]', async () => {

@@ -158,8 +158,8 @@ export function createSkillBroker(settings: BrokerSettings) {
     const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
       client: client,
-      // Without a card, the contract's protocol version applies.
-      agent: card === undefined ? { ...agent, protocol: '0.3' } : agent,
+      // Without a card, the contract's protocol version applies, unless the card has to be checked first.
+      agent: card === undefined && agent.trust === undefined ? { ...agent, protocol: '0.3' } : agent,
       skills: skillsOf(skills, offered, card === undefined),
       isPublic: entry.public ?? false,
       streaming: card !== undefined && (streaming ?? card.streaming),

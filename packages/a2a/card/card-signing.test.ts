@@ -90,11 +90,10 @@ describe('the card of another agent', () => {
     await expect(ask({ keys: [other] }, unsigned.url)).rejects.toThrow('its card is not signed');
     await expect(ask({ jwks: `${unsigned.url}/nowhere` })).rejects.toThrow('there are no keys at');
     const trust = { keys: [other] };
-    await expect(client.ask({ name: 'Peer', url: unsigned.url, trust }, { text: 'x' })).rejects.toMatchObject(
-      {
-        code: 'agent_unverified',
-      },
-    );
+    for (const protocol of ['discover', '0.3'] as const) {
+      const peer = { name: 'Peer', url: unsigned.url, protocol, trust };
+      await expect(client.ask(peer, { text: 'x' })).rejects.toMatchObject({ code: 'agent_unverified' });
+    }
   });
 
   it('may be signed by the official SDK with ES256', async () => {

@@ -6,7 +6,7 @@ import { BoundedMap } from '@trunkline/std';
 import { whyUnverified } from '../card/card-signing.ts';
 import { isObject } from '../dialects/read/values.ts';
 import { createAgentFetch, type Fetch } from './agent-fetch.ts';
-import { type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
+import { needsNoCard, type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
 
 const lifetimeMs = 10 * 60 * 1000;
 
@@ -37,7 +37,7 @@ export class AgentCards {
     const key = agent.trust === undefined ? agent.url : JSON.stringify([agent.url, agent.trust]);
     const known = this.#cards.get(key);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
-    const card = agent.protocol === '0.3' ? assumedCard(agent) : await this.#discover(agent, send, signal);
+    const card = needsNoCard(agent) ? assumedCard(agent) : await this.#discover(agent, send, signal);
     this.#cards.set(key, { card, until: this.#now() + lifetimeMs });
     return card;
   }

@@ -8,6 +8,7 @@ import { sendPlain } from './plain-wire.ts';
 import {
   type CallOptions,
   firstText,
+  needsNoCard,
   type OutgoingMessage,
   type PushConfig,
   type PushTarget,
@@ -82,7 +83,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       async (deadline) => await work(await open(agent, options, deadline), deadline),
     );
   const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
-    agent.protocol === '0.3'
+    needsNoCard(agent)
       ? within(agent, deadlineOf(options), ({ signal }) =>
           sendPlain(agent, message, fetchFor(agent, options), signal),
         )
@@ -248,7 +249,7 @@ export function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
   if (state === 'input-required' || state === 'auth-required') {
     throw new RemoteAgentError('agent_failed', agent, `it asks back: ${statusText}`);
   }
-  const answer = agent.protocol === '0.3' ? firstText(reply.artifacts) : textOfArtifacts(reply.artifacts);
+  const answer = needsNoCard(agent) ? firstText(reply.artifacts) : textOfArtifacts(reply.artifacts);
   if (answer === undefined || answer === '') throw new RemoteAgentError('agent_no_answer', agent);
   return answer;
 }

@@ -46,6 +46,11 @@ export interface RemoteAgent {
   protocol?: 'discover' | '0.3';
 }
 
+/** Whether the agent is called without its card. One whose card must be signed never is. */
+export function needsNoCard({ protocol, trust }: RemoteAgent): boolean {
+  return protocol === '0.3' && trust === undefined;
+}
+
 /** Several may be set; all that are set are sent. */
 export interface RemoteCredentials {
   /** Sent as `X-API-Key`. */
