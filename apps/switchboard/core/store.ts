@@ -45,8 +45,13 @@ export class SharedWrites {
     this.#database = database;
   }
 
-  run<Result>(work: () => Result): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  /** Calls `undone` when what `work` wrote is not in the file. */
+  run<Result>(work: () => Result, undone: () => void = () => undefined): Promise<Result> {
+    const { promise, resolve, reject: settle } = Promise.withResolvers<Result>();
+    const reject = (error: unknown) => {
+      undone();
+      settle(error);
+    };
     if (this.#waiting.length === 0) setImmediate(() => this.flush());
     const write = () => {
       try {

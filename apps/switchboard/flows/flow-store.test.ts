@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { anonymous } from '@trunkline/identity';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -104,4 +105,43 @@ it('shows and stores a flow that has not ended, and knows its message again', ()
     'skill-one-m-two',
     'skill-one',
   ]);
+});
+
+/** Until the returned function is called, storing what the condition names undoes the transaction, as a full disk does. */
+function failOn(table: 'flows' | 'trace', condition: string) {
+  const database = new DatabaseSync(join(directory.path, 'flows.db'));
+  database.exec(
+    `CREATE TRIGGER full BEFORE INSERT ON ${table} WHEN ${condition} BEGIN SELECT RAISE(ROLLBACK, 'no room'); END`,
+  );
+  return () => {
+    database.exec('DROP TRIGGER full');
+    database.close();
+  };
+}
+
+it('keeps every flow when writing them fails midway', async () => {
+  for (const id of ['one', 'two', 'three']) store.trace(open(id).id, 'request', {});
+  const repair = failOn('flows', "new.id = 'skill-two'");
+  expect(() => store.get('skill-one')).toThrow('no room');
+  repair();
+  await store.together(() => store.trace('skill-one', 'end', {}));
+  expect(store.list({ limit: 10, principal: anonymous })).toHaveLength(3);
+  expect(store.traceOf('skill-one').map(({ event }) => event)).toEqual(['request', 'end']);
+});
+
+it('keeps the end of a flow that could not be written, for its redelivered message', async () => {
+  const end = (id: string) =>
+    store.together(() => {
+      store.trace(open(id).id, 'end', { id });
+      return store.finish(`skill-${id}`, undefined);
+    });
+  const repair = failOn('trace', `new.details LIKE '%bad%'`);
+  const ends = await Promise.allSettled(['good', 'bad'].map(end));
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  repair();
+  for (const id of ['good', 'bad']) {
+    expect(open(id).status).toBe('complete');
+    expect(store.get(`skill-${id}`)?.status).toBe('complete');
+    expect(store.traceOf(`skill-${id}`).map(({ event }) => event)).toEqual(['end']);
+  }
 });

@@ -69,6 +69,8 @@ interface Unwritten extends FlowOrigin {
 export class FlowStore extends Store {
   readonly #writes: SharedWrites;
   readonly #unwritten = new Map<string, Unwritten>();
+  /** What the transaction under way has written. */
+  #written: Unwritten[] | undefined;
   #lastRowid: number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -79,9 +81,23 @@ export class FlowStore extends Store {
       this.one<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM flows')?.last ?? 0;
   }
 
-  /** Several writes in one transaction, shared with those of other flows. */
+  /**
+   * Several writes in one transaction, shared with those of other flows. When it fails, a flow that only it has written
+   * is written later with the end it got, so that a redelivered message does not run again.
+   */
   together<Result>(writes: () => Result): Promise<Result> {
-    return this.#writes.run(writes);
+    const written: Unwritten[] = [];
+    const work = () => {
+      this.#written = written;
+      try {
+        return writes();
+      } finally {
+        this.#written = undefined;
+      }
+    };
+    return this.#writes.run(work, () => {
+      for (const each of written) this.#keep(each);
+    });
   }
 
   /** Opens a flow, or returns that of a redelivered message. */
@@ -108,15 +124,7 @@ export class FlowStore extends Store {
       updatedAt: now,
     };
     this.#lastRowid += 1;
-    this.#unwritten.set(flow.id, {
-      rowid: this.#lastRowid,
-      flow,
-      messageId,
-      correlationId,
-      owner,
-      trace: [],
-    });
-    this.#timer ??= setTimeout(this.#writeLate, unwrittenMs).unref();
+    this.#keep({ rowid: this.#lastRowid, flow, messageId, correlationId, owner, trace: [] });
     return { ...flow };
   }
 
@@ -166,6 +174,7 @@ export class FlowStore extends Store {
       } as const;
       const flow = this.#change(id, end);
       this.#write(unwritten);
+      this.#release(unwritten);
       return flow;
     }
     return this.one<Flow>(
@@ -193,9 +202,11 @@ export class FlowStore extends Store {
   /** Writes what is not written yet: something that outlives this process is about to name it. */
   flush(): void {
     if (this.#unwritten.size === 0) return;
+    const all = [...this.#unwritten.values()];
     this.database.transaction(() => {
-      for (const unwritten of [...this.#unwritten.values()]) this.#write(unwritten);
+      for (const each of all) this.#write(each);
     });
+    for (const each of all) this.#release(each);
   }
 
   override close(): void {
@@ -296,6 +307,16 @@ export class FlowStore extends Store {
     return unwritten && { ...Object.assign(unwritten.flow, fields) };
   }
 
+  #keep(unwritten: Unwritten): void {
+    this.#unwritten.set(unwritten.flow.id, unwritten);
+    this.#timer ??= setTimeout(this.#writeLate, unwrittenMs).unref();
+  }
+
+  #release(unwritten: Unwritten): void {
+    this.#unwritten.delete(unwritten.flow.id);
+    this.#written?.push(unwritten);
+  }
+
   #write(unwritten: Unwritten): void {
     const { rowid, flow, messageId, correlationId, owner, trace } = unwritten;
     this.write(
@@ -310,7 +331,6 @@ export class FlowStore extends Store {
         event,
         details,
       ]);
-    this.#unwritten.delete(flow.id);
   }
 
   readonly #writeLate = (): void => {
