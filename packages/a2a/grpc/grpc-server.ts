@@ -20,6 +20,7 @@ import {
 } from '@a2a-js/sdk';
 import { encodeGrpcStatusDetails, GRPC_STATUS_DETAILS_BIN } from '@a2a-js/sdk/errors/grpc';
 import { A2AService } from '@a2a-js/sdk/server/grpc';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -28,6 +29,7 @@ import {
   ServerCredentials,
   type ServerUnaryCall,
   type ServerWritableStream,
+  type ServiceDefinition,
   type ServiceError,
   status,
   type UntypedServiceImplementation,
@@ -56,7 +58,9 @@ export interface RunningGrpcServer {
 }
 
 /** A message may be as large as a body that the service takes over HTTP. */
-const largestMessage = 16 * 1024 * 1024;
+const largestMessage = 1024 * 1024;
+/** Keys are checked after a message was decoded, and an empty part takes two bytes on the wire but hundreds in memory. */
+const mostNumbers = 100_000;
 const mostStreams = 100;
 const stopWithinMs = 2_000;
 
@@ -114,10 +118,34 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
     'grpc.max_concurrent_streams': mostStreams,
     'grpc.keepalive_time_ms': 60_000,
   });
-  server.addService(A2AService, implementation(options));
+  server.addService(boundedService(), implementation(options));
   const credentials = await credentialsOf(options);
   const port = await bind(server, options, credentials);
   return { port, stop: () => stopServer(server) };
+}
+
+/** The service of the SDK, which refuses to decode a message of too many fields. */
+function boundedService(): ServiceDefinition {
+  const service: ServiceDefinition = A2AService;
+  const methods = Object.entries(service).map(([name, method]) => {
+    // The SDK's codecs take bytes or a reader of them.
+    const decode = (bytes: Buffer): unknown => method.requestDeserialize(boundedReader(bytes) as never);
+    return [name, { ...method, requestDeserialize: decode }];
+  });
+  return Object.fromEntries(methods);
+}
+
+/** Tags and lengths are what it counts: every field has at least one. */
+function boundedReader(bytes: Uint8Array): BinaryReader {
+  const reader = new BinaryReader(bytes);
+  const read = reader.uint32.bind(reader);
+  let count = 0;
+  reader.uint32 = () => {
+    count += 1;
+    if (count > mostNumbers) throw new RangeError('the message has too many fields');
+    return read();
+  };
+  return reader;
 }
 
 function implementation(options: GrpcServerOptions): UntypedServiceImplementation {

@@ -153,6 +153,26 @@ describe('the official client over gRPC', () => {
     );
   });
 
+  it('takes no message that is larger, or of more fields, than one over HTTP may be', async () => {
+    let requests = 0;
+    const { agent } = await start(async function* () {
+      requests += 1;
+      yield { type: 'completed', text: '' };
+    });
+    const client = await connect(agent);
+    await expect(send(client, 'x'.repeat(1024 * 1024))).rejects.toThrow(/larger than max/);
+    // Two bytes each.
+    const parts = Array.from({ length: 60_000 }, () => ({
+      content: undefined,
+      metadata: undefined,
+      filename: '',
+      mediaType: '',
+    }));
+    await expect(send(client, '', undefined, { parts })).rejects.toThrow(/deserializing/);
+    expect(requests).toBe(0);
+    expect((await send(client, 'x'.repeat(900_000))).status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
+  });
+
   it('needs the key where the service does, and may read the extended card with it', async () => {
     const { agent } = await start(echo, {
       credentials: { bearer: 'sesame' },
