@@ -86,6 +86,18 @@ describe.each(['JSONRPC', 'HTTP+JSON'])('tenants over %s', (binding) => {
   });
 });
 
+it('tenants in the path count however the path is escaped', async () => {
+  for (const [path, answer] of [
+    ['red%20team/message:send', 'for red team'],
+    ['blue/m%65ssage:send', 'for blue'],
+    ['bl%75e/message:send', 'for blue'],
+    ['bl%2575e/m%65ssage:send', 'no tenant bl%75e'],
+  ]) {
+    const response = await post(`${agent.url}/a2a/${path}`, saying10('hi'), v10);
+    expect(await response.text(), path).toContain(answer);
+  }
+});
+
 it('tenants in the path are no way around the guard, and no second name of other routes', async () => {
   const closed = await startAgent(
     async function* () {

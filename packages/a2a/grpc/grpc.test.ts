@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
 import {
@@ -17,6 +18,7 @@ import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
 import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 import type { A2aServerOptions } from '../server.ts';
+import { callService } from './rpc-call.ts';
 import { startGrpc } from './start-grpc.ts';
 
 const startAgent = agentsOfThisFile();
@@ -219,6 +221,23 @@ function tlsFiles() {
   files = { certFile, keyFile };
   return files;
 }
+
+it('tells the service from where a call comes', async () => {
+  let headers: IncomingHttpHeaders = {};
+  const service = createServer((request, response) => {
+    headers = request.headers;
+    response.end('{"result":{}}');
+  });
+  const given: Record<string, string> = { 'x-forwarded-for': '192.0.2.7', origin: 'https://console.example' };
+  await callService((connection) => service.emit('connection', connection), {
+    method: 'GetTask',
+    params: {},
+    header: (name) => given[name],
+    peer: '127.0.0.1',
+    signal: new AbortController().signal,
+  });
+  expect(headers).toMatchObject(given);
+});
 
 it('says in words what is wrong with its settings, and is off by default', async () => {
   const agent = await startAgent(echo);

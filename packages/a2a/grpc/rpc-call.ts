@@ -29,8 +29,16 @@ export class RpcFailure extends Error {
   }
 }
 
-/** Headers that say who calls and what they want. */
-const passedOn = ['authorization', 'x-api-key', 'a2a-extensions', 'last-event-id', 'traceparent'];
+/** Headers that say who calls, from where, and what they want. */
+const passedOn = [
+  'authorization',
+  'x-api-key',
+  'x-forwarded-for',
+  'origin',
+  'a2a-extensions',
+  'last-event-id',
+  'traceparent',
+];
 
 /** Sends one JSON-RPC request to the service within this process. A single answer is a stream of one frame. */
 export async function callService(

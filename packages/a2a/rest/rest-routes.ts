@@ -145,7 +145,7 @@ function answering(operation: OperationName, legacy: Dialect, options: RestOptio
 /** `abc:cancel` names the task and the action. */
 function pathParams(context: RequestContext): Record<string, string> {
   const { id, ...named }: Record<string, string> = context.req.param();
-  const tenant = tenantIn(context.req.url);
+  const tenant = tenantIn(context.req.raw);
   const rest = tenant === undefined ? named : { ...named, tenant };
   return id === undefined ? rest : { ...rest, id: id.replace(/:(cancel|subscribe)$/, '') };
 }

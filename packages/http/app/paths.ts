@@ -1,3 +1,5 @@
+import { getPath } from 'hono/utils/url';
+
 /** By hand: `/\/+$/` goes over every run of slashes in the path, and this runs before anything is checked. */
 export function withoutLastSlashes(path: string): string {
   let end = path.length;
@@ -14,9 +16,9 @@ export function withoutTenant(path: string): string {
   return rest === undefined ? path : `/a2a${rest}`;
 }
 
-/** The tenant of A2A that the address of a request names. */
-export function tenantIn(url: string): string | undefined {
-  const [, tenant] = tenantPath.exec(new URL(url, 'http://localhost').pathname) ?? [];
+/** The tenant of A2A that the address of a request names, in the path that routes see. */
+export function tenantIn(request: Request): string | undefined {
+  const [, tenant] = tenantPath.exec(getPath(request)) ?? [];
   if (tenant === undefined) return undefined;
   // Unlike decodeURIComponent, this takes a wrong escape as it is.
   return (
