@@ -364,6 +364,39 @@ describe('a conversation', () => {
     expect((await read('ava', '/api/chat/search?q=secret%20plum')).places).toHaveLength(2);
   });
 
+  it('keeps the words of a stranger outside text where the operator retries them', async () => {
+    callers.eve = () =>
+      handed({ kind: 'person', id: 'mail:eve@example.com', via: ['switchboard'], role: 'member' });
+    callers.fed = () =>
+      handed({
+        kind: 'operator',
+        id: 'operator',
+        via: ['switchboard'],
+        origins: [{ kind: 'web', source: 'x' }],
+      });
+    const log = { toolCalls: [{ name: 'daily_log', arguments: { content: 'Logged.' } }] };
+    const retried = async (who: string, chat: string, more: object = {}) => {
+      const { result } = JSON.parse(
+        (await ask(who, rpc('message/send', { message: message('Log it.', { contextId: chat }) }))).text,
+      );
+      model.enqueue(log);
+      const path = `/api/chat/sessions/${chat}`;
+      const body = { task_id: result.id, ...more };
+      const { task_id } = JSON.parse((await ask('operator', ['POST', `${path}/branches`, body])).text);
+      return await waitFor(async () => {
+        const { turns } = await read('operator', path);
+        const turn = turns.at(-1);
+        return turn.task_id === task_id && turn.state !== 'working' && turn.state !== 'submitted' && turn;
+      });
+    };
+    const asked = await retried('eve', 'eves');
+    expect(asked.state).toBe('input-required');
+    expect(JSON.stringify(asked.entries)).toContain('message person:mail:eve@example.com');
+    expect(JSON.stringify((await retried('fed', 'feds')).entries)).toContain('(web x)');
+    expect((await retried('operator', 'own')).state).toBe('completed');
+    expect((await retried('eve', 'edited', { text: 'My words.' })).state).toBe('completed');
+  });
+
   it('that nobody names is one for everybody known', async () => {
     for (const who of ['ava', 'bob', 'nobody', 'operator'])
       expect((await ask(who, ['POST', '/api/chat', { message: `I am ${who}.` }])).status).toBe(200);

@@ -84,6 +84,13 @@ export function createOwners(
       room = quota;
     },
     room: (owner: string, bytes: number) => room(owner, bytes),
+    /** Who says something: all operators are one. */
+    asker: keyOf,
+    /** Whether what that owner said is somebody's own words. */
+    isAsker: (principal: Principal, owner: string | undefined): boolean =>
+      [keyOf(principal), ownerKey(principal), ...(viewer(principal).aliases ?? [])].some(
+        (own) => own === owner,
+      ),
     /** Whose conversations somebody's are. */
     conversation,
     /** Whether somebody may go on with a conversation of that owner. */

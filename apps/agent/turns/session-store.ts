@@ -1,4 +1,4 @@
-import type { Principal } from '@trunkline/identity';
+import type { Origin, Principal } from '@trunkline/identity';
 import { type EndEvent, type ErrorEvent, markOf } from '@trunkline/loop';
 import { type Database, storedBytes } from '@trunkline/storage';
 import { operatorScope } from '../owners.ts';
@@ -31,6 +31,13 @@ interface TurnStart {
   session_id: string;
   /** Of the session when the turn began. */
   version: number;
+  asker: string | null;
+}
+
+/** Whose words began a turn, and what these were drawn from. */
+export interface Asker {
+  owner: string;
+  origins?: readonly Origin[] | undefined;
 }
 
 interface Version {
@@ -113,21 +120,22 @@ export class SessionStore {
   }
 
   /** Records with which version a turn begins. The first time counts: a turn towards a goal begins several times. */
-  begin(taskId: string, sessionId: string, { messages, version }: Session): void {
+  begin(taskId: string, sessionId: string, { messages, version }: Session, asker: Asker): void {
     this.#database.transaction(() => {
       // A conversation of before versions were kept.
       if (!this.#hasVersion(sessionId, version)) this.#putVersion(sessionId, version, 0, messages);
       this.#database
-        .prepare('INSERT OR IGNORE INTO turn_start (task_id, session_id, version) VALUES (?, ?, ?)')
-        .run(taskId, sessionId, version);
+        .prepare('INSERT OR IGNORE INTO turn_start (task_id, session_id, version, asker) VALUES (?, ?, ?, ?)')
+        .run(taskId, sessionId, version, JSON.stringify(asker));
     });
   }
 
   /**
    * Makes a new session of what the model saw before a turn, with the owner of the first. Undefined where that is no
-   * longer stored; else the ids of the turns that a session had then and since that the new one has not.
+   * longer stored; else the ids of the turns that a session had then and since that the new one has not, and who asked
+   * (unknown for turns of before that was stored).
    */
-  fork(taskId: string, into: string): { without: ReadonlySet<string> } | undefined {
+  fork(taskId: string, into: string): { without: ReadonlySet<string>; asker: Asker | undefined } | undefined {
     const start = this.#database.prepare<TurnStart>('SELECT * FROM turn_start WHERE task_id = ?').get(taskId);
     const messages = start && this.#messagesAt(start.session_id, start.version);
     if (start === undefined || messages === undefined) return undefined;
@@ -137,7 +145,8 @@ export class SessionStore {
     const later = this.#database
       .prepare<TurnStart>('SELECT * FROM turn_start WHERE session_id = ? AND (ended IS NULL OR ended > ?)')
       .all(start.session_id, start.version);
-    return { without: new Set(later.map(({ task_id }) => task_id)) };
+    const asker = start.asker === null ? undefined : (JSON.parse(start.asker) as Asker);
+    return { without: new Set(later.map(({ task_id }) => task_id)), asker };
   }
 
   #messagesAt(sessionId: string, version: number): Messages | undefined {

@@ -145,7 +145,9 @@ export class TurnRunner {
         if (!owners.mayContinue(request.principal, session.owner ?? owner) && !request.joins)
           throw new TurnRefusal(notYours);
         // Before anything can fail: a turn that could not start can be made again too.
-        sessions.begin(request.taskId, request.sessionId, session);
+        const { principal, taskId, sessionId } = request;
+        const asker = { owner: owners.asker(principal), origins: principal.origins };
+        sessions.begin(taskId, sessionId, session, asker);
       }
       const prepared = { ...(await this.#prepare(request)), session, owner };
       const { spending } = prepared;

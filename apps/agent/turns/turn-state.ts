@@ -146,6 +146,7 @@ const migrations = [
      model TEXT NOT NULL,
      by_operator INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  'ALTER TABLE turn_start ADD COLUMN asker TEXT;',
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

@@ -1,5 +1,6 @@
 import { requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
 import type { AppEnv } from '@trunkline/http';
+import { type Principal, withOrigins } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { MayJoin } from '../../callers.ts';
@@ -8,7 +9,7 @@ import type { ChatStore } from '../../chats/chat-store.ts';
 import type { ChatTurn } from '../../chats/transcript.ts';
 import { type Owners, operatorActor, operatorScope } from '../../owners.ts';
 import { joiningMetadata } from '../../turns/executor.ts';
-import type { SessionStore } from '../../turns/session-store.ts';
+import type { Asker, SessionStore } from '../../turns/session-store.ts';
 import { jsonRoutes } from '../json-routes.ts';
 import { consoleErrors } from './errors.ts';
 
@@ -69,7 +70,8 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
       throw consoleErrors.not_found({ what: `turn ${json.task_id} in this conversation` });
     if (turn.schedule !== undefined) throw consoleErrors.turn_of_schedule();
     if (chats.branches(root).length > maxBranches) throw consoleErrors.too_many_branches();
-    const message = messageOf(turn, engine.peek(turn.task_id), json.text);
+    const task = engine.peek(turn.task_id);
+    const message = messageOf(turn, task, json.text);
     const branch = `branch-${crypto.randomUUID()}`;
     const forked = sessions.fork(turn.task_id, branch);
     if (forked === undefined) throw consoleErrors.turn_not_kept();
@@ -81,8 +83,10 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
         ...(timezone && { timezone }),
       };
       const said = { messageId: crypto.randomUUID(), role: 'user' as const, parts: message.parts };
+      const hasOwnWordsAlone = json.text !== undefined && message.parts.length === 1;
+      const asker = forked.asker ?? { owner: task?.owner };
       const { live, stored } = engine
-        .for(principal)
+        .for(hasOwnWordsAlone ? principal : sayingAgain(principal, asker, owners))
         .start({ message: { ...said, contextId: branch }, metadata, strict: false });
       await requireStored(stored);
       chats.show(branch);
@@ -114,6 +118,16 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
     const found = chats.search(q, viewer, limit * 2);
     return { places: found.flatMap((turn) => placeIn(turn, q) ?? []).slice(0, limit) };
   });
+}
+
+/** Somebody who sends what another wrote: it stays the words of a stranger, so that effects ask. */
+function sayingAgain(
+  principal: Principal,
+  { owner, origins = [] }: Partial<Asker>,
+  owners: Owners,
+): Principal {
+  const others = owners.isAsker(principal, owner) ? [] : [{ kind: 'message', source: owner ?? 'unknown' }];
+  return withOrigins(principal, [...origins, ...others]);
 }
 
 /** The branches that stand beside each other at turns, by the turn's id. */
