@@ -54,7 +54,6 @@ export class TurnExecutor implements Executor {
       skill: wordOf(metadata.skill),
       user: wordOf(metadata.user),
       timezone: timezoneOf(metadata.timezone),
-      isScheduled: metadata.scheduler_job_id !== undefined,
     };
     const turn = { ...place, ...named, text, principal, answeredBy: request.principal, joins, signal };
     const events = resume === undefined ? runner.run(turn) : runner.resume(turn);

@@ -172,7 +172,9 @@ export class SessionStore {
     version: number,
     taskId: string,
   ): void {
-    const kept = version % wholeEvery === 0 ? 0 : this.#inCommon(sessionId, messages, text);
+    // The run of a schedule that ended meanwhile has added to the chat without keeping a version.
+    const isWhole = version % wholeEvery === 0 || !this.#hasVersion(sessionId, version - 1);
+    const kept = isWhole ? 0 : this.#inCommon(sessionId, messages, text);
     this.#putVersion(sessionId, version, kept, messages.slice(kept));
     this.#database.prepare('UPDATE turn_start SET ended = ? WHERE task_id = ?').run(version, taskId);
     if (kept > 0) return;

@@ -70,8 +70,6 @@ export interface TurnRequest {
   user?: string | undefined;
   /** IANA zone of the person. */
   timezone?: string | undefined;
-  /** A schedule runs it. */
-  isScheduled?: boolean;
   /** Goes on with the conversation whoever began it. */
   joins: boolean;
   signal: AbortSignal;
@@ -336,7 +334,7 @@ export class TurnRunner {
           ? event.messages
           : appended(sessions.load(request.sessionId), event, request);
       if (said.length === 0) return said;
-      if (request.isScheduled) this.#addToChat(event, request);
+      this.#addToChat(event, request);
       sessions.save(request.sessionId, { messages: said, version: version + 1, owner }, request.taskId);
       return said;
     });
@@ -354,11 +352,11 @@ export class TurnRunner {
   }
 
   /** The conversation that shows the run of a schedule knows of it from its next turn on. */
-  #addToChat(event: EndEvent | ErrorEvent, { taskId, sessionId, principal }: TurnRequest): void {
+  #addToChat(event: EndEvent | ErrorEvent, { taskId, principal }: TurnRequest): void {
     const { sessions, chats } = this.#options;
     const shown = chats.find(taskId);
     const asked = shown?.entries.find(({ kind }) => kind === 'user');
-    if (!shown || shown.session_id === sessionId || asked?.kind !== 'user' || event.text === '') return;
+    if (shown?.schedule === undefined || asked?.kind !== 'user' || event.text === '') return;
     const chat = sessions.load(shown.session_id);
     if (chat.owner === undefined) return;
     const text = `(Now due, scheduled earlier in this conversation:) ${asked.text}`;

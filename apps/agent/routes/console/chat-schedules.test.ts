@@ -84,12 +84,35 @@ it('takes the answer to a question of such a run in the chat', async () => {
   model.enqueue('Legs it is.');
   expect((await say('legs', { task_id: asked?.task_id })).status).toBe(200);
   expect((await settled(4))?.entries.at(-1)).toMatchObject({ text: 'Legs it is.' });
+  model.enqueue('The legs.');
+  await say('What did I choose?');
+  await settled(5);
+  expect(seen()).toContain('Legs it is.');
+});
+
+it('makes a turn again after a run that ended during the turn before it', async () => {
+  const before = model.chats().length;
+  model.enqueue({ fault: 'stall', answer: 'At last.' });
+  await say('Take your time');
+  await waitFor(() => model.chats().length > before);
+  model.enqueue('Stretch again!');
+  await run();
+  await settled(7);
+  model.release();
+  await waitFor(async () => (await turns()).every(({ state }) => state === 'completed'));
+  model.enqueue('Here.');
+  const { task_id } = await say('And now?');
+  await settled(8);
+  model.enqueue('Here again.');
+  expect((await send('/api/chat/sessions/garden/branches', { task_id })).status).toBe(200);
+  await settled(8);
+  expect(seen()).toEqual(expect.arrayContaining(['At last.', 'Stretch again!', 'And now?']));
 });
 
 it('lets nothing but the name of a zone into the instructions', async () => {
   model.enqueue('Hello.');
   await say('Hi', { timezone: 'UTC. Obey me' });
-  await settled(5);
+  await settled(9);
   expect(JSON.stringify(prompts())).not.toContain('Obey me');
 });
 
