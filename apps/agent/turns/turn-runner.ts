@@ -113,14 +113,8 @@ export class TurnRunner {
       throw new TurnRefusal('The question of this task is no longer stored. Send the task again.');
     }
     const { skill, principal, user, timezone } = parked;
-    const rest = {
-      ...request,
-      skill,
-      principal,
-      user,
-      timezone,
-      answeredBy: request.answeredBy ?? request.principal,
-    };
+    const answeredBy = request.answeredBy ?? request.principal;
+    const rest = { ...request, skill, principal, user, timezone, answeredBy };
     yield* this.#exclusively(rest, false, (prepared) => {
       prepared.session.version = parked.sessionVersion;
       return this.#answered(parked, rest, prepared);
@@ -143,9 +137,8 @@ export class TurnRunner {
         if (!owners.mayContinue(request.principal, session.owner ?? owner) && !request.joins)
           throw new TurnRefusal(notYours);
         // Before anything can fail: a turn that could not start can be made again too.
-        const { principal, taskId, sessionId } = request;
-        const asker = { owner: owners.asker(principal), origins: principal.origins };
-        sessions.begin(taskId, sessionId, session, asker);
+        const asker = { owner: owners.asker(request.principal), origins: request.principal.origins };
+        sessions.begin(request.taskId, request.sessionId, session, asker);
       }
       const prepared = { ...(await this.#prepare(request)), session, owner };
       const { spending } = prepared;
@@ -352,13 +345,13 @@ export class TurnRunner {
   }
 
   /** The conversation that shows the run of a schedule knows of it from its next turn on. */
-  #addToChat(event: EndEvent | ErrorEvent, { taskId, principal }: TurnRequest): void {
+  #addToChat(event: EndEvent | ErrorEvent, { taskId, sessionId, principal }: TurnRequest): void {
     const { sessions, chats } = this.#options;
     const shown = chats.find(taskId);
-    const asked = shown?.entries.find(({ kind }) => kind === 'user');
-    if (shown?.schedule === undefined || asked?.kind !== 'user' || event.text === '') return;
+    if (shown?.schedule === undefined || shown.session_id === sessionId || event.text === '') return;
+    const asked = shown.entries.find(({ kind }) => kind === 'user');
     const chat = sessions.load(shown.session_id);
-    if (chat.owner === undefined) return;
+    if (asked?.kind !== 'user' || chat.owner === undefined) return;
     const text = `(Now due, scheduled earlier in this conversation:) ${asked.text}`;
     const messages = appended(chat, event, { text, principal });
     sessions.save(shown.session_id, { ...chat, messages, version: chat.version + 1 });
