@@ -87,10 +87,8 @@ export function createOwners(
     /** Who says something: all operators are one. */
     asker: keyOf,
     /** Whether what that owner said is somebody's own words. */
-    isAsker: (principal: Principal, owner: string | undefined): boolean =>
-      [keyOf(principal), ownerKey(principal), ...(viewer(principal).aliases ?? [])].some(
-        (own) => own === owner,
-      ),
+    isAsker: (principal: Principal, owner: string): boolean =>
+      [keyOf(principal), ownerKey(principal), ...(viewer(principal).aliases ?? [])].includes(owner),
     /** Whose conversations somebody's are. */
     conversation,
     /** Whether somebody may go on with a conversation of that owner. */

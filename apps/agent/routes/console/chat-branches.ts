@@ -84,7 +84,7 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
       };
       const said = { messageId: crypto.randomUUID(), role: 'user' as const, parts: message.parts };
       const hasOwnWordsAlone = json.text !== undefined && message.parts.length === 1;
-      const asker = forked.asker ?? { owner: task?.owner };
+      const asker = forked.asker ?? { owner: task?.owner ?? 'unknown' };
       const { live, stored } = engine
         .for(hasOwnWordsAlone ? principal : sayingAgain(principal, asker, owners))
         .start({ message: { ...said, contextId: branch }, metadata, strict: false });
@@ -123,10 +123,10 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
 /** Somebody who sends what another wrote: it stays the words of a stranger, so that effects ask. */
 function sayingAgain(
   principal: Principal,
-  { owner, origins = [] }: Partial<Asker>,
+  { owner, origins = [] }: Asker,
   owners: Owners,
 ): Principal {
-  const others = owners.isAsker(principal, owner) ? [] : [{ kind: 'message', source: owner ?? 'unknown' }];
+  const others = owners.isAsker(principal, owner) ? [] : [{ kind: 'message', source: owner }];
   return withOrigins(principal, [...origins, ...others]);
 }
 
