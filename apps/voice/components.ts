@@ -261,8 +261,8 @@ export function voiceComponents(
   const persona = component('personas', { context, selection, preferences, modelFor, toolsFor }, (deps) => {
     const { verbosity } = options;
     const policy = deps.context.policy.for('voice');
-    return (user: User, principal: Principal = anonymous) =>
-      snapshotPersona(user, principal, { ...deps, verbosity, policy });
+    return (user: User, principal: Principal = anonymous, isWritten = false) =>
+      snapshotPersona(user, principal, { ...deps, verbosity, policy, isWritten });
   });
   const conversations = component(
     'conversations',
@@ -341,7 +341,10 @@ function collectTools({ context, counters, delegates, research, reminders, mcp }
     sources: [
       () => shared,
       (skill, user) => delegation(delegates, user, skill.delegates),
-      (_skill, user) => [createDeepResearch(research, user.id), ...createReminderTools(reminders, user.id)],
+      (_skill, user, sender) => [
+        createDeepResearch(research, user.id),
+        ...createReminderTools(reminders, user.id, sender),
+      ],
       () => mcp.tools,
     ],
     onCall: (name) => counters.toolCalled(name),

@@ -74,6 +74,9 @@ const reminders = `
     last_fired INTEGER
   ) STRICT, WITHOUT ROWID`;
 
+/** Who set it in writing; null for one that was set in a call. */
+const reminderSenders = 'ALTER TABLE reminders ADD COLUMN sender TEXT';
+
 export function openVoiceDatabase(directory: string): Database {
   const migrations = [
     preferences,
@@ -89,6 +92,7 @@ export function openVoiceDatabase(directory: string): Database {
     deliveryOrigins,
     ttlTableMigration('uploads'),
     reminders,
+    reminderSenders,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

@@ -1,3 +1,4 @@
+import type { Origin, Principal } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { Stage } from '../cases/harness/stage.suite.ts';
@@ -26,12 +27,15 @@ function setUp() {
   return { stage, open };
 }
 
-function callsTo(reminders: Reminders) {
+const heard: Origin[] = [];
+
+function callsTo(reminders: Reminders, sender?: Principal) {
   return async (name: string, input: object) => {
-    const tool = createReminderTools(reminders, 'default').find((each) => each.name === name);
+    const tool = createReminderTools(reminders, 'default', sender).find((each) => each.name === name);
     if (tool === undefined || tool.pause) throw new Error(`no tool ${name}`);
     const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' };
-    return await tool.execute(input as never, context);
+    const addOrigins = (origins: readonly Origin[]) => void heard.push(...origins);
+    return await tool.execute(tool.input.parse(input), { ...context, principal: sender, addOrigins });
   };
 }
 
@@ -93,10 +97,35 @@ it('repeats, is cancelled by its id, and says what is wrong', async () => {
   expect(await call('cancel_reminder', { id: 'x' })).toContain(`${id} | 0 * * * * | Drink water.`);
   expect(await call('cancel_reminder', { id })).toBe(`Canceled reminder ${id}.`);
   expect(await call('cancel_reminder', { id })).toBe('Error: no such reminder. None waits.');
-  for (const when of ['soon', '1969-01-01T00:00Z', undefined])
+  for (const when of ['soon', '1969-01-01T00:00Z', '* * * * *', '0,10 9 1 * *', undefined])
     expect(await call('set_reminder', { text: 'x', when })).toMatch(/^Error: /);
   const other = createReminderTools(reminders, 'ada');
   expect(other.map(({ name }) => name)).toEqual(['set_reminder', 'cancel_reminder']);
   expect(reminders.cancel('ada', id)).toBe(false);
   await reminders.stop();
+});
+
+it('shows those who write only what they set, with where its words come from', async () => {
+  const { open } = setUp();
+  const first = open();
+  const origins: Origin[] = [{ kind: 'fetch_url', source: 'https://example.com/' }];
+  const writer: Principal = { kind: 'agent', id: 'scout', via: [], origins };
+  const set = async (call: ReturnType<typeof callsTo>, text: string) =>
+    /^Reminder (\w+)/.exec(await call('set_reminder', { text, in_minutes: 60 }))?.[1] ?? '';
+  const own = await set(callsTo(first), 'Call the doctor.');
+  const planted = await set(callsTo(first, writer), 'Buy coins.');
+  await first.stop();
+  const second = open();
+  const [call, write] = [callsTo(second), callsTo(second, writer)];
+  const other = callsTo(second, { ...writer, id: 'other' });
+  heard.length = 0;
+  expect(await other('cancel_reminder', { id: planted })).toBe('Error: no such reminder. None waits.');
+  expect(heard).toEqual([]);
+  expect(await write('cancel_reminder', { id: own })).not.toContain('doctor');
+  expect(heard).toEqual(origins);
+  const all = await call('cancel_reminder', { id: 'x' });
+  expect(['doctor', 'coins'].filter((word) => all.includes(word))).toHaveLength(2);
+  expect(await call('cancel_reminder', { id: planted })).toBe(`Canceled reminder ${planted}.`);
+  await expect(call('set_reminder', { text: 'x', when: ' '.repeat(101) })).rejects.toThrow();
+  await second.stop();
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@trunkline/config';
-import { type Origin, parseOrigins } from '@trunkline/identity';
+import { joinOrigins, type Origin, ownerKey, type Principal, parseOrigins } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import {
   type Clock,
@@ -18,14 +18,18 @@ import type { DeliveryPort } from '../delivery/delivery.ts';
 const sender = 'Your reminder';
 /** Of one user. */
 const mostReminders = 100;
+const shortestRepeatMinutes = 15;
+/** Times whose distance is checked. */
+const lookedAhead = 10;
 
 const newReminder = z.object({
   text: z.string().min(1).max(2000).describe('What to tell the person then, as one short sentence.'),
   when: z
     .string()
+    .max(100)
     .optional()
     .describe(
-      'An ISO-8601 date and time for once, or a 5-field cron expression; in `timezone`, unless the time has an offset.',
+      'An ISO-8601 date and time for once, or a 5-field cron expression (every 15 minutes at most); in `timezone`, unless the time has an offset.',
     ),
   in_minutes: z
     .number()
@@ -33,11 +37,23 @@ const newReminder = z.object({
     .max(525_600)
     .optional()
     .describe('For once, from now on, in place of `when`.'),
-  timezone: z.string().optional().describe('IANA time zone of `when`; left out, that of this machine.'),
+  timezone: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('IANA time zone of `when`; left out, that of this machine.'),
 });
 
-/** Reminders are spoken to the user when they are due, at the next pause; who is not connected hears them later. */
-export function createReminderTools(reminders: Reminders, userId: string): Tool[] {
+/**
+ * Reminders are spoken to the user when they are due, at the next pause; who is not connected hears them later.
+ * The user sees all of them in a call; a `sender`, who writes, only the own ones, and the operator all.
+ */
+export function createReminderTools(reminders: Reminders, userId: string, sender?: Principal): Tool[] {
+  const setBy = sender && ownerKey(sender);
+  const seen = () =>
+    reminders
+      .of(userId)
+      .filter((each) => sender === undefined || sender.kind === 'operator' || each.sender === setBy);
   return [
     defineTool({
       name: 'set_reminder',
@@ -53,6 +69,7 @@ export function createReminderTools(reminders: Reminders, userId: string): Tool[
             when: at,
             timezone,
             origins: principal?.origins,
+            sender: setBy,
           });
           return `Reminder ${id} is set for ${new Date(next).toISOString()}.`;
         } catch (error) {
@@ -65,10 +82,15 @@ export function createReminderTools(reminders: Reminders, userId: string): Tool[
       effects: ['writes'],
       description: 'Cancels a reminder of the person. With a wrong id it lists those that wait.',
       input: z.object({ id: z.string() }),
-      execute: async ({ id }) => {
-        if (reminders.cancel(userId, id.trim())) return `Canceled reminder ${id.trim()}.`;
-        const waiting = reminders.of(userId).map((each) => `${each.id} | ${each.schedule} | ${each.text}`);
-        return `Error: no such reminder. ${waiting.length === 0 ? 'None waits.' : `These wait:\n${waiting.join('\n')}`}`;
+      execute: async ({ id: given }, { addOrigins }) => {
+        const waiting = seen();
+        const id = given.trim();
+        if (waiting.some((each) => each.id === id) && reminders.cancel(userId, id))
+          return `Canceled reminder ${id}.`;
+        if (waiting.length === 0) return 'Error: no such reminder. None waits.';
+        addOrigins?.(joinOrigins(...waiting.map(({ origins }) => origins)));
+        const lines = waiting.map((each) => `${each.id} | ${each.schedule} | ${each.text}`);
+        return `Error: no such reminder. These wait:\n${lines.join('\n')}`;
       },
     }),
   ];
@@ -85,6 +107,8 @@ interface Reminder extends Job {
   userId: string;
   text: string;
   origins: readonly Origin[];
+  /** Who set it in writing; null for one that was set in a call. */
+  sender: string | null;
 }
 
 /** Reminders of all users. They survive restarts; one whose time passed meanwhile is told at once. */
@@ -122,21 +146,27 @@ export class Reminders {
       when: string;
       timezone?: string | undefined;
       origins?: readonly Origin[] | undefined;
+      sender?: string | undefined;
     },
   ): { id: string; next: number } {
-    const { text, when, timezone = systemTimezone(), origins = [] } = given;
+    const { text, when, timezone = systemTimezone(), origins = [], sender = null } = given;
     const now = this.#clock.now();
-    const next = parseSchedule(when, { timezone }).next(now);
+    const times = parseSchedule(when, { timezone }).preview(lookedAhead, now);
+    const [next] = times;
     if (next === undefined)
       throw new Error(`the time ${when} has passed; it is ${new Date(now).toISOString()} now.`);
+    if (times.some((time, index) => time - (times[index - 1] ?? -Infinity) < shortestRepeatMinutes * 60_000))
+      throw new Error(
+        `a reminder repeats every ${shortestRepeatMinutes} minutes at most; choose a longer time.`,
+      );
     if (this.of(userId).length >= mostReminders)
       throw new Error(`there are ${mostReminders} reminders already; cancel some first.`);
     const id = randomUUID().slice(0, 8);
     this.#options.database
       .prepare(
-        'INSERT INTO reminders (id, user_id, text, schedule, timezone, origins, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        'INSERT INTO reminders (id, user_id, text, schedule, timezone, origins, created_at, sender) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       )
-      .run(id, userId, text, when, timezone, JSON.stringify(origins), now);
+      .run(id, userId, text, when, timezone, JSON.stringify(origins), now, sender);
     this.#scheduler.replace({
       id,
       userId,
@@ -144,6 +174,7 @@ export class Reminders {
       schedule: when,
       timezone,
       origins,
+      sender,
       createdAt: now,
       overlap: 'skip',
     });
@@ -187,13 +218,11 @@ export class Reminders {
     return this.#options.database
       .prepare<Row>('SELECT * FROM reminders')
       .all()
-      .map(
-        ({ id, user_id: userId, text, schedule, timezone, origins, created_at: createdAt, last_fired }) => ({
-          ...{ id, userId, text, schedule, timezone, createdAt, overlap: 'skip' as const },
-          origins: parseOrigins(JSON.parse(origins)) ?? [],
-          ...(last_fired !== null && { lastFired: last_fired }),
-        }),
-      );
+      .map(({ user_id: userId, origins, created_at: createdAt, last_fired, ...row }) => ({
+        ...{ ...row, userId, createdAt, overlap: 'skip' as const },
+        origins: parseOrigins(JSON.parse(origins)) ?? [],
+        ...(last_fired !== null && { lastFired: last_fired }),
+      }));
   }
 }
 
@@ -207,4 +236,5 @@ interface Row {
   origins: string;
   created_at: number;
   last_fired: number | null;
+  sender: string | null;
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import {
   createCalculator,
@@ -14,7 +15,7 @@ import type { VoiceOptions } from '../options.ts';
 import type { Skill } from '../skills/skill.ts';
 import type { User } from '../users/user.ts';
 
-type ToolSource = (skill: Skill, user: User) => readonly Tool[];
+type ToolSource = (skill: Skill, user: User, sender?: Principal) => readonly Tool[];
 
 export interface ToolboxOptions {
   sources: readonly ToolSource[];
@@ -22,12 +23,13 @@ export interface ToolboxOptions {
   logger: Logger;
 }
 
-export type ToolsFor = (skill: Skill, user: User) => Tool[];
+/** `sender` is who writes, where it is no call. */
+export type ToolsFor = (skill: Skill, user: User, sender?: Principal) => Tool[];
 
 /** Gives all tools, or those that the skill lists. Of two with one name the first wins. */
 export function createToolbox({ sources, onCall, logger }: ToolboxOptions): ToolsFor {
-  return (skill, user) => {
-    const all = sources.flatMap((source) => source(skill, user));
+  return (skill, user, sender) => {
+    const all = sources.flatMap((source) => source(skill, user, sender));
     const known = new Map(all.toReversed().map((tool) => [tool.name, tool]));
     const offered = [...known.values()].reverse().filter(({ name }) => skill.tools?.includes(name) ?? true);
     if (skill.tools !== undefined && offered.length === 0)

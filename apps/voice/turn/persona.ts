@@ -29,10 +29,12 @@ export interface PersonaDeps {
   selection: SkillSelection;
   preferences: Preferences;
   modelFor(skill: Skill): Model;
-  toolsFor(skill: Skill, user: User): readonly Tool[];
+  toolsFor(skill: Skill, user: User, sender?: Principal): readonly Tool[];
   /** The default. */
   verbosity: Verbosity;
   policy?: TurnPolicy | undefined;
+  /** It answers messages, not a call: others than the user may write them. */
+  isWritten: boolean;
 }
 
 /** Later reloads and choices do not change a persona. */
@@ -46,7 +48,7 @@ export function snapshotPersona(user: User, principal: Principal, deps: PersonaD
     skill,
     verbosity,
     instructions: `${skill.systemPrompt}\n\n${verbosityInstructions(verbosity)}`,
-    tools: deps.toolsFor(skill, user),
+    tools: deps.toolsFor(skill, user, deps.isWritten ? principal : undefined),
     model: deps.modelFor(skill),
     policy: deps.policy,
   };

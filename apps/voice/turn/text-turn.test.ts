@@ -73,6 +73,14 @@ describe('a written message', () => {
     ]);
   });
 
+  it('does not show its sender the reminders that the user set in a call', async () => {
+    const script = [{ toolCalls: [{ name: 'cancel_reminder', arguments: { id: 'x' } }] }, 'No.'];
+    const { model, voice } = await startWithModel({ script });
+    voice.voice.reminders.set('default', { text: 'Call the doctor.', when: '0 9 * * *' });
+    await voice.say('Cancel it');
+    expect(model.chats()[1]?.messages.at(-1)?.content).toBe('Error: no such reminder. None waits.');
+  });
+
   it('fails in words when the model does', async () => {
     const { voice } = await startWithModel({ script: [{ fault: 'status', status: 401 }] });
     const { body } = await voice.post('/a2a', rpc('message/send', message('x')));

@@ -32,7 +32,7 @@ interface AgentServerDeps {
   counters: Counters;
   database: Database;
   directories: Directories;
-  persona(user: User, principal: Principal): Persona;
+  persona(user: User, principal: Principal, isWritten: true): Persona;
 }
 
 /** Answers other agents as the user of A2A_USER_ID. */
@@ -42,7 +42,7 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
   const answering = (sender: Principal) => {
     // A roster that cannot be read may have limited this user.
     if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
-    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' }, sender);
+    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' }, sender, true);
   };
   return createA2aServer({
     directory: directories.store,
