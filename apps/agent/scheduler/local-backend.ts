@@ -92,9 +92,13 @@ export class LocalBackend implements ScheduleBackend {
     for (const name of former) {
       try {
         const jobs = jobsIn(join(directory, name, 'jobs.db'));
-        const known = new Set(this.#store.all().map(({ id }) => id));
-        for (const job of jobs)
-          this.#store.put({ ...job, id: known.has(job.id) ? `${name}-${job.id}` : job.id });
+        const known = new Map(this.#store.all().map((job) => [job.id, job]));
+        for (const job of jobs) {
+          const other = `${name}-${job.id}`;
+          // The process may have ended between taking it over and setting its store aside.
+          if ([job.id, other].some((id) => isSame(known.get(id), job))) continue;
+          this.#store.put({ ...job, id: known.has(job.id) ? other : job.id });
+        }
         setAside(this.#options, name);
         logger.info({ formerName: name, jobs: jobs.length }, 'took over schedules of a former agent name');
       } catch (error) {
@@ -299,6 +303,10 @@ interface StoredJob {
   principal: string | null;
   /** Null where it was asked for in no conversation. */
   session_id: string | null;
+}
+
+function isSame(known: StoredJob | undefined, job: StoredJob): boolean {
+  return known?.created_at === job.created_at && known.prompt === job.prompt;
 }
 
 function jobsIn(path: string): StoredJob[] {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openAccounts } from '@trunkline/accounts';
@@ -56,6 +56,10 @@ describe('after the agent got another name', () => {
     await jobsOf({ agentName: 'ada', owner }, ['plants', 'bins']);
     await jobsOf({ agentName: 'grace' }, ['plants']);
     const jobs = ['ada-plants: by ada', 'bins: by ada', 'plants: by grace'];
+    expect(await jobsOf({ agentName: 'grace', owner })).toEqual({ jobs, strayNames: [] });
+    // As if the process had been killed before it set the old store aside.
+    const moved = readdirSync(join(home.path, 'ada')).find((name) => /^moved-.*db$/.test(name)) ?? '';
+    renameSync(join(home.path, 'ada', moved), join(home.path, 'ada', 'jobs.db'));
     expect(await jobsOf({ agentName: 'grace', owner })).toEqual({ jobs, strayNames: [] });
     expect(await jobsOf({ agentName: 'hopper', owner })).toEqual({ jobs, strayNames: [] });
     expect((await jobsOf({ agentName: 'grace', owner })).jobs).toEqual(jobs);
