@@ -214,7 +214,8 @@ export class SessionStore {
   bytesOf(owner: string): number {
     const own = 'session_id IN (SELECT session_id FROM session WHERE scope = ?)';
     const versions = storedBytes(this.#database, 'session_version', ['added'], own, owner);
-    return versions + storedBytes(this.#database, 'session', ['messages'], 'scope = ?', owner);
+    const chosen = storedBytes(this.#database, 'chosen_model', ['session_id', 'model'], own, owner);
+    return versions + chosen + storedBytes(this.#database, 'session', ['messages'], 'scope = ?', owner);
   }
 
   /** Says whether there was one. */

@@ -26,7 +26,7 @@ import {
   waitingCall,
 } from '../approvals/approvals.ts';
 import type { ChatStore } from '../chats/chat-store.ts';
-import { memoryOf, notYours, type Owners } from '../owners.ts';
+import { memoryOf, notYours, type Owners, operatorScope } from '../owners.ts';
 import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import { type Graph, toolsOfSkill, turnInstructions } from './graph.ts';
@@ -184,12 +184,16 @@ export class TurnRunner {
     return { options, spending, approvals: graph.approvals };
   }
 
-  #model(graph: Graph, { sessionId }: TurnRequest): ReturnType<Graph['model']> {
-    const { sessions, chats } = this.#options;
-    const chosen = sessions.chosenModel(chats.rootOf(sessionId));
+  #model(graph: Graph, { sessionId, principal }: TurnRequest): ReturnType<Graph['model']> {
+    const { sessions, chats, owners } = this.#options;
+    const root = chats.rootOf(sessionId);
+    const chosen = sessions.chosenModel(root);
     if (chosen === undefined) return graph.model();
-    const model = graph.chosenModel(chosen);
+    // Others who share the conversation have what `model.choices` lists.
+    const mayUseAny = [operatorScope, sessions.owner(root)].includes(owners.asker(principal));
+    const model = graph.chosenModel({ ...chosen, byOperator: chosen.byOperator && mayUseAny });
     if (model !== undefined) return model;
+    if (chosen.byOperator) return graph.model();
     throw new TurnRefusal(
       `The model ${chosen.model}, which was chosen for this chat, is no longer offered. Choose another beside the message box, then retry.`,
     );

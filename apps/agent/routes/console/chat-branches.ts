@@ -121,11 +121,7 @@ export function mountChatBranches(app: Hono<AppEnv>, routes: ChatBranchRoutes): 
 }
 
 /** Somebody who sends what another wrote: it stays the words of a stranger, so that effects ask. */
-function sayingAgain(
-  principal: Principal,
-  { owner, origins = [] }: Asker,
-  owners: Owners,
-): Principal {
+function sayingAgain(principal: Principal, { owner, origins = [] }: Asker, owners: Owners): Principal {
   const others = owners.isAsker(principal, owner) ? [] : [{ kind: 'message', source: owner }];
   return withOrigins(principal, [...origins, ...others]);
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodePrincipal, operatorAccess, principalHeader } from '@trunkline/identity';
+import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ChatTurn } from '../../chats/transcript.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   writeFileSync(join(home.path, 'models.yaml'), `roles: { helper: ${helper} }\n`);
   agent = await startAgent({
     home: home.path,
-    env: { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0' },
+    env: { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0', QUOTA_MB: '1' },
     config: config('fine-model, helper'),
     serviceToken,
   });
@@ -36,8 +36,14 @@ afterAll(async () => {
 });
 
 const ava = { kind: 'person', id: 'voice:ava', via: ['voice'], role: 'member' } as const;
+const eve = { kind: 'person', id: 'mail:eve@example.com', via: ['switchboard'], role: 'member' } as const;
+const handed = (principal: Principal) => ({
+  authorization: `Bearer ${serviceToken}`,
+  [principalHeader]: encodePrincipal(principal),
+});
 const callers = {
-  ava: () => ({ authorization: `Bearer ${serviceToken}`, [principalHeader]: encodePrincipal(ava) }),
+  ava: () => handed(ava),
+  eve: () => handed(eve),
   operator: () => ({
     authorization: `Bearer ${readFileSync(operatorAccess(agent.home).keyFile, 'utf8').trim()}`,
   }),
@@ -52,8 +58,8 @@ const ask = async <Body>(who: Who, method: string, path: string, body?: object) 
 const offered = (who: Who) => ask<ChatModels>(who, 'GET', '/api/chat/models');
 const choose = async (who: Who, chosen: string | null, session: string = who) =>
   (await ask(who, 'PUT', `/api/chat/sessions/${session}/model`, { model: chosen })).status;
-const say = async (who: Who, text: string) => {
-  const path = `/api/chat/sessions/${who}`;
+const say = async (who: Who, text: string, session: string = who) => {
+  const path = `/api/chat/sessions/${session}`;
   const { task_id } = await ask<{ task_id: string }>(who, 'POST', `${path}/messages`, { text });
   return await waitFor(async () => {
     const { turns } = await ask<{ turns: ChatTurn[] }>(who, 'GET', path);
@@ -88,6 +94,30 @@ it('answers with the chosen model, in branches too, until the standard one is ch
   await choose('operator', null);
   await say('operator', 'Bye');
   expect(model.chats().at(-1)?.model).toBe('test-model');
+});
+
+it('gives others what the operator chose in their own chat, and not in one that people share', async () => {
+  const used = async (who: Who) => {
+    await say(who, 'Hi');
+    await choose('operator', 'large-model', who);
+    await say(who, 'Hi again');
+    return model.chats().at(-1)?.model;
+  };
+  expect(await used('ava')).toBe('large-model');
+  expect(await used('eve')).toBe('test-model');
+  await say('operator', 'Hi', 'eve');
+  expect(model.chats().at(-1)?.model).toBe('large-model');
+});
+
+it('keeps no choice of the standard model, and choices within the quota', async () => {
+  expect(await choose('ava', null, 'new')).toBe(200);
+  // A chat that ava had claimed would be refused to eve.
+  expect(await choose('eve', 'fine-model', 'new')).toBe(200);
+  const keep = (length: number) =>
+    ask('eve', 'POST', '/api/beads/issues', { title: 'Full', description: 'x'.repeat(length) });
+  for (const length of [100_000, 1000]) while ((await keep(length)).status < 300);
+  const last = ['first', 'second', 'third'].map((id) => choose('eve', 'fine-model', id + 'x'.repeat(490)));
+  expect(await Promise.all(last)).toContain(507);
 });
 
 it('reaches a role at its own endpoint', async () => {

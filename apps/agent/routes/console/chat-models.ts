@@ -55,8 +55,12 @@ export function mountChatModels(app: Hono<AppEnv>, routes: ChatModelRoutes): voi
       if (model !== null && !models.some((each) => each.id === model))
         throw consoleErrors.model_not_offered({ model });
       const root = chats.rootOf(id);
-      sessions.claim(root, owners.conversation(principal));
-      sessions.chooseModel(root, model === null ? undefined : { model, byOperator: isOperator(principal) });
+      if (model === null) sessions.chooseModel(root, undefined);
+      else {
+        owners.actor(principal).keep?.(Buffer.byteLength(root + model));
+        sessions.claim(root, owners.conversation(principal));
+        sessions.chooseModel(root, { model, byOperator: isOperator(principal) });
+      }
       return { model };
     },
   );
