@@ -99,20 +99,44 @@ describe('the card of another agent', () => {
   it('may be signed by the official SDK with ES256', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const header = { alg: 'ES256', kid: 'k1', typ: 'JOSE' };
-    const plain = {
-      ...(await read(cardPath, { 'a2a-version': '1.0' })),
-      name: 'Signed elsewhere',
-      signatures: [],
-    };
-    const signed = await generateAgentCardSignature(privateKey, header)(plain as unknown as AgentCard);
-    let card: object = signed;
+    let card: object = {};
     const peer = await startFakePeer({ card: () => card as Json });
     peers.push(peer);
+    const sign = async (...addresses: string[]) => {
+      const plain = {
+        ...(await read(cardPath, { 'a2a-version': '1.0' })),
+        name: 'Signed elsewhere',
+        supportedInterfaces: addresses.map((url) => ({
+          url,
+          protocolBinding: 'JSONRPC',
+          protocolVersion: '1.0',
+        })),
+        signatures: [],
+      };
+      return await generateAgentCardSignature(privateKey, header)(plain as unknown as AgentCard);
+    };
+    const signed = await sign(peer.url);
+    card = signed;
     const keys = [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1' }];
     expect(await ask({ keys }, peer.url)).toMatchObject({ name: 'Signed elsewhere', signature: 'verified' });
     card = { ...signed, name: 'Mallory' };
     await expect(ask({ keys }, peer.url)).rejects.toThrow('its card was changed after it was signed');
     card = { ...signed, signatures: [{ protected: 'bm90IGpzb24', signature: 'x' }, 3] };
     await expect(ask({ keys }, peer.url)).rejects.toThrow('its card is signed with a key');
+    // Fields of 0.3 are not covered by the signature, so they name no address either.
+    for (const addresses of [[`${agent.url}/a2a`], ['http://0.0.0.0/a2a'], ['/a2a'], []]) {
+      card = { ...(await sign(...addresses)), protocolVersion: '0.3.0', url: peer.url };
+      await expect(ask({ keys }, peer.url)).rejects.toThrow(
+        `its card is not for ${new URL(peer.url).origin}`,
+      );
+    }
+  });
+
+  it('is checked against a bounded number of keys, of which some may be unfit', async () => {
+    const unfit = generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' });
+    const [own] = await keysAt();
+    expect(await ask({ keys: [unfit, { kty: 'OKP' }, own] })).toMatchObject({ signature: 'verified' });
+    const many = Array.from({ length: 20 }, () => unfit);
+    await expect(ask({ keys: [...many, own] })).rejects.toThrow('its card was changed');
   });
 });

@@ -43,22 +43,23 @@ export class AgentCards {
   }
 
   async #discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<AgentCard> {
-    const { card, raw } = await discover(agent, send, signal);
-    if (agent.trust === undefined) return card;
+    const { raw, isItsCard } = await discover(agent, send, signal);
+    if (agent.trust === undefined)
+      return raw === undefined ? assumedCard(agent) : withOwnAddress(normalise(raw, agent), agent, isItsCard);
     const keys = await trustedKeys(agent, agent.trust, signal, this.#now);
-    const reason = whyUnverified(raw, keys);
+    const reason = whyUnverified(raw ?? {}, keys);
     if (reason !== undefined) throw new RemoteAgentError('agent_unverified', agent, reason);
-    return card;
+    return signedCard(raw ?? {}, agent, isItsCard);
   }
 }
 
 interface FoundCard {
-  card: AgentCard;
-  /** As it came, for its signature. */
-  raw: object;
+  /** As it came, for its signature. Undefined if the agent has none. */
+  raw?: object;
+  isItsCard: boolean;
 }
 
-/** Looks in the usual places. An agent that has no card at all is taken to speak 0.3. */
+/** Looks in the usual places. */
 async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<FoundCard> {
   for (const place of cardPlaces(agent.url)) {
     const response = await send(place, {
@@ -67,14 +68,11 @@ async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): P
     });
     const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
     if (isObject(body) && typeof body.name === 'string')
-      return {
-        raw: body,
-        card: withOwnAddress(normalise(body, agent), agent, describesAgent(place, agent)),
-      };
+      return { raw: body, isItsCard: describesAgent(place, agent) };
     if (response.status >= 500)
       throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
   }
-  return { raw: {}, card: assumedCard(agent) };
+  return { isItsCard: false };
 }
 
 /** The keys that the operator pinned, and those that stand at the address which they named. */
@@ -108,10 +106,16 @@ function isCardAddress(url: string): boolean {
 }
 
 function normalise(card: object, agent: RemoteAgent): AgentCard {
-  try {
+  return readCard(agent, () => {
     const resolver = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } });
     const resolved = resolver.normalizeAgentCard({ ...oftenMissing, ...card, ...newerVersion(card) });
     return CardCodec.fromJSON(CardCodec.toJSON(resolved));
+  });
+}
+
+function readCard(agent: RemoteAgent, read: () => AgentCard): AgentCard {
+  try {
+    return read();
   } catch (cause) {
     throw new RemoteAgentError('agent_unreadable', agent, '', { cause });
   }
@@ -163,6 +167,23 @@ function isUnspecified({ hostname }: URL): boolean {
   return isLoopbackHost(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
 }
 
+/**
+ * What the signature covers, and nothing else: the fields of 1.0, and interfaces as they stand, at the configured host.
+ * A card that was signed for another address says nothing about who answers at this one.
+ */
+function signedCard(raw: object, agent: RemoteAgent, isItsCard: boolean): AgentCard {
+  const own = new URL(agent.url);
+  const card = readCard(agent, () => CardCodec.fromJSON({ ...oftenMissing, ...raw }));
+  const supportedInterfaces = card.supportedInterfaces.filter((entry) => {
+    const url = URL.parse(entry.url);
+    return url !== null && isItsCard && isSameService(url, own);
+  });
+  if (supportedInterfaces.length === 0)
+    throw new RemoteAgentError('agent_unverified', agent, `its card is not for ${own.origin}`);
+  return { ...card, supportedInterfaces };
+}
+
+/** An agent that has no card at all is taken to speak 0.3. */
 function assumedCard({ name, url }: RemoteAgent): AgentCard {
   return CardCodec.fromJSON({
     name,
