@@ -95,7 +95,9 @@ const OWN_SENTENCES = 3;
 export function withOwnWords(drafts: readonly Draft[]): Draft[] {
   const said = new Set<string>();
   return drafts.map((each) => {
-    const isRepeated = sentencesOf(each.draft).every((sentence) => said.has(sentence));
+    // One that cites nothing has failed: nobody is to take our choice of sentences for the model's.
+    const isRepeated =
+      /\[\d+\]/.test(each.draft) && sentencesOf(each.draft).every((sentence) => said.has(sentence));
     const draft = (isRepeated && unsaid(each, said)) || each.draft;
     for (const sentence of sentencesOf(draft)) said.add(sentence);
     return { ...each, draft };
