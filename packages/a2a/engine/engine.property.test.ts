@@ -156,6 +156,9 @@ it('keeps the table of states and loses no event, whatever comes in whatever ord
           world.run(step);
           await new Promise((resolve) => setImmediate(resolve));
         }
+        // Readers are told of an end when it is on disk.
+        await Promise.all(world.tasks.map((task) => task.saving));
+        await new Promise((resolve) => setImmediate(resolve));
         for (const task of world.tasks) {
           const states = world.history.get(task.id) ?? [];
           states.slice(1).forEach((state, index) => {
