@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { delimiter, dirname } from 'node:path';
+import { basename, delimiter, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
@@ -44,7 +44,7 @@ export class Group {
       const found = typeof ready === 'string' ? await answers(ready) : ready.exec(output)?.[1];
       if (found !== undefined) return found;
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined)
-        throw new Error(`${command} ended before it was ready: ${lastLine(output)}`);
+        throw new Error(`${basename(command)} ended before it was ready: ${lastLine(output)}`);
       if (performance.now() > end)
         throw new Error(`${command} was not ready after ${startLimitMs / 1000} s: ${lastLine(output)}`);
       await delay(pollMs);
