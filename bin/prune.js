@@ -19,6 +19,9 @@ const unused = {
   'weights-piper': ['lib', 'sherpa-wasm.js'],
   'weights-moonshine': (root) => filesIn(root, 'dist', /\.wasm$|^ort-|\.(auto|manual)\.min\.js$/),
   docx: (root) => filesIn(root, 'dist', /\.(umd\.cjs|iife\.js)$/),
+  // Builds for browsers, and data of the older recogniser, for which we do not ask.
+  'tesseract.js-core': (root) => filesIn(root, '.', /\.wasm\.js$/),
+  '@tesseract.js-data/eng': ['4.0.0'],
   // The sources of llama.cpp, for those who compile it; we install its binaries.
   'node-llama-cpp': ['llama/gitRelease.bundle'],
   // Sources and tests beside what they were built to.

@@ -19,6 +19,7 @@ export {
   QueueFullError,
   type Slot,
 } from './queues.ts';
+export { Roster } from './roster.ts';
 export type { SettingSource, SettingsChange, SettingsView, SettingView } from './settings-api.ts';
 export type {
   FoundGateway,

@@ -1,0 +1,78 @@
+import { KeyedQueue } from '@trunkline/std';
+import { ParserError, ParserPool, type ParserPoolOptions } from '@trunkline/tools';
+import { type ExtractedDocument, ExtractionError, NEEDS_RECOGNITION, type RawDocument } from './document.ts';
+
+/** Files may be large: ten times what `fetch_url` reads. */
+const limits = { timeoutMs: 20_000, memoryMb: 512 };
+/** Recognising the text of pictures takes seconds a page and both cores: one document at a time. */
+const recognitionLimits = { threads: 1, timeoutMs: 300_000, memoryMb: 512, queue: 20 };
+
+/** Of a page from the web, waiting for others included. */
+const WEB_RECOGNITION_MS = 60_000;
+
+export interface ExtractOptions {
+  signal?: AbortSignal | undefined;
+  /** Whose document it is. */
+  owner?: string;
+  isFromWeb?: boolean;
+}
+
+/** Threads that take texts out of pages and files. */
+export class ExtractionPool {
+  readonly #pool: ParserPool<RawDocument, ExtractedDocument>;
+  readonly #recognition: ParserPool<RawDocument, ExtractedDocument>;
+
+  readonly #owners = new KeyedQueue();
+
+  constructor(options: Omit<ParserPoolOptions, 'script'> = {}) {
+    const script = new URL('./extraction-worker.ts', import.meta.url);
+    this.#pool = new ParserPool({ script, ...limits, ...options });
+    this.#recognition = new ParserPool({ script, ...recognitionLimits });
+  }
+
+  /** Starts the threads before there is work for them. */
+  warm(): void {
+    this.#pool.warm();
+  }
+
+  /**
+   * The text of a page or file; rejects with an ExtractionError whose words complete the sentence "it ...". Recognition
+   * takes one document of an owner at a time; what comes from the web gets little of it, and none if it has text.
+   */
+  async extract(
+    raw: RawDocument,
+    { signal, owner = '', isFromWeb = false }: ExtractOptions = {},
+  ): Promise<ExtractedDocument> {
+    let read: ExtractedDocument | undefined;
+    try {
+      const { hasPictures = false, ...document } = await this.#pool.run(raw, signal);
+      read = document;
+      if (!hasPictures || isFromWeb) return document;
+    } catch (error) {
+      if (!(error instanceof ParserError)) throw error;
+      if (error.message !== NEEDS_RECOGNITION) throw new ExtractionError(error.message, { cause: error });
+    }
+    const limit = isFromWeb ? AbortSignal.timeout(WEB_RECOGNITION_MS) : undefined;
+    const either = AbortSignal.any([signal, limit].filter((each) => each !== undefined));
+    try {
+      return await this.#owners.run(
+        owner,
+        () => this.#recognition.run({ ...raw, mayRecognise: true }, either),
+        { signal: either },
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (read !== undefined) return read;
+      if (limit?.aborted)
+        throw new ExtractionError(`is a picture of text, which took too long to be recognised`, {
+          cause: error,
+        });
+      if (error instanceof ParserError) throw new ExtractionError(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#pool.stop(), this.#recognition.stop()]);
+  }
+}

@@ -1,0 +1,88 @@
+import { Parser } from 'htmlparser2';
+
+export interface Element {
+  name: string;
+  attribs: Record<string, string>;
+  parent: Element | undefined;
+  children: (Element | string)[];
+}
+
+export interface Page {
+  root: Element;
+  /** The contents of style elements. */
+  styles: string[];
+  /** The contents of JSON-LD scripts. */
+  data: string[];
+}
+
+/** Elements below this depth are not built; their text belongs to the element at that depth. */
+const DEEPEST = 200;
+/** Their contents are no text of the page. */
+const UNREAD = new Set(
+  'script style noscript template svg iframe object embed canvas audio video annotation rp'.split(' '),
+);
+const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
+
+/** Parses HTML or XML in one pass. What is no text is not built, but for the elements of the head. */
+export function parseTree(markup: string, { xml = false } = {}): Page {
+  const root: Element = { name: '', attribs: {}, parent: undefined, children: [] };
+  const page: Page = { root, styles: [], data: [] };
+  let open = root;
+  let depth = 0;
+  /** The unread element that is open, and the text of it. */
+  let unread: { name: string; level: number; text: string; attribs: Record<string, string> } | undefined;
+  const parser = new Parser(
+    {
+      onopentag(name, attribs) {
+        depth += 1;
+        if (unread !== undefined) return;
+        const isVoid = !xml && VOID.has(name);
+        if (!xml && UNREAD.has(name) && !isVoid) {
+          unread = { name, level: depth, text: '', attribs };
+          return;
+        }
+        if (depth > DEEPEST && !isVoid) return;
+        const element: Element = { name, attribs, parent: open, children: [] };
+        open.children.push(element);
+        if (!isVoid) open = element;
+      },
+      ontext(text) {
+        if (unread !== undefined) unread.text += text;
+        else open.children.push(text);
+      },
+      onclosetag(name) {
+        if (unread !== undefined && unread.level === depth) {
+          if (unread.name === 'style') page.styles.push(unread.text);
+          if (unread.name === 'script' && /ld\+json/i.test(unread.attribs.type ?? ''))
+            page.data.push(unread.text);
+          unread = undefined;
+        } else if (
+          unread === undefined &&
+          depth <= DEEPEST &&
+          open.name === name &&
+          open.parent !== undefined
+        )
+          open = open.parent;
+        depth -= 1;
+      },
+    },
+    { xmlMode: xml, decodeEntities: true, lowerCaseTags: !xml, recognizeSelfClosing: xml },
+  );
+  parser.write(markup);
+  parser.end();
+  return page;
+}
+
+/** All elements below, in the order of the page. */
+export function descendants(root: Element, found: Element[] = []): Element[] {
+  for (const child of root.children) {
+    if (typeof child === 'string') continue;
+    found.push(child);
+    descendants(child, found);
+  }
+  return found;
+}
+
+export function textContent(node: Element | string): string {
+  return typeof node === 'string' ? node : node.children.map(textContent).join('');
+}

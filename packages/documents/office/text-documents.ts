@@ -1,0 +1,112 @@
+import { type Archive, openArchive } from '../archive.ts';
+import { assemble, type ExtractedDocument, ExtractionError, type Piece } from '../document.ts';
+import { extractHtml } from '../html/html.ts';
+import { descendants, type Element, parseTree, textContent } from '../html/tree.ts';
+import { markdownTables } from '../table.ts';
+import { childrenOf, openCells, openText } from './spreadsheet.ts';
+
+/** A Word document with its tables and notes. */
+export async function extractWord(bytes: Uint8Array, name: string): Promise<ExtractedDocument> {
+  const { default: mammoth } = await import('mammoth');
+  // Pictures are not read, and neither unpacked.
+  const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
+  const { value } = await mammoth.convertToHtml({ file: openArchive(bytes) } as never, { convertImage });
+  if (value.replace(/<[^>]*>/g, '').trim() === '') throw new ExtractionError('is a document without text');
+  return extractHtml(`<main>${value}</main>`, name);
+}
+
+/** An OpenDocument text with its tables and notes. */
+export async function odtPieces(bytes: Uint8Array): Promise<Piece[]> {
+  const { root } = parseTree(String(await openArchive(bytes).read('content.xml', 'utf-8')), { xml: true });
+  const [body] = childrenOf(root, 'office:text');
+  const pieces: Piece[] = [];
+  const write = (node: Element, isItem: boolean): void => {
+    for (const child of node.children) {
+      if (typeof child === 'string') continue;
+      if (child.name === 'text:h') {
+        const level = Math.min(6, Number(child.attribs['text:outline-level'] ?? 1));
+        pieces.push({
+          kind: 'heading',
+          region: 'main',
+          text: `${'#'.repeat(level)} ${lineOf(child)}`,
+          level,
+        });
+      } else if (child.name === 'text:p') {
+        const text = lineOf(child);
+        if (text !== '')
+          pieces.push({
+            kind: isItem ? 'item' : 'paragraph',
+            region: 'main',
+            text: isItem ? `- ${text}` : text,
+          });
+      } else if (child.name === 'table:table') {
+        const rows = childrenOf(child, 'table:table-row').map(openCells);
+        for (const text of markdownTables(rows)) pieces.push({ kind: 'table', region: 'main', text });
+      } else if (child.name !== 'text:tracked-changes')
+        write(child, isItem || child.name === 'text:list-item');
+      for (const note of childrenOf(child, 'text:note-body'))
+        if (child.name === 'text:p' || child.name === 'text:h' || child.name === 'table:table')
+          pieces.push({
+            kind: 'note',
+            region: 'note',
+            text: `- ${childrenOf(note, 'text:p').map(lineOf).join(' ')}`,
+          });
+    }
+  };
+  if (body !== undefined) write(body, false);
+  return pieces;
+}
+
+function lineOf(node: Element): string {
+  return openText(node)
+    .replace(/[^\S\n]+/g, ' ')
+    .trim();
+}
+
+/** A book: its chapters in the order of its spine. */
+export async function extractEpub(bytes: Uint8Array, name: string): Promise<ExtractedDocument> {
+  const archive = openArchive(bytes);
+  const container = await xmlOf(archive, 'META-INF/container.xml');
+  const [rootFile] = childrenOf(container, 'rootfile');
+  const path = rootFile?.attribs['full-path'] ?? '';
+  const content = await xmlOf(archive, path);
+  const items = new Map(childrenOf(content, 'item').map(({ attribs }) => [attribs.id, attribs]));
+  const pieces: Piece[] = [];
+  let hidden = 0;
+  for (const { attribs } of childrenOf(content, 'itemref')) {
+    const item = items.get(attribs.idref);
+    const chapter = item?.href === undefined ? '' : resolvePath(path, item.href);
+    if (!archive.exists(chapter) || /(?:^|\s)nav(?:\s|$)/.test(item?.properties ?? '')) continue;
+    const read = chapterOf(String(await archive.read(chapter, 'utf-8')), chapter);
+    if (read === undefined) continue;
+    hidden += read.hidden;
+    for (const { kind, region, start, end } of read.blocks)
+      pieces.push({ kind, region, text: read.text.slice(start, end) });
+  }
+  const assembled = assemble(pieces);
+  if (assembled.text === '') throw new ExtractionError('is a book without text');
+  const find = (tag: string) => descendants(content).find((each) => each.name === tag);
+  const [title, language] = [find('dc:title'), find('dc:language')].map((each) =>
+    each === undefined ? '' : textContent(each).trim(),
+  );
+  return { title: title || name, ...assembled, hidden, ...(language && { language }) };
+}
+
+/** A chapter; undefined where it is a picture alone. */
+function chapterOf(html: string, name: string): ExtractedDocument | undefined {
+  try {
+    return extractHtml(html, name);
+  } catch (error) {
+    if (error instanceof ExtractionError) return undefined;
+    throw error;
+  }
+}
+
+async function xmlOf(archive: Archive, name: string): Promise<Element> {
+  return parseTree(String(await archive.read(name, 'utf-8')), { xml: true }).root;
+}
+
+function resolvePath(base: string, href: string): string {
+  const { pathname } = new URL(href, `http://book.invalid/${base}`);
+  return decodeURIComponent(pathname.slice(1));
+}

@@ -1,0 +1,191 @@
+import { errorMessage } from '@trunkline/std';
+import {
+  assemble,
+  type ExtractedDocument,
+  ExtractionError,
+  NEEDS_RECOGNITION,
+  type Piece,
+  type RawDocument,
+} from './document.ts';
+import { joinLines, type Run, readPage } from './pdf-layout.ts';
+import type { Scan } from './pdf-pictures.ts';
+
+/** A page with fewer characters than this may be a scan. */
+const LEAST_OF_A_PAGE = 8;
+/** Scanned pages that are recognised of one document; each takes seconds. */
+const MOST_SCANS = 20;
+
+/** Recognises the text of pictures until it is closed. */
+export interface Recogniser {
+  recognise(scan: Scan): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * The text of a PDF in the order in which it is read, tables as rows. Pages that are pictures are recognised where that
+ * is allowed; text beside them is never lost to a failure of it.
+ */
+export async function extractPdf(
+  { bytes, name, isCut }: Pick<RawDocument, 'bytes' | 'name' | 'isCut'>,
+  openRecogniser?: () => Promise<Recogniser>,
+): Promise<ExtractedDocument> {
+  const { getMeta } = await import('unpdf');
+  const { openPdf, PageContents } = await import('./pdf-pictures.ts');
+  try {
+    const document = await openPdf(bytes);
+    const contents = new PageContents(bytes);
+    const pieces: Piece[] = [];
+    const turned: Piece[] = [];
+    const pictures: { number: number; at: number }[] = [];
+    let [hidden, isDrawn] = [0, false];
+    for (let number = 1; number <= document.numPages; number += 1) {
+      const page = await document.getPage(number);
+      const { items } = await page.getTextContent();
+      const read = readItems(items, page.getViewport({ scale: 1 }));
+      hidden += read.hidden;
+      if (lengthOf(read.pieces) + lengthOf(read.turned) < LEAST_OF_A_PAGE) {
+        const shown = await contents.of(page);
+        if (shown === 'picture') pictures.push({ number, at: pieces.length });
+        if (shown === 'drawing') isDrawn = true;
+      }
+      join(pieces, read.pieces);
+      for (const piece of read.turned) turned.push(piece);
+      page.cleanup();
+    }
+    const hasText = pieces.length + turned.length > 0;
+    if (!hasText && pictures.length > MOST_SCANS)
+      throw new ExtractionError(
+        `is a scan of ${pictures.length} pages, of which at most ${MOST_SCANS} are recognised at once. Split it, or upload a version with text`,
+      );
+    if (!hasText && pictures.length > 0 && openRecogniser === undefined)
+      throw new ExtractionError(NEEDS_RECOGNITION);
+    if (openRecogniser !== undefined)
+      await addRecognised(pieces, pictures.slice(0, MOST_SCANS), bytes, openRecogniser, hasText);
+    const assembled = assemble([...pieces, ...turned]);
+    if (assembled.text === '')
+      throw new ExtractionError(
+        pictures.length === 0
+          ? 'is a PDF without text'
+          : 'is a PDF of pictures, which hold no text that can be recognised or are larger than 40 megapixels',
+      );
+    const { info } = await getMeta(document);
+    const given: unknown = info?.Title;
+    const title = typeof given === 'string' && given.trim() !== '' ? given.trim() : name;
+    return {
+      title,
+      ...assembled,
+      hidden,
+      isWhole: pictures.length === 0 && !isDrawn && isCut !== true && assembled.isWhole,
+      ...(pictures.length > 0 && openRecogniser === undefined && { hasPictures: true }),
+    };
+  } catch (error) {
+    if (error instanceof ExtractionError) throw error;
+    throw new ExtractionError(`is a PDF that cannot be read: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+function lengthOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+/** Recognises pages that are pictures, one at a time, and puts their paragraphs where they belong. */
+async function addRecognised(
+  pieces: Piece[],
+  pictures: readonly { number: number; at: number }[],
+  bytes: Uint8Array,
+  openRecogniser: () => Promise<Recogniser>,
+  hasText: boolean,
+): Promise<void> {
+  if (pictures.length === 0) return;
+  const { PagePictures } = await import('./pdf-pictures.ts');
+  const pages = new PagePictures(bytes);
+  const found: { at: number; text: string }[] = [];
+  let recogniser: Recogniser | undefined;
+  try {
+    recogniser = await openRecogniser();
+    for (const { number, at } of pictures) {
+      const scan = await pages.largest(number);
+      if (scan !== undefined) found.push({ at, text: await recogniser.recognise(scan) });
+    }
+  } catch (error) {
+    if (!hasText && found.length === 0) throw error;
+  } finally {
+    await recogniser?.close();
+  }
+  for (const { at, text } of found.reverse()) pieces.splice(at, 0, ...paragraphsOf(text));
+}
+
+export function paragraphsOf(text: string): Piece[] {
+  return text
+    .split(/\n\s*\n/)
+    .map((part) => part.replace(/\s+/g, ' ').trim())
+    .filter((part) => part !== '')
+    .map((part) => ({ kind: 'paragraph', region: 'main', text: part }));
+}
+
+interface Item {
+  str: string;
+  transform: unknown[];
+  width: number;
+  height: number;
+}
+interface Viewport {
+  transform: readonly number[];
+  height: number;
+}
+
+/** Smaller type than this, on a page of a usual size, is not meant to be read. */
+const TINY = 1.5;
+
+/**
+ * The blocks of a page as it is shown, turned so that most of its text is upright. The text that stands across it, such as
+ * a stamp or the label of an axis, comes after all else.
+ */
+function readItems(
+  items: readonly (Item | object)[],
+  { transform, height }: Viewport,
+): { pieces: Piece[]; turned: Piece[]; hidden: number } {
+  const [a = 1, b = 0, c = 0, d = -1, e = 0, f = 0] = transform;
+  const scale = Math.hypot(a, b);
+  const sides: Run[][] = [[], [], [], []];
+  let hidden = 0;
+  for (const item of items) {
+    if (!('str' in item) || item.str.trim() === '') continue;
+    const [along = 1, up = 0, , , itemX = 0, itemY = 0] = item.transform.map(Number);
+    const [x, y] = [a * itemX + c * itemY + e, height - (b * itemX + d * itemY + f)];
+    const [right, rise] = [a * along + c * up, -(b * along + d * up)];
+    const size = item.height * scale || 10;
+    if (size < TINY && height > 200) {
+      hidden += item.str.trim().length;
+      continue;
+    }
+    const side = (Math.round(Math.atan2(rise, right) / (Math.PI / 2)) + 4) % 4;
+    const [turnedX = x, turnedY = y] =
+      [
+        [x, y],
+        [y, -x],
+        [-x, -y],
+        [-y, x],
+      ][side] ?? [];
+    sides[side]?.push({ text: item.str, x: turnedX, y: turnedY, width: item.width * scale, size });
+  }
+  const weights = sides.map((runs) => runs.reduce((sum, { text }) => sum + text.length, 0));
+  const most = weights.indexOf(weights.reduce((best, each) => Math.max(best, each), 0));
+  const turned = sides.flatMap((runs, side) =>
+    side === most ? [] : readPage(runs).map((piece): Piece => ({ ...piece, region: 'side' })),
+  );
+  return { pieces: readPage(sides[most] ?? []), turned, hidden };
+}
+
+/** Adds the pieces of a page; a paragraph that the page's end cut is put together again. */
+function join(pieces: Piece[], page: readonly Piece[]): void {
+  const [next, ...others] = page;
+  const last = pieces.at(-1);
+  const goesOn =
+    last?.kind === 'paragraph' &&
+    next?.kind === 'paragraph' &&
+    /[\p{L},-]$/u.test(last.text) &&
+    /^\p{Ll}/u.test(next.text);
+  if (goesOn) last.text = joinLines(last.text, next.text);
+  for (const piece of goesOn ? others : page) pieces.push(piece);
+}
