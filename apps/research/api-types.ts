@@ -48,12 +48,24 @@ export interface JobSnapshot {
   dimensions: string[];
   /** The dimensions with how far each is, and what went wrong with it. */
   plan: { name: string; state: DimensionState; iteration: number; troubles: string[] }[];
-  options: { budget: Budget; sources: readonly SourceKind[] };
+  options: { budget: Budget; sources: readonly SourceKind[]; citations: CitationMode };
   error?: string;
-  /** What went wrong with search services without stopping the job. */
+  /** What went wrong with search services or the model without stopping the job. */
   warnings: string[];
+  /** Sections that are not simply what the model wrote from all that was found. */
+  notes: (SectionNote & { section: string })[];
   /** The path of the page that shows the report to anyone who has it. */
   share?: string;
+}
+
+/**
+ * How a section came about: `extract` if its sentences are taken from the sources, `repeats` if so because the model only
+ * repeated other sections, `shortened` if the model got less than there was, `summary` the same for its summary, `merged`
+ * if the plan had it more than once.
+ */
+export interface SectionNote {
+  kind: 'extract' | 'repeats' | 'shortened' | 'summary' | 'merged';
+  words: string;
 }
 
 export interface CitationScore {
@@ -65,30 +77,49 @@ export interface CitationScore {
   uncited: number;
   /** Citations that the language model judged. */
   byModel: number;
+  /** Citations that the built-in model judged; missing in older reports. */
+  byOwn?: number;
   /** Citations that nobody judged: no model is configured for it, or it did not answer. */
   unchecked?: number;
   /** The same number under its old name; in old reports those that rules judged without being sure. */
   doubtful: number;
+  /** Statements that were checked; missing in older reports, as are the numbers below. */
+  statements?: number;
+  /** Statements by what became of them. */
+  changes?: Partial<Record<ClaimChange, number>>;
   /** Why the model did not judge all that it was asked to. */
   problem?: string;
 }
 
-/** Who judged: word-by-word comparison with the page, the language model, or nobody (not checked). */
-export type Judge = 'rules' | 'model' | 'none';
+/** Who judged: word-by-word comparison with the page, the built-in model, the language model, or nobody (not checked). */
+export type Judge = 'rules' | 'own' | 'model' | 'none';
+
+/**
+ * What became of a statement of the draft: its citation was `moved` to a source that bears it out, or `added` where it had
+ * none; its words were `repaired`; it was `dropped` because nothing bears it out; it was `withheld` because it tells its
+ * reader to go, pay or say something; or it cites a source that is not there, and that citation was `removed`.
+ */
+export type ClaimChange = 'moved' | 'added' | 'repaired' | 'dropped' | 'withheld' | 'removed';
+
+/** Whether a report shows statements that no source bears out, with a mark, or leaves them out. */
+export const CITATION_MODES = ['marked', 'strict'] as const;
+export type CitationMode = (typeof CITATION_MODES)[number];
 
 export interface Claim {
+  /** A cell of a table stands here with its row and column: "Row — Column: cell". */
   sentence: string;
   sourceId: number | null;
   number: number | null;
   supported: boolean;
   judge: Judge;
-  /** False where it was not checked. */
+  /** False where it was not checked, or the judge is not sure enough: over 98 of 100 sure verdicts are right. */
   certain: boolean;
   score: number;
   reason: string;
   passage: string;
   passageStart: number | null;
   passageEnd: number | null;
+  change?: ClaimChange;
 }
 
 /** A source that a citation may lead to. */
@@ -122,6 +153,14 @@ export interface JobSource {
 export interface Evidence {
   sources: JobSource[];
   claims: Claim[];
+}
+
+/** An answer of the chat after the check of its statements. */
+export interface CheckedAnswer {
+  /** Markdown: the answer with a mark behind every statement. */
+  text: string;
+  claims: Claim[];
+  citations: CitationScore;
 }
 
 /** A question about a report, and the answer from its stored sources. */

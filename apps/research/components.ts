@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
+import { ExtractionPool } from '@trunkline/documents';
 import { createGuardedFetch } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { createLiveGateway } from '@trunkline/llm';
@@ -16,10 +17,10 @@ import {
 import { type Database, openDatabase, Quota, serviceHome } from '@trunkline/storage';
 import { SOURCE_KINDS } from './api-types.ts';
 import { ConversationStore } from './chat/conversations.ts';
+import { ClaimModel } from './citations/claim-model/claim-model.ts';
 import { createResearchExecutor, type DeepResearchDeps, researchSkill } from './interfaces/deep-research.ts';
 import type { ResearchOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
-import { ExtractionPool } from './reading/extraction-pool.ts';
 import { HostQueue, Reader } from './reading/reader.ts';
 import { ResearchEngine } from './research/engine.ts';
 import type { JobOptions } from './research/job.ts';
@@ -98,9 +99,15 @@ export function researchComponents(
     });
     return new Reader({ fetch, pool, hosts, aggregator, documents: stores.documents });
   });
+  const claimModel = component(
+    'claim model',
+    {},
+    () => new ClaimModel({ logger, isOn: options.claimModel }),
+    (claimModel) => claimModel.stop(),
+  );
   const engine = component(
     'research engine',
-    { stores, aggregator, reader, model },
+    { stores, aggregator, reader, model, claimModel },
     ({ stores, ...deps }) => new ResearchEngine({ ...stores, ...deps, settings, current }, logger),
   );
   const deepResearch = component(
@@ -148,6 +155,7 @@ export function researchComponents(
     policyFile,
     policy,
     model,
+    claimModel,
     sources,
     aggregator,
     pool,

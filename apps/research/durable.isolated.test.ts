@@ -6,6 +6,7 @@ import {
   startModelServer,
   startSearchServer,
   temporaryDirectory,
+  waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Asked, clientOf, corpus, researcher, type SeenEvent } from './fixtures/lab.ts';
@@ -64,7 +65,7 @@ describe('a job whose process is killed', () => {
       stalled = kind;
       const id = await running.client.startJob({ query: 'tidal power' });
       const before = await running.client.events(id, undefined, ({ type }) => type === lastEvent);
-      await expect.poll(() => asked.includes(kind), { timeout: 10_000 }).toBe(true);
+      await waitFor(() => asked.includes(kind));
       await running.child.kill('SIGKILL');
       const searched = searches();
 

@@ -29,7 +29,7 @@ export const researchErrors = defineErrors({
   file_type_unknown: [
     415,
     (given: { name: string }) =>
-      `"${given.name}" is no file that can be read here. Upload .md, .txt, .html, .pdf or .docx.`,
+      `"${given.name}" is no file that can be read here. Upload .md, .txt, .html, .pdf, .docx, .odt, .epub, .xlsx, .ods, .csv, .tsv or a picture of text (.png, .jpg, .webp).`,
   ],
   quota_exceeded: [507, (given: { refusal: string }) => `${given.refusal}.`],
   file_unreadable: [422, (given: { name: string; problem: string }) => `"${given.name}" ${given.problem}.`],

@@ -58,8 +58,10 @@ describe('files', () => {
       'Bees',
       'Пчелы',
     ],
+    ['harvest.csv', 'Year,Honey in kg\n2022,"1,200"\n2023,950\n', 'harvest.csv', '1,200'],
     ['report.pdf', pdfOf('Swarms leave the hive in late spring.'), 'report.pdf', 'Swarms leave'],
     ['letter.docx', docxOf('Smoke calms the bees before a hive is opened.'), 'letter.docx', 'Smoke calms'],
+    ['hives.csv', 'hive,honey in kg\nlime tree,23.5\n', 'hives.csv', '| lime tree | 23.5 |'],
     [
       'packed.docx',
       docxOf('Wax moths eat old combs.', {
@@ -94,6 +96,7 @@ describe('files', () => {
     ['music.mp3', 'x', 415, '.docx'],
     ['broken.pdf', '%PDF-1.4 broken', 422, 'cannot be read'],
     ['broken.docx', 'no archive', 422, 'Word document'],
+    ['broken.epub', 'no archive', 422, 'save it again as .epub'],
     ['bomb.docx', docxOf('bee '.repeat(2e7), { isDeflated: true }), 422, 'more than 64 MB'],
     [
       'liar.docx',

@@ -1,6 +1,5 @@
 export { start } from './app.ts';
 export { main } from './main.ts';
 export { type ResearchOptions, researchOptions } from './options.ts';
-export { ExtractionPool } from './reading/extraction-pool.ts';
 export { fingerprintOf, isNearDuplicate } from './research/duplicates.ts';
 export { type SearchGiven, trySearch } from './routes/setup.ts';

@@ -1,3 +1,4 @@
+import { get, type IncomingHttpHeaders } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Asked, askedFor, clientOf, type Lab, startLab } from './fixtures/lab.ts';
 import { startResearch } from './fixtures/service.ts';
@@ -212,6 +213,25 @@ describe('a share link', () => {
     expect(next).not.toBe(share);
   });
 
+  it('gives browsers the page and programs the report, and 404 where there is none', async () => {
+    const { share } = (await (await post(await run(), 'share')).json()) as { share: string };
+    const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    const cases = [
+      ['*/*', 'text/markdown', /^# tidal/],
+      [undefined, 'text/markdown', /^# tidal/],
+      ['text/markdown', 'text/markdown', /^# tidal/],
+      ['application/json', 'application/json', /"report":"# tidal/],
+      [browser, 'text/html', /^<!doctype/i],
+    ] as const;
+    for (const [accept, type, words] of cases) {
+      const { status, headers, body } = await rawGet(`${lab.url}${share}`, accept);
+      expect([accept, status, headers['cache-control']]).toEqual([accept, 200, 'no-store']);
+      expect(headers['content-type']).toContain(type);
+      expect(body).toMatch(words);
+      expect((await rawGet(`${lab.url}/share/unknown`, accept)).status).toBe(404);
+    }
+  });
+
   it('is not made for a job without a report', async () => {
     search.faults.searxng = 'cut';
     expect((await post(await run(), 'share')).status).toBe(409);
@@ -259,3 +279,17 @@ describe('conversations', () => {
     ]);
   });
 });
+
+/** As curl does: fetch would add headers of its own. */
+function rawGet(url: string, accept: string | undefined) {
+  return new Promise<{ status: number | undefined; headers: IncomingHttpHeaders; body: string }>(
+    (resolve, reject) => {
+      get(url, { headers: accept === undefined ? {} : { accept } }, (response) => {
+        let body = '';
+        response.setEncoding('utf8');
+        response.on('data', (piece: string) => (body += piece));
+        response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }));
+      }).on('error', reject);
+    },
+  );
+}

@@ -99,6 +99,11 @@ const jobOptions = group('Research jobs', {
     default: true,
     doc: 'Asks the model about citations that comparing words cannot settle. 0 leaves those marked as not checked.',
   }),
+  claimModel: toggle({
+    env: 'RESEARCH_CLAIM_MODEL',
+    default: true,
+    doc: 'Lets the built-in model judge citations that comparing words cannot settle, before a language model is asked. It reads English only and takes about 150 MB while it works.',
+  }),
   modelTimeout: integer({
     env: 'RESEARCH_MODEL_TIMEOUT_S',
     default: 600,

@@ -40,7 +40,7 @@ afterAll(async () => {
 /** A chat and a file of a version that knew no owners. */
 async function storeBeforeOwners(): Promise<void> {
   const database = openDatabase(join(home.path, 'research', 'research.db'), {
-    migrations: migrations.slice(0, -1),
+    migrations: migrations.slice(0, 7),
   });
   database.exec(`
     INSERT INTO conversations VALUES ('old-chat', '[{"role":"user","content":"an old question"}]', NULL, 1);

@@ -38,7 +38,9 @@ describe('a job whose search fails', () => {
   });
 
   it('says that nothing is known where the service answers with nothing', async () => {
-    const { snapshot } = await run({ query: 'zzzz qqqq', domains: { allow: ['nowhere.example'] } });
+    const dimensions = DIMENSIONS.map((name) => ({ name, queries: [`zzzz ${name.slice(0, 1)}qqq`] }));
+    lab.script.replace = (asked) => (asked === 'scope' ? JSON.stringify({ dimensions }) : undefined);
+    const { snapshot } = await run({ query: 'zzzz qqqq' });
     expect(snapshot).toMatchObject({
       status: 'error',
       error: expect.stringContaining('have nothing on "zzzz qqqq"'),
@@ -118,6 +120,67 @@ describe('the model', () => {
     lab.script.replace = (asked) => (asked === 'scope' ? 'I cannot plan.' : undefined);
     const { snapshot } = await run();
     expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 3 });
+  });
+
+  it('is given less, twice, when it refuses a prompt as too long, and the report says so', async () => {
+    lab.script.replace = (asked, request) => {
+      const { length } = String(request.messages[1]?.content);
+      const tooLong = { fault: 'status', status: 400, message: 'maximum context length exceeded' } as const;
+      if (asked === 'gaps') return tooLong;
+      if (asked === 'section') return length > 700 ? tooLong : undefined;
+      return asked === 'summary' && length > 300 ? tooLong : undefined;
+    };
+    const { events, snapshot } = await run();
+    expect(snapshot).toMatchObject({ status: 'complete' });
+    expect(events.find(({ type }) => type === 'evaluate_complete')?.data).toMatchObject({
+      stopReason: 'context',
+    });
+    const less = 'Written from less than was found: the context of the model is too small.';
+    expect(snapshot.report).toContain(`_${less}_`);
+    expect(snapshot.warnings).toContain(`Stations: ${less}`);
+    lab.script.replace = (asked) =>
+      asked === 'section' ? { fault: 'status', status: 400, message: 'prompt is too long' } : undefined;
+    const { snapshot: refused } = await run();
+    expect(refused).toMatchObject({ status: 'complete' });
+    expect(refused.report).toMatch(/^# .*\n\n> 3 of 3 sections are extracts.*each says why: “Stations”/);
+    expect(
+      String(refused.report).match(/refused it as too long, even after it was halved twice/g),
+    ).toHaveLength(3);
+  });
+
+  it('that writes nothing leaves an extract which says so at the top, at its place, in status and events', async () => {
+    lab.script.replace = (asked, request) =>
+      asked === 'section' && String(request.messages[1]?.content).includes('"Stations"') ? ' ' : undefined;
+    const { events, snapshot } = await run();
+    const why =
+      'An extract, not written by the model: the model returned nothing for it. Its sentences are taken from the sources as they stand.';
+    expect(snapshot.report).toMatch(
+      /^# .*\n\n> \d of 3 sections are extracts, not written by the model; each says why: “Stations”/,
+    );
+    expect(snapshot.report).toContain(`## Stations\n\n_${why}_\n\n`);
+    expect(snapshot.notes).toContainEqual({ section: 'Stations', kind: 'extract', words: why });
+    expect(snapshot.warnings).toEqual([`Stations: ${why}`]);
+    expect(events.find(({ type }) => type === 'section_note')?.data).toMatchObject({ dimension: 'Stations' });
+    expect(events.find(({ type }) => type === 'synthesis_complete')?.data).toMatchObject({
+      extracts: (snapshot.notes as unknown[]).length,
+    });
+  });
+
+  it('may plan a point twice: it is researched and written once, with a note', async () => {
+    const names = ['Costs of tidal power', 'Stations', 'The cost of tidal power', 'History', 'stations'];
+    lab.script.replace = (asked) =>
+      asked === 'scope'
+        ? JSON.stringify({ dimensions: names.map((name) => ({ name, queries: [`tidal power ${name}`] })) })
+        : undefined;
+    const { events, snapshot } = await run();
+    expect(snapshot.dimensions).toEqual(['Costs of tidal power', 'Stations', 'History']);
+    expect(events.find(({ type }) => type === 'scope_complete')?.data.merged).toEqual([
+      { name: 'The cost of tidal power', into: 'Costs of tidal power' },
+      { name: 'stations', into: 'Stations' },
+    ]);
+    expect(snapshot.report).toContain(
+      '_The plan has this point more than once, also as “The cost of tidal power”._',
+    );
   });
 
   it('may plan too much: at most six dimensions with three queries each are taken', async () => {
@@ -287,6 +350,32 @@ describe('limits of a job', () => {
     expect(search.requests.some((request) => request.includes('/tidal-power'))).toBe(false);
   });
 
+  it.each([
+    ['denies', { RESEARCH_DENY_DOMAINS: '127.0.0.1' }, ['127.0.0.1']],
+    ['does not allow', { RESEARCH_ALLOW_DOMAINS: 'docs.example' }, ['127.0.0.1']],
+  ])('allows nothing where the operator %s what the job allows, and says so', async (_, settings, allow) => {
+    const closed = await startLab(() => settings as Record<string, string>);
+    try {
+      const id = await closed.client.startJob({ query: 'tidal power', domains: { allow } });
+      await closed.client.events(id);
+      const first = await closed.client.status(id);
+      expect(first).toMatchObject({
+        status: 'error',
+        sourceCount: 0,
+        error: expect.stringContaining('RESEARCH_DENY_DOMAINS'),
+        warnings: [expect.stringContaining('domain lists exclude')],
+      });
+      expect(closed.search.requests.some((request) => request.includes('/tidal-power'))).toBe(false);
+      const again = (await (await closed.client.post(`/api/research/deep/${id}/rerun`, {})).json()) as {
+        researchId: string;
+      };
+      await closed.client.events(again.researchId);
+      expect(await closed.client.status(again.researchId)).toMatchObject({ status: 'error', sourceCount: 0 });
+    } finally {
+      await closed.stop();
+    }
+  });
+
   it('keeps to the number of sources', async () => {
     const { snapshot } = await run({ budget: { sources: 2 } });
     expect(snapshot).toMatchObject({ status: 'complete' });
@@ -313,6 +402,30 @@ describe('limits of a job', () => {
     });
     const { total, supported } = snapshot.citations as Record<string, number>;
     expect(supported).toBe(total);
+  });
+
+  it.each([700, 1200, 1800, 2500, 4000, 9000])('never spends more than %i tokens', async (tokens) => {
+    // Answers at any length it may, as a model does that thinks aloud.
+    lab.script.replace = (asked, request) => {
+      const { max_tokens: most = 4000 } = request as { max_tokens?: number };
+      const given = /^\[(\d+)\]/m.exec(String(request.messages[1]?.content))?.[1];
+      const long = `The station at La Rance was opened in 1966 [${given}]. `.repeat(200);
+      const text = { section: long, summary: JSON.stringify({ summary: long, keyFinding: 'Tides.' }) }[
+        asked as string
+      ];
+      if (text === undefined) return undefined;
+      const cut = text.slice(0, Math.min(most, 900) * 4);
+      return { text: cut, finishReason: cut === text ? 'stop' : 'length' };
+    };
+    const { events, snapshot } = await run({ budget: { tokens } });
+    expect(snapshot).toMatchObject({ status: 'complete' });
+    expect(snapshot.tokens).toBeLessThanOrEqual(tokens);
+    const unwritten = (snapshot.notes as { kind: string }[]).filter(({ kind }) => kind === 'extract');
+    if (unwritten.length > 0) {
+      expect(snapshot.report).toContain(`the budget of ${tokens} tokens was used up`);
+      expect(snapshot.report).toMatch(/^# .*\n\n> \d of \d sections are extracts/);
+      expect(events.find(({ type }) => type === 'section_note')).toBeDefined();
+    }
   });
 
   it('does not ask for all sections at once with tokens that are there for one', async () => {

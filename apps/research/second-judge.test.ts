@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { openDatabase } from '@trunkline/storage';
 import { type ChatRequestBody, type ScriptedReply, waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { askedFor, type Lab, startLab } from './fixtures/lab.ts';
+import { migrations } from './store/schema.ts';
 
 let lab: Lab;
 let { client, model } = {} as Lab;
@@ -139,9 +142,25 @@ describe('a citation that comparing words cannot settle', () => {
 
   it('is not checked when the time of the job is up', async () => {
     lab.script.replace = script(() => ({ fault: 'stall' }));
-    const { snapshot, claim } = await run({ budget: { seconds: 1.5 } });
+    const before = model.chats().length;
+    const id = await client.startJob({ query: 'tidal power', budget: { seconds: 3600 } });
+    await waitFor(() =>
+      model
+        .chats()
+        .slice(before)
+        .some((chat) => askedFor(chat) === 'checks'),
+    );
+    await lab.stopService();
+    const database = openDatabase(join(lab.home, 'research', 'research.db'), { migrations });
+    database.exec(`UPDATE jobs SET spent_ms = 3600000 WHERE id = '${id}'`);
+    database.close();
+    await lab.startService();
+    // The client may hold connections to the service that was stopped.
+    await waitFor(() => client.status(id).catch(() => undefined));
+    await client.events(id);
+    const snapshot = await client.status(id);
     expect(snapshot.status).toBe('complete');
-    expect(claim).toMatchObject({ judge: 'none' });
+    expect(await claimOf(id, REWORDED)).toMatchObject({ judge: 'none' });
     expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining('time') });
   });
 

@@ -8,7 +8,10 @@ import {
   type TurnOptions,
   type TurnPolicy,
 } from '@trunkline/loop';
+import type { CheckedAnswer } from '../api-types.ts';
+import { normaliseCitations } from '../citations/forms.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
+import type { AnswerCheckDeps } from './checks.ts';
 import type { ChatRequest, ConversationStore } from './conversations.ts';
 import { createChatTools, TurnSources } from './tools.ts';
 
@@ -18,13 +21,14 @@ const lines = {
   reasoning: (text: string) => line('g', text),
   toolCall: (call: ToolCallLine) => line('2', [{ type: 'tool_call', ...call }]),
   note: (text: string) => line('2', [{ type: 'note', text }]),
+  checked: (answer: CheckedAnswer) => line('8', [{ type: 'citations', ...answer }]),
   clarification: (question: string) => line('8', [{ type: 'clarification', question }]),
   finish: (finishReason: string, { inputTokens, outputTokens }: TokenUse) =>
     line('d', { finishReason, usage: { promptTokens: inputTokens, completionTokens: outputTokens } }),
   error: (message: string) => line('e', { finishReason: 'error', message }),
 };
 
-export interface ChatDeps {
+export interface ChatDeps extends AnswerCheckDeps {
   gateway: ModelGateway;
   aggregator: SearchAggregator;
   conversations: ConversationStore;
@@ -91,7 +95,7 @@ export async function* answerChat(
 ): AsyncGenerator<string> {
   const { messages, id, principal } = request;
   const turn = startTurn(request, deps, signal);
-  const save = (text: string, checkpoint?: unknown) => {
+  const save = (text: string, checkpoint?: unknown, checked?: CheckedAnswer) => {
     if (id === undefined) return;
     const sources = turn.sources.all();
     const troubles = turn.sources.troubles();
@@ -100,17 +104,26 @@ export async function* answerChat(
       content: text,
       ...(sources.length > 0 && { sources }),
       ...(troubles.length > 0 && { troubles }),
+      ...(checked && { checked }),
     };
     deps.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint, principal);
   };
   save('');
-  yield* speak(turn, save);
+  const check = async (text: string) => {
+    // Without a search and without a citation there is nothing that the answer could rest on.
+    if (turn.sources.all().length === 0 && !/\[\d{1,3}\]/.test(normaliseCitations(text))) return undefined;
+    const { checkAnswer } = await import('./checks.ts');
+    // The policy's budgets are booked by the model itself.
+    return checkAnswer(text, turn.sources.stored(), deps, { signal, principal, onSpent: () => undefined });
+  };
+  yield* speak(turn, save, check);
 }
 
 /** An answer that is broken off is saved as far as it came. */
 async function* speak(
   { events, sources, isOver }: ChatTurn,
-  save: (text: string, checkpoint?: unknown) => void,
+  save: (text: string, checkpoint?: unknown, checked?: CheckedAnswer) => void,
+  check: (text: string) => Promise<CheckedAnswer | undefined>,
 ): AsyncGenerator<string> {
   const inputs = new Map<string, unknown>();
   let text = '';
@@ -134,7 +147,13 @@ async function* speak(
         yield lines.clarification(event.question);
         yield lines.finish('stop', event.usage);
       } else if (event.type === 'end') {
+        // Saved first: whoever leaves now still finds the answer.
         finish(event.text);
+        const checked = await check(event.text);
+        if (checked !== undefined && checked.claims.length > 0) {
+          save(event.text, undefined, checked);
+          yield lines.checked(checked);
+        }
         yield lines.finish(event.finishReason === 'length' ? 'length' : 'stop', event.usage);
       } else if (event.type === 'error') {
         finish(event.text);

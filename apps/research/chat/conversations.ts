@@ -1,6 +1,7 @@
 import { ownerFilter, ownerKey, type Principal } from '@trunkline/identity';
 import { type Database, Quota, storedBytes } from '@trunkline/storage';
 import { z } from 'zod';
+import type { CheckedAnswer } from '../api-types.ts';
 import { containing } from '../store/jobs.ts';
 import type { NumberedResult } from './tools.ts';
 
@@ -24,6 +25,8 @@ export interface StoredMessage extends ChatMessage {
   sources?: NumberedResult[];
   /** Which services could not be asked, in words. */
   troubles?: string[];
+  /** The answer after the check of its statements. */
+  checked?: CheckedAnswer;
 }
 
 export interface Conversation {
@@ -117,8 +120,13 @@ function bytesOf(messages: readonly StoredMessage[]): number {
 function withSources(message: StoredMessage, before: StoredMessage | undefined): StoredMessage {
   const isSame = before?.role === message.role && before.content === message.content;
   if (!isSame) return message;
-  const { sources, troubles } = before;
-  return { ...(sources && { sources }), ...(troubles && { troubles }), ...message };
+  const { sources, troubles, checked } = before;
+  return {
+    ...(sources && { sources }),
+    ...(troubles && { troubles }),
+    ...(checked && { checked }),
+    ...message,
+  };
 }
 
 function toConversation(row: ConversationRow): Conversation {

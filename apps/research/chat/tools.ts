@@ -79,7 +79,7 @@ async function search(
   return JSON.stringify(
     results
       .slice(0, query.limit)
-      .map(({ source: _source, documentId: _id, ...result }) => sources.number(result)),
+      .map(({ source: _source, documentId, ...result }) => sources.number(result, documentId)),
   );
 }
 
@@ -96,12 +96,14 @@ export interface NumberedResult extends SearchResult {
 /** What the searches of one turn found, numbered in the order of finding, and what they could not search. */
 export class TurnSources {
   readonly #numbered = new Map<string, NumberedResult>();
+  readonly #documents = new Map<number, number>();
   readonly #troubles = new Set<string>();
 
-  /** An address keeps its number. */
-  number(result: SearchResult): NumberedResult {
+  /** An address keeps its number. The id of its stored text is for the check of the answer alone. */
+  number(result: SearchResult, documentId?: number): NumberedResult {
     const numbered = this.#numbered.get(result.url) ?? { number: this.#numbered.size + 1, ...result };
     this.#numbered.set(result.url, numbered);
+    if (documentId !== undefined) this.#documents.set(numbered.number, documentId);
     return numbered;
   }
 
@@ -116,6 +118,14 @@ export class TurnSources {
 
   all(): NumberedResult[] {
     return [...this.#numbered.values()];
+  }
+
+  /** All with the stored text where there is one. */
+  stored(): NumberedResult[] {
+    return this.all().map((result) => {
+      const documentId = this.#documents.get(result.number);
+      return documentId === undefined ? result : { ...result, documentId };
+    });
   }
 
   /** Those that the text cites; none when it cites nothing. */

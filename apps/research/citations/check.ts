@@ -144,9 +144,10 @@ function coverage(
 
 /** How many figures the claim has, and how many of them the passage has too. */
 function sharedFigures(claim: Statement, passage: readonly Statement[]): { found: number; total: number } {
-  const values = new Set(passage.flatMap(({ figures }) => figures.map(({ value }) => value)));
+  const theirs = new Set(passage.flatMap(({ figures }) => figures.flatMap(({ values }) => values)));
   const { figures } = claim;
-  return { found: figures.filter(({ value }) => values.has(value)).length, total: figures.length };
+  const found = figures.filter(({ values }) => values.some((value) => theirs.has(value)));
+  return { found: found.length, total: figures.length };
 }
 
 function spanOf(

@@ -1,14 +1,18 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { sentenceSpans } from '../text/sentences.ts';
+import type { ClaimChange } from '../api-types.ts';
+import { blankBaits, callOf, restsOn } from './calls.ts';
 import { checkClaim, type Verdict } from './check.ts';
-import { type CheckedDocument, plainClaim, prepareDocument } from './document.ts';
-import { type SecondJudge, secondVerdicts } from './second-judge.ts';
+import { type CheckedDocument, prepareDocument } from './document.ts';
+import { type DraftLine, type DraftStatement, readDraft } from './draft.ts';
+import { type Judges, settleVerdicts } from './second-judge.ts';
 
 /** A text that citations can refer to, by the number that drafts use. */
 export interface CitableText {
   number: number;
   title: string;
   text: string;
+  /** Nothing of the page or file is missing in the text; true when not given. */
+  isWhole?: boolean;
 }
 
 export interface CheckedCitation {
@@ -16,17 +20,14 @@ export interface CheckedCitation {
   verdict: Verdict;
 }
 
-/** A sentence of a draft with its citations after the check. */
-export interface CheckedSentence {
-  /** Without citation marks. */
-  text: string;
+/** A statement of a draft with its citations after the check. */
+export interface CheckedSentence extends DraftStatement {
   citations: CheckedCitation[];
-  /** Says something that needs a source. */
-  isClaim: boolean;
+  /** What became of its citation or of itself. */
+  change?: ClaimChange;
 }
 
-/** Lines of sentences; a line that is a heading, a list item or a paragraph stays one. */
-export type CheckedLine = { prefix: string; sentences: CheckedSentence[] };
+export type CheckedLine = DraftLine<CheckedSentence>;
 
 /** A draft, and the texts that may bear out a sentence whose own citation does not. */
 interface CitedDraft {
@@ -34,29 +35,61 @@ interface CitedDraft {
   candidates: readonly number[];
 }
 
-/** Checks drafts against texts; each text is taken apart once. What comparing words cannot settle is put to the judge. */
+/** Checks drafts against texts; each text is taken apart once. What comparing words cannot settle is put to the judges. */
 export class CitationChecker {
   readonly #texts: ReadonlyMap<number, CitableText>;
-  readonly #prepared = new Map<number, CheckedDocument>();
-  readonly #judge: SecondJudge | undefined;
+  readonly #prepared = new Map<number, CheckedDocument & { baits: readonly string[] }>();
+  readonly #judges: Judges;
 
-  constructor(texts: readonly CitableText[], judge?: SecondJudge) {
+  constructor(texts: readonly CitableText[], judges: Judges = {}) {
     this.#texts = new Map(texts.map((text) => [text.number, text]));
-    this.#judge = judge;
+    this.#judges = judges;
   }
 
   /** Every line of each draft. */
   async checkDrafts(drafts: readonly CitedDraft[]): Promise<CheckedLine[][]> {
-    const read = drafts.map(({ draft, candidates }) => readLines(draft, candidates));
-    const claims = read.flat().flatMap(({ sentences }) => sentences.filter(({ isClaim: is }) => is));
-    await this.#checkCited(claims);
-    await this.#retie(claims.filter(({ citations }) => !citations.some(({ verdict }) => verdict.supported)));
-    return read.map((lines) =>
-      lines.map(({ prefix, sentences }) => ({
-        prefix,
-        sentences: sentences.map(({ text, citations, isClaim: is }) => ({ text, citations, isClaim: is })),
+    const read = drafts.map(({ draft, candidates }) =>
+      readDraft(draft).map((line) => ({
+        ...line,
+        sentences: line.sentences.map((sentence) => ({ ...sentence, candidates })),
       })),
     );
+    const sentences = read.flat().flatMap((line) => line.sentences);
+    const checked = await this.checkStatements(sentences);
+    const results = new Map(sentences.map((sentence, index) => [sentence, checked[index]]));
+    return read.map((lines) =>
+      lines.map((line) => ({
+        ...line,
+        sentences: line.sentences.flatMap((each) => results.get(each) ?? []),
+      })),
+    );
+  }
+
+  /** Statements in their order. */
+  async checkStatements(
+    statements: readonly (DraftStatement & { candidates: readonly number[] })[],
+  ): Promise<CheckedSentence[]> {
+    const open: OpenSentence[] = statements.map((statement) => ({ ...statement, citations: [] }));
+    const claims = open.filter(({ isClaim }) => isClaim);
+    await this.#checkCited(claims);
+    // What wants something of its reader stays without a source, also where a page has the same words.
+    await this.#retie(claims.filter((claim) => !isSupported(claim) && callOf(claim.text) === undefined));
+    for (const sentence of open)
+      if (this.#isBait(sentence)) Object.assign(sentence, { change: 'withheld', isClaim: true });
+    return open.map(({ candidates: _, ...sentence }) => sentence);
+  }
+
+  /** Tells its reader to go, pay or say something, or has its words from a place of a page that does. */
+  #isBait(claim: OpenSentence): boolean {
+    const call = callOf(claim.text);
+    if (call === 'bait' || (call === 'order' && claim.kind === 'heading')) return true;
+    // A model may be talked into a verdict; the same words elsewhere on the page are enough.
+    if (!claim.isClaim || claim.citations.some(isBorneOutByWords)) return false;
+    const near = new Set([...claim.numbers, ...claim.candidates]);
+    return [...near].some((number) => {
+      const { baits, text } = this.#document(number) ?? { baits: [], text: '' };
+      return restsOn(claim.statement, baits, text);
+    });
   }
 
   /** What each sentence cites itself. */
@@ -64,9 +97,14 @@ export class CitationChecker {
     for (const claim of claims) {
       // The checks are heavy: let others have their turn between sentences.
       await breathe();
-      claim.citations = claim.numbers.map((number) => ({ number, verdict: this.#check(claim.text, number) }));
+      claim.citations = claim.numbers.map((number) => ({
+        number,
+        verdict: this.#check(claim.statement, number),
+      }));
     }
-    const cited = claims.flatMap(({ text, citations }) => citations.map((citation) => ({ text, citation })));
+    const cited = claims.flatMap(({ statement, citations }) =>
+      citations.map((citation) => ({ statement, citation })),
+    );
     const verdicts = await this.#settle(cited);
     for (const [index, { citation }] of cited.entries())
       citation.verdict = verdicts[index] ?? citation.verdict;
@@ -78,20 +116,23 @@ export class CitationChecker {
     for (const claim of claims) {
       await breathe();
       const citation = this.#betterText(claim);
-      if (citation !== undefined) found.push({ claim, text: claim.text, citation });
+      if (citation !== undefined) found.push({ claim, statement: claim.statement, citation });
     }
     const verdicts = await this.#settle(found);
     for (const [index, { claim, citation }] of found.entries()) {
       const verdict = verdicts[index] ?? citation.verdict;
-      if (verdict.supported) claim.citations = [{ ...citation, verdict }];
+      // A citation of the draft is replaced only by one that surely holds, and the reader is told.
+      if (!verdict.supported || (claim.numbers.length > 0 && !verdict.certain)) continue;
+      claim.citations = [{ ...citation, verdict }];
+      claim.change = claim.numbers.length > 0 ? 'moved' : 'added';
     }
   }
 
   /** Another text that surely bears the sentence out, else the one that has most of it, for the judge. */
-  #betterText({ text, numbers, candidates }: OpenSentence): CheckedCitation | undefined {
+  #betterText({ statement, numbers, candidates }: OpenSentence): CheckedCitation | undefined {
     const others = candidates
       .filter((number) => !numbers.includes(number))
-      .map((number) => ({ number, verdict: this.#check(text, number) }));
+      .map((number) => ({ number, verdict: this.#check(statement, number) }));
     return (
       others.find(({ verdict }) => verdict.supported) ??
       others
@@ -100,17 +141,16 @@ export class CitationChecker {
     );
   }
 
-  #settle(open: readonly { text: string; citation: CheckedCitation }[]): Promise<Verdict[]> {
-    const verdicts = open.map(({ text, citation: { number, verdict } }) => ({
-      claim: plainClaim(text),
+  #settle(open: readonly { statement: string; citation: CheckedCitation }[]): Promise<Verdict[]> {
+    const verdicts = open.map(({ statement: claim, citation: { number, verdict } }) => ({
+      claim,
       document: this.#document(number),
       verdict,
     }));
-    if (this.#judge === undefined) return Promise.resolve(verdicts.map(({ verdict }) => verdict));
-    return secondVerdicts(verdicts, this.#judge);
+    return settleVerdicts(verdicts, this.#judges);
   }
 
-  #check(text: string, number: number): Verdict {
+  #check(statement: string, number: number): Verdict {
     const document = this.#document(number);
     if (document === undefined)
       return {
@@ -121,75 +161,35 @@ export class CitationChecker {
         reason: 'there is no such source',
         passage: undefined,
       };
-    return checkClaim(text, document);
+    return checkClaim(statement, document);
   }
 
-  #document(number: number): CheckedDocument | undefined {
-    const text = this.#texts.get(number);
-    if (text === undefined) return undefined;
-    const prepared = this.#prepared.get(number) ?? prepareDocument(text.title, text.text);
+  #document(number: number): (CheckedDocument & { baits: readonly string[] }) | undefined {
+    const source = this.#texts.get(number);
+    if (source === undefined) return undefined;
+    const known = this.#prepared.get(number);
+    if (known !== undefined) return known;
+    const { text, baits } = blankBaits(source.text);
+    const title = callOf(source.title) === 'bait' ? '' : source.title;
+    if (title === '') baits.push(source.title);
+    const prepared = { ...prepareDocument(title, text, source.isWhole), baits };
     this.#prepared.set(number, prepared);
     return prepared;
   }
 }
 
+function isBorneOutByWords({ verdict }: CheckedCitation): boolean {
+  return verdict.supported && verdict.judge === 'rules';
+}
+
+export function isSupported({ citations }: Pick<CheckedSentence, 'citations'>): boolean {
+  return citations.some(({ verdict }) => verdict.supported);
+}
+
 /** The share of a sentence that another text must have before the judge is asked about it. */
 const WORTH_JUDGING = 0.6;
 
-/** A sentence while it is being checked. */
+/** A statement while it is being checked. */
 interface OpenSentence extends CheckedSentence {
-  numbers: readonly number[];
   candidates: readonly number[];
-}
-
-function readLines(
-  draft: string,
-  candidates: readonly number[],
-): { prefix: string; sentences: OpenSentence[] }[] {
-  return draft.split('\n').map((line) => {
-    const [, prefix = '', body = ''] = /^(\s*(?:[-*•]|\d+[.)]|#{1,6}|>)?\s*)(.*)$/.exec(line) ?? [];
-    const isHeading = prefix.includes('#');
-    const sentences = citedSentences(body).map(({ text, numbers }) => ({
-      text,
-      numbers,
-      candidates,
-      citations: [],
-      isClaim: !isHeading && isClaim(text, numbers),
-    }));
-    return { prefix, sentences };
-  });
-}
-
-interface CitedSentence {
-  text: string;
-  numbers: number[];
-}
-
-const MARKS = /\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g;
-
-/** Sentences with the numbers that stand in them or right behind them. */
-function citedSentences(line: string): CitedSentence[] {
-  // Marks behind the full stop are drawn in front of it, so that they stay with their sentence.
-  const drawn = line.replace(
-    /([.!?]["'”’)]*)((?:\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\])+)/g,
-    (_, stop: string, marks: string) => ` ${marks.trim()}${stop}`,
-  );
-  return sentenceSpans(drawn).map(({ text }) => ({
-    text: text
-      .replace(MARKS, '')
-      .replace(/\s+([.!?,;:])/g, '$1')
-      .trim(),
-    numbers: [
-      ...new Set([...text.matchAll(MARKS)].flatMap(([mark]) => (mark.match(/\d+/g) ?? []).map(Number))),
-    ],
-  }));
-}
-
-const LEAST_WORDS = 4;
-const LEAST_CITED_WORDS = 3;
-
-/** Questions and scraps claim nothing; what cites something is a claim sooner than what does not. */
-function isClaim(text: string, numbers: readonly number[]): boolean {
-  const least = numbers.length > 0 ? LEAST_CITED_WORDS : LEAST_WORDS;
-  return !text.endsWith('?') && plainClaim(text).split(/\s+/).length >= least;
 }

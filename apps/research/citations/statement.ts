@@ -1,8 +1,10 @@
+import { readingsOf } from './figures.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
 /** A number of a text. */
 export interface Figure {
-  value: number;
+  /** What it may mean: "1.234" is another number in English than in German. */
+  values: readonly number[];
   /** As it is written. */
   text: string;
   isYear: boolean;
@@ -34,11 +36,13 @@ export function statementOf(text: string): Statement {
 }
 
 function figureAt(tokens: readonly Token[], { text }: Token, at: number): Figure {
+  const values = readingsOf(text);
   return {
-    value: Number(text.replaceAll(',', '')),
+    values,
     text,
-    isYear: /^(?:1\d{3}|20\d{2}|2100)$/.test(text),
-    isPercent: /^(?:%|percent)$/.test(tokens[at + 1]?.lower ?? ''),
+    isYear:
+      values.length === 1 && /^(?:1\d{3}|20\d{2}|2100)$/.test(String(values[0])) && !/[.,\s]/.test(text),
+    isPercent: /^(?:[%٪]|percent)$/.test(tokens[at + 1]?.lower ?? ''),
     at,
   };
 }

@@ -1,4 +1,5 @@
-import { isStopWord, stem } from '../text/words.ts';
+import { isStopWord, isUnspaced, spaced, stem } from '../text/words.ts';
+import { isNumber } from './figures.ts';
 
 /** A word, a number or a mark of a text. */
 export interface Token {
@@ -14,7 +15,8 @@ export interface Token {
   content: boolean;
 }
 
-const TOKEN = /\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%$€£¥°,;:()]/gu;
+const TOKEN =
+  /(?<!\p{Nd})\p{Nd}{1,3}(?:[ \u00A0\u2009\u202F]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?|\p{Nd}+(?:[.,'’٫٬]\p{Nd}+)*|[〇零一二三四五六七八九十百千]{2,}|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%٪$€£¥°,;:()]/gu;
 
 /** Words that say little on their own: they neither make nor break a match. */
 const FUNCTION_WORDS = new Set(
@@ -26,7 +28,7 @@ const FUNCTION_WORDS = new Set(
 export function tokensOf(sentence: string): Token[] {
   const tokens: Token[] = [];
   let first = true;
-  for (const [text] of sentence.matchAll(TOKEN)) {
+  for (const [text] of spacedWords(sentence).matchAll(TOKEN)) {
     const token = tokenOf(text, first);
     if (token.kind === 'word') first = false;
     tokens.push(token);
@@ -34,12 +36,20 @@ export function tokensOf(sentence: string): Token[] {
   return tokens;
 }
 
+/** Numbers in ideographs stay whole. */
+function spacedWords(sentence: string): string {
+  return sentence
+    .split(/([〇零一二三四五六七八九十百千]{2,})/)
+    .map((part, place) => (place % 2 ? ` ${part} ` : spaced(part)))
+    .join('');
+}
+
 function tokenOf(text: string, first: boolean): Token {
   const lower = text.toLowerCase().replaceAll('’', "'");
-  if (/^\d/.test(text))
+  if (isNumber(text))
     return { text, lower, stem: lower, kind: 'number', capital: false, first: false, content: false };
   if (!/^\p{L}/u.test(text))
     return { text, lower, stem: lower, kind: 'mark', capital: false, first: false, content: false };
-  const content = !isStopWord(lower) && !FUNCTION_WORDS.has(lower) && lower.length > 1;
+  const content = !isStopWord(lower) && !FUNCTION_WORDS.has(lower) && (lower.length > 1 || isUnspaced(lower));
   return { text, lower, stem: stem(lower), kind: 'word', capital: /^\p{Lu}/u.test(text), first, content };
 }

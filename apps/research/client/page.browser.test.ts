@@ -200,8 +200,8 @@ describeWithBrowser('the research page', () => {
     await page.getByRole('button', { name: 'Remove notes.md' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('No files yet').waitFor();
-    const picture = { name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') };
-    await page.getByLabel('Files to upload').setInputFiles([notes, picture]);
+    const film = { name: 'cat.mp4', mimeType: 'video/mp4', buffer: Buffer.from('x') };
+    await page.getByLabel('Files to upload').setInputFiles([notes, film]);
     await page
       .getByText(/no file that can be read here/)
       .first()

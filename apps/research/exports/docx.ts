@@ -8,7 +8,11 @@ import {
   Packer,
   Paragraph,
   type ParagraphChild,
+  Table,
+  TableCell,
+  TableRow,
   TextRun,
+  WidthType,
 } from 'docx';
 import type { Claim } from '../api-types.ts';
 import { type Bundle, citedSources } from './bundle.ts';
@@ -16,6 +20,7 @@ import { type Block, claimAnchor, type Inline, linkedReport, verdictText } from 
 
 const HEADINGS = [HeadingLevel.TITLE, HeadingLevel.HEADING_1, HeadingLevel.HEADING_2, HeadingLevel.HEADING_3];
 const NUMBERED = 'numbered';
+const CELL_MARGINS = { top: 60, bottom: 60, left: 100, right: 100 };
 
 /** The report as a Word document; its citations lead to the passages at its end. */
 export async function toDocx(given: Bundle): Promise<Uint8Array> {
@@ -46,7 +51,7 @@ const numberedLevel = {
   style: { paragraph: { indent: { left: 500, hanging: 360 } } },
 };
 
-function paragraphsOf(block: Block, index: number): Paragraph[] {
+function paragraphsOf(block: Block, index: number): (Paragraph | Table)[] {
   switch (block.type) {
     case 'heading': {
       const heading = HEADINGS[block.level - 1] ?? HeadingLevel.HEADING_3;
@@ -58,6 +63,8 @@ function paragraphsOf(block: Block, index: number): Paragraph[] {
       return block.items.map(
         (item) => new Paragraph({ ...listStyle(block.ordered, index), children: runsOf(item) }),
       );
+    case 'table':
+      return [tableOf(block), new Paragraph({ spacing: { after: 160 } })];
     case 'code':
       return block.text
         .split('\n')
@@ -65,6 +72,25 @@ function paragraphsOf(block: Block, index: number): Paragraph[] {
     default:
       return [new Paragraph({ spacing: { after: 160 }, children: runsOf(block.children) })];
   }
+}
+
+function tableOf({ header, rows, aligns }: Extract<Block, { type: 'table' }>): Table {
+  const row = (cells: readonly Inline[][], isHeader: boolean) =>
+    new TableRow({
+      ...(isHeader && { tableHeader: true }),
+      cantSplit: true,
+      children: cells.map((cell, column) => {
+        const children = runsOf(cell, isHeader ? { bold: true } : {});
+        return new TableCell({
+          margins: CELL_MARGINS,
+          children: [new Paragraph({ alignment: aligns[column] ?? 'left', children })],
+        });
+      }),
+    });
+  return new Table({
+    width: { size: 100, type: WidthType.PERCENTAGE },
+    rows: [row(header, true), ...rows.map((cells) => row(cells, false))],
+  });
 }
 
 /** Each ordered list counts from one. */

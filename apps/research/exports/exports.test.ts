@@ -20,7 +20,7 @@ beforeAll(async () => {
     const prompt = String(request.messages[1]?.content);
     if (asked !== 'section' || !prompt.includes('"Stations"')) return undefined;
     const given = /^\[(\d+)\]/m.exec(prompt)?.[1];
-    return `${STATION} [${given}]. **Tide mills** ground grain in Europe in the Middle Ages [99]. The moon is made of <script>alert(1)</script> cheese.`;
+    return `${STATION} [${given}]. **Tide mills** ground grain in Europe in the Middle Ages [99]. The moon is made of <script>alert(1)</script> cheese.\n\n| Station | Capacity |\n|:--|--:|\n| La Rance | 240 megawatts [${given}] |\n| Sihwa \\| Lake | 254 megawatts [${given}] |\n\nThat is all there is to say of the stations.`;
   });
   id = await lab.client.startJob({ query: QUERY });
   await lab.client.events(id);
@@ -37,6 +37,23 @@ async function textOf(format: string): Promise<string> {
 }
 
 describe('an export', () => {
+  it('has tables as they were drafted, in every format', async () => {
+    const markdown = await textOf('md');
+    expect(markdown).toMatch(
+      /\n\n\| Station \| Capacity \|\n\|[^\n]+\|\n\| La Rance \| 240 megawatts \[\d\??\] \|\n\| Sihwa \\\| Lake \| 254 megawatts[^|]*\|\n/,
+    );
+    const html = await textOf('html');
+    expect(html).toMatch(/<th class="left">Station<\/th><th class="right">Capacity<\/th>/);
+    expect(html).toMatch(/<td class="left">La Rance<\/td><td class="right">240 megawatts <a class="cite/);
+    expect(html).toMatch(/<td class="left">Sihwa \| Lake<\/td>/);
+    const buffer = Buffer.from(await (await exported('docx')).arrayBuffer());
+    const { value } = await mammoth.convertToHtml({ buffer });
+    expect(value).toMatch(
+      /<table><thead><tr><th><p><strong>Station<\/strong>.*<td><p>La Rance<\/p><\/td><td><p>240 meg/,
+    );
+    expect(value).toContain('Sihwa | Lake');
+  });
+
   it('as Markdown is the report', async () => {
     const response = await exported('md');
     expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
@@ -180,10 +197,14 @@ function isAlive(pid: number): boolean {
 describe('the Markdown of reports', () => {
   it('is taken apart into what a report is made of', () => {
     const blocks = parseMarkdown(
-      '# Title\n\n> Note\n\nOne **two** _three_ `four` https://a.example/x.\n\n- a\n- b\n\n1. c\n2. d\n\n```\ncode\n```',
+      '| a | b |\n|---|---|\n| c |\n\n# Title\n\n> Note\n\nOne **two** _three_ `four` https://a.example/x.\n\n- a\n- b\n\n1. c\n2. d\n\n```\ncode\n```',
     );
-    expect(blocks.map(({ type }) => type)).toEqual(['heading', 'quote', 'paragraph', 'list', 'list', 'code']);
-    expect(blocks[2]).toEqual({
+    expect(blocks.map(({ type }) => type).join(' ')).toBe('table heading quote paragraph list list code');
+    expect(blocks[0]).toMatchObject({
+      header: [[{ text: 'a' }], [{ text: 'b' }]],
+      rows: [[[{ text: 'c' }], []]],
+    });
+    expect(blocks[3]).toEqual({
       type: 'paragraph',
       children: [
         { type: 'text', text: 'One ' },

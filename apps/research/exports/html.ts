@@ -15,9 +15,10 @@ blockquote { margin: 1rem 0; padding-left: 1rem; border-left: 2px solid var(--ac
 .cite { text-decoration: none; font-size: 0.875em; } .doubt { color: var(--bad); }
 .evidence { padding-left: 1.5rem; } .evidence > li { margin: 1.25rem 0; padding-bottom: 0.5rem; border-bottom: 1px solid var(--line); } .evidence > li:target { outline: 2px solid var(--accent); outline-offset: 6px; }
 .evidence p { margin: 0.25rem 0; } .holds { color: var(--good); } .fails { color: var(--bad); } .from, footer { color: var(--muted); font-size: 0.875rem; }
+.table { overflow-x: auto; margin: 1rem 0; } table { border-collapse: collapse; font-size: 0.9375rem; overflow-wrap: normal; } th, td { padding: 0.375rem 0.75rem; border: 1px solid var(--line); text-align: left; vertical-align: top; } .center { text-align: center; } .right { text-align: right; }
 pre { overflow-x: auto; padding: 1rem; border: 1px solid var(--line); border-radius: 8px; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-@media print { :root { color-scheme: light; } body { background: none; font-size: 11pt; } main { max-width: none; padding: 0; } h2, h3 { break-after: avoid; } .evidence > li { break-inside: avoid; } }
+@media print { :root { color-scheme: light; } body { background: none; font-size: 11pt; } main { max-width: none; padding: 0; } h2, h3 { break-after: avoid; } .table { overflow: visible; } tr { break-inside: avoid; } .evidence > li { break-inside: avoid; } }
 @page { margin: 2cm; }
 `;
 
@@ -87,6 +88,11 @@ function blockHtml(block: Block, claims: readonly Claim[]): string {
     case 'list': {
       const tag = block.ordered ? 'ol' : 'ul';
       return `<${tag}>${block.items.map((item) => `<li>${inner(item)}</li>`).join('')}</${tag}>`;
+    }
+    case 'table': {
+      const row = (cells: readonly Inline[][], tag: string) =>
+        `<tr>${cells.map((cell, column) => `<${tag} class="${block.aligns[column]}">${inner(cell)}</${tag}>`).join('')}</tr>`;
+      return `<div class="table"><table><thead>${row(block.header, 'th')}</thead><tbody>${block.rows.map((cells) => row(cells, 'td')).join('')}</tbody></table></div>`;
     }
     case 'code':
       return `<pre><code>${escapeHtml(block.text)}</code></pre>`;

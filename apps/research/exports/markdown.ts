@@ -1,5 +1,5 @@
 import type { Claim } from '../api-types.ts';
-import { judgeText, rewriteMarks } from '../citations/marks.ts';
+import { changeText, judgeText, rewriteMarks } from '../citations/marks.ts';
 import type { Bundle } from './bundle.ts';
 
 /** A stretch of text in one style; a link to `#claim-n` is a citation. */
@@ -10,11 +10,15 @@ export type Inline =
   | { type: 'emphasis'; children: Inline[] }
   | { type: 'link'; href: string; text: string };
 
+/** How the cells of a column are set. */
+type Align = 'left' | 'center' | 'right';
+
 export type Block =
   | { type: 'heading'; level: number; children: Inline[] }
   | { type: 'paragraph'; children: Inline[] }
   | { type: 'quote'; children: Inline[] }
   | { type: 'list'; ordered: boolean; items: Inline[][] }
+  | { type: 'table'; aligns: Align[]; header: Inline[][]; rows: Inline[][][] }
   | { type: 'code'; text: string };
 
 /** Takes the Markdown of a report apart: what reports are made of, and nothing more. */
@@ -22,8 +26,15 @@ export function parseMarkdown(markdown: string): Block[] {
   const blocks: Block[] = [];
   let code: string[] | undefined;
   let open: Block | undefined;
-  for (const line of markdown.split('\n')) {
-    if (/^\s*(?:```|~~~)/.test(line)) {
+  const lines = markdown.split('\n');
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] ?? '';
+    const table = code === undefined ? tableAt(lines, at) : undefined;
+    if (table !== undefined) {
+      blocks.push(table);
+      open = undefined;
+      at += table.rows.length + 1;
+    } else if (/^\s*(?:```|~~~)/.test(line)) {
       if (code === undefined) code = [];
       else {
         blocks.push({ type: 'code', text: code.join('\n') });
@@ -35,6 +46,37 @@ export function parseMarkdown(markdown: string): Block[] {
   }
   if (code !== undefined) blocks.push({ type: 'code', text: code.join('\n') });
   return blocks;
+}
+
+const RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+
+/** The table whose header is this line: the line below it is a rule of as many columns. Short rows are filled up. */
+function tableAt(lines: readonly string[], at: number): Extract<Block, { type: 'table' }> | undefined {
+  const [head = '', rule = ''] = lines.slice(at, at + 2);
+  if (!head.includes('|') || !RULE.test(rule)) return undefined;
+  const header = cellsOf(head);
+  const aligns = cellsOf(rule).map(alignOf);
+  if (header.length !== aligns.length) return undefined;
+  const below = lines.slice(at + 2);
+  const end = below.findIndex((line) => !line.includes('|'));
+  const rows = below.slice(0, end === -1 ? undefined : end).map((line) => {
+    const cells = cellsOf(line);
+    return header.map((_, column) => parseInline(cells[column] ?? ''));
+  });
+  return { type: 'table', aligns, header: header.map(parseInline), rows };
+}
+
+function cellsOf(line: string): string[] {
+  const inner = line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '');
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim());
+}
+
+function alignOf(rule: string): Align {
+  if (!rule.endsWith(':')) return 'left';
+  return rule.startsWith(':') ? 'center' : 'right';
 }
 
 /** Puts the line into the block that is open, or into a new one; gives the block that is open then. */
@@ -112,10 +154,16 @@ export function claimAnchor(claim: number): string {
   return `#claim-${claim + 1}`;
 }
 
-/** Whether the sources bear the claim out, in words, and who says so. */
+/** Whether the sources bear the claim out, in words, who says so, and what became of it. */
 export function verdictText(claim: Claim): string {
+  const changed = changeText(claim);
+  return `${verdictOf(claim)}${changed === '' ? '' : `; ${changed}`}`;
+}
+
+function verdictOf(claim: Claim): string {
   const { supported, number, reason } = claim;
-  if (number === null) return 'No source that was read bears this out';
+  if (number === null)
+    return `No source that was read bears this out${claim.change === undefined ? '' : `: ${reason}`}`;
   if (claim.judge === 'none') return `Source ${number} was not checked for this: ${reason}`;
   return supported
     ? `Source ${number} bears this out (${judgeText(claim)})`

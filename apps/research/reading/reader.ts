@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ExtractionError, type ExtractionPool } from '@trunkline/documents';
 import { type GuardedFetch, HttpError } from '@trunkline/http';
 import { ConcurrencyLimiter } from '@trunkline/std';
 import { SearchError } from '@trunkline/tools';
 import type { FoundResult, SearchAggregator } from '../sources/search-aggregator.ts';
 import type { DescribedDocument, DocumentStore } from '../store/documents.ts';
-import { ExtractionError } from './extracted.ts';
-import type { ExtractionPool } from './extraction-pool.ts';
 
 const MOST_HOSTS = 2000;
 
@@ -69,6 +68,7 @@ export class Reader {
       url,
       title,
       text: text.slice(0, MOST_CHARACTERS),
+      isWhole: text.length <= MOST_CHARACTERS,
       type: 'text/plain',
       bytes: Buffer.byteLength(text),
       published: result.publishedDate,
@@ -88,15 +88,18 @@ export class Reader {
     );
     if (response.status !== 200) throw new ExtractionError(`answered with status ${response.status}`);
     const type = response.contentType || 'text/html';
-    const isText = type.startsWith('text/') || /xml|json/.test(type);
-    const raw = { bytes: response.body, type, name: result.title, ...(isText && { text: response.text() }) };
-    const { title, text, published = result.publishedDate } = await pool.extract(raw, signal);
+    const charset = /charset\s*=\s*["']?([\w.:-]+)/i.exec(response.headers.get('content-type') ?? '')?.[1];
+    const raw = { bytes: response.body, type, charset, name: result.title, isCut: response.truncated };
+    const read = await pool.extract(raw, { signal, owner, isFromWeb: true });
+    const { title, text, mainLength, published = result.publishedDate } = read;
     return await documents.add({
       owner,
       kind: 'page',
       url: response.url,
       title,
       text: text.slice(0, MOST_CHARACTERS),
+      mainLength,
+      isWhole: read.isWhole && text.length <= MOST_CHARACTERS,
       type,
       bytes: response.body.byteLength,
       published,

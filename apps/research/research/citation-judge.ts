@@ -3,7 +3,7 @@ import { ModelError } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { isFounded, type Opinion, type Question, type SecondJudge } from '../citations/second-judge.ts';
-import type { ModelRequest, ResearchModel } from './model.ts';
+import { type ModelRequest, type ResearchModel, TokensSpentError } from './model.ts';
 
 /** Opinions that were given before, so that a report comes out the same after a restart. */
 interface OpinionMemory {
@@ -14,7 +14,7 @@ interface OpinionMemory {
 export interface CitationJudgeDeps {
   model: ResearchModel;
   /** Its signal breaks off the whole work. */
-  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'principal'>;
+  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'principal' | 'tokensLeft'>;
   /** Aborted when the time for judging is up: the rest is not checked. */
   limit: AbortSignal;
   /** Whether a call of about so many tokens still fits the budget. */
@@ -108,8 +108,10 @@ async function askOnce(
       const half = Math.ceil(batch.length / 2);
       return [...(await askOnce(batch.slice(0, half), deps)), ...(await askOnce(batch.slice(half), deps))];
     }
-    if (!limit.aborted && !(error instanceof ModelError)) throw error;
-    onProblem(limit.aborted ? 'the time for it was up' : errorMessage(error));
+    const isSpent = error instanceof TokensSpentError;
+    if (!limit.aborted && !isSpent && !(error instanceof ModelError)) throw error;
+    if (limit.aborted) onProblem('the time for it was up');
+    else onProblem(isSpent ? 'the budget was used up' : errorMessage(error));
     return batch.map(() => undefined);
   }
 }

@@ -1,5 +1,7 @@
+import { createBorder, fenceInstructions } from '@trunkline/loop';
 import { z } from 'zod';
 import type { JobSource } from '../api-types.ts';
+import { markCalls, withoutCalls } from '../citations/calls.ts';
 import type { FoundResult } from '../sources/search-aggregator.ts';
 import { canonicalUrl, type Fingerprint, fingerprintOf, isNearDuplicate } from './duplicates.ts';
 import { type Dimension, isAllowed } from './job.ts';
@@ -32,14 +34,23 @@ export async function researchDimension(
   if (dimension.state !== 'searched') await search(context, dimension);
   await reading.readAll(findings.sourcesOf(id, position));
   const sources = findings.sourcesOf(id, position).filter(({ state }) => state === 'read');
-  const { summary, keyFinding } = await sumUp(context, dimension, sources);
+  const shortened = new Set<string>();
+  const { summary, keyFinding } = await sumUp(context, dimension, sources, (why) => shortened.add(why));
   const data = { dimension: name, index: position, summary, keyFinding, sourceCount: sources.length };
-  jobs.commit(id, [{ type: 'dimension_complete', data }], () =>
-    findings.setDimension(id, position, { state: 'done', summary, keyFinding }),
-  );
+  jobs.commit(id, [{ type: 'dimension_complete', data }], () => {
+    findings.setDimension(id, position, { state: 'done', summary, keyFinding });
+    for (const why of shortened)
+      findings.addNote(id, position, {
+        kind: 'summary',
+        words: `Summed up from less than was found: ${why}.`,
+      });
+  });
 }
 
 const RESULTS_PER_QUERY = 10;
+
+const EXCLUDED =
+  'Pages were found, but the domain lists exclude the host of each. A domain that RESEARCH_DENY_DOMAINS or the deny list of this research names, or that RESEARCH_ALLOW_DOMAINS leaves out, is never read, even if the allow list names it too.';
 
 async function search(context: RunContext, dimension: Dimension): Promise<void> {
   const { id, jobs, findings, options, owner, aggregator, budget, stopSignal } = context;
@@ -52,11 +63,11 @@ async function search(context: RunContext, dimension: Dimension): Promise<void> 
       ),
     ),
   );
-  const chosen = choose(
-    context,
-    answers.flatMap(({ results }) => results),
-  );
-  const troubles = [...new Set(answers.flatMap((answer) => answer.troubles))];
+  const results = answers.flatMap((answer) => answer.results);
+  const allowed = results.filter(({ url }) => isAllowed(url, options.domains));
+  const chosen = choose(context, allowed);
+  const excluded = results.length > 0 && allowed.length === 0 ? [EXCLUDED] : [];
+  const troubles = [...new Set([...answers.flatMap((answer) => answer.troubles), ...excluded])];
   const events = chosen.map(({ title, url, snippet }) => ({
     type: 'dimension_source',
     data: { title, url, snippet, dimension: dimension.name, index: dimension.position },
@@ -83,12 +94,11 @@ async function searchOnce<Answer extends { results: FoundResult[]; troubles: str
   }
 }
 
-/** The best results whose hosts may be read, as many as the dimension and the budget allow. */
+/** The best of the results, as many as the dimension and the budget allow. */
 function choose(
   { id, findings, options, settings, aggregator }: RunContext,
-  results: readonly FoundResult[],
+  allowed: readonly FoundResult[],
 ): FoundResult[] {
-  const allowed = results.filter(({ url }) => isAllowed(url, options.domains));
   const unique = [
     ...new Map(allowed.toReversed().map((result) => [canonicalUrl(result.url), result])).values(),
   ].toReversed();
@@ -130,18 +140,28 @@ async function sumUp(
   { findings, documents, model, ask, budget, query, id }: RunContext,
   { name, position }: Dimension,
   sources: readonly JobSource[],
+  onShortened: (why: string) => void,
 ): Promise<{ summary: string; keyFinding: string }> {
   if (sources.length === 0) return nothingFound(findings.dimensions(id)[position]?.troubles ?? []);
   const passages = sources.flatMap(({ documentId }) =>
     passagesIn(documents, documentId, `${query} ${name}`, PASSAGES).map((passage) => passage.text),
   );
-  const plain = passages[0] ?? documents.opening(sources[0]?.documentId ?? null).slice(0, 300);
+  const plain = withoutCalls(passages[0] ?? documents.opening(sources[0]?.documentId ?? null).slice(0, 300));
   if (passages.length === 0) return { summary: plain, keyFinding: plain.slice(0, 200) };
-  const prompt = `Research query: ${query}\nDimension: ${name}\n\n${passages.join('\n\n')}`;
-  const written = await budget.within('research', ask.signal, (signal) =>
-    model.object(summarySchema, { ...ask, signal, instructions: INSTRUCTIONS, prompt }),
+  const border = createBorder();
+  const fenced = [`<${border}>`, ...passages.map(markCalls), `</${border}>`].join('\n\n');
+  const prompt = `Research query: ${query}\nDimension: ${name}\n${fenced}`;
+  const instructions = `${INSTRUCTIONS}\n${fenceInstructions(border)}`;
+  const written = await budget.within(
+    'research',
+    ask.signal,
+    (signal, tokensLeft) =>
+      model.object(summarySchema, { ...ask, signal, tokensLeft, onShortened, instructions, prompt }),
+    onShortened,
   );
-  return written ?? { summary: plain, keyFinding: plain.slice(0, 200) };
+  // Shown as they are and read by the model that looks for gaps.
+  const summary = withoutCalls(written?.summary ?? '', passages) || plain;
+  return { summary, keyFinding: withoutCalls(written?.keyFinding ?? '', passages) || plain.slice(0, 200) };
 }
 
 function nothingFound(troubles: readonly string[]): { summary: string; keyFinding: string } {

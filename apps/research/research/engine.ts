@@ -8,6 +8,7 @@ import type { Budget } from '../api-types.ts';
 import type { JobStore, Spending } from '../store/jobs.ts';
 import type { Job, JobOptions, PlannedDimension, ResearchEvent } from './job.ts';
 import { type RunEnd, runPipeline } from './pipeline.ts';
+import { mergeRepeated, planData } from './plan.ts';
 import {
   BudgetMeter,
   type ResearchDeps,
@@ -96,10 +97,10 @@ export class ResearchEngine {
   /** The user's plan for a job that waits for one. */
   submitPlan(job: Job, dimensions: readonly PlannedDimension[]): void {
     const { jobs, findings } = this.#deps;
-    const names = dimensions.map(({ name }) => name);
-    jobs.commit(job.id, [{ type: 'scope_complete', data: { dimensions: names } }], () => {
+    const planned = mergeRepeated(dimensions, job.query);
+    jobs.commit(job.id, [{ type: 'scope_complete', data: planData(planned) }], () => {
       findings.clearDimensions(job.id);
-      findings.addDimensions(job.id, dimensions, 1);
+      findings.addDimensions(job.id, planned, 1);
       jobs.update(job.id, { phase: 'research', awaitingPlan: false });
     });
     this.#launch(job.id);
@@ -170,7 +171,12 @@ export class ResearchEngine {
     const { id, query, options, owner, principal } = job;
     const stopSignal = AbortSignal.any([this.#stop.signal, cut.signal]);
     const signal = AbortSignal.any([stopSignal, cancel.signal]);
-    const ask = { signal: stopSignal, principal, onSpent: (spending: Spending) => budget.spend(spending) };
+    const ask = {
+      signal: stopSignal,
+      principal,
+      onSpent: (spending: Spending) => budget.spend(spending),
+      tokensLeft: () => budget.tokensLeft('report'),
+    };
     return {
       ...this.#deps,
       logger: this.#logger,

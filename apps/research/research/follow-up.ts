@@ -1,11 +1,12 @@
 import type { JobSource } from '../api-types.ts';
+import type { ClaimModel } from '../citations/claim-model/claim-model.ts';
 import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { AnswerStore, FindingStore, StoredAnswer } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { type CitationJudgeDeps, createCitationJudge } from './citation-judge.ts';
-import { writeFrom } from './draft-writer.ts';
+import { extract, extractNote, writeFrom } from './draft-writer.ts';
 import type { Job } from './job.ts';
 import { checkedExcerpt, type NumberedPassage, passagesIn } from './material.ts';
 import type { ResearchModel } from './model.ts';
@@ -18,6 +19,7 @@ export interface FollowUpDeps {
   documents: DocumentStore;
   answers: AnswerStore;
   model: ResearchModel;
+  claimModel: ClaimModel;
   settings: Pick<ResearchSettings, 'modelChecks' | 'checksTimeoutMs'>;
 }
 
@@ -47,28 +49,39 @@ export async function answerFollowUp(
     ...asked,
     onSpent: (spending: Parameters<JobStore['spend']>[1]) => jobs.spend(job.id, spending),
   };
-  const draft = await writeFrom(passages, { model, ask, question, about: '' });
+  const written = await writeFrom(passages, { model, ask, question, about: '' });
+  const draft = written || extract(passages);
   const sources = read.map((source) => ({
     ...source,
     excerpt: checkedExcerpt(documents, source.documentId, source.number, [draft]),
   }));
-  const texts = sources.map(({ number, title, excerpt }) => ({ number, title, text: excerpt.text }));
-  const [lines = []] = await new CitationChecker(texts, secondJudge(deps, ask)).checkDrafts([
-    { draft, candidates: texts.map(({ number }) => number) },
-  ]);
+  const texts = sources.map(({ number, title, excerpt: { text, isWhole } }) => ({
+    number,
+    title,
+    text,
+    isWhole,
+  }));
+  const [lines = []] = await new CitationChecker(texts, {
+    own: deps.claimModel,
+    model: answerJudge(deps, ask),
+  }).checkDrafts([{ draft, candidates: texts.map(({ number }) => number) }]);
   const byNumber = new Map(sources.map((source) => [source.number, source]));
   const numbers = new Map(sources.map(({ id, number }) => [id, number]));
-  return answers.add(job.id, { question, ...composeAnswer(lines, byNumber, numbers) });
+  const { text, claims } = composeAnswer(lines, byNumber, numbers, job.options.citations);
+  const notice = written === '' ? `_${extractNote('the model returned nothing for it').words}_\n\n` : '';
+  return answers.add(job.id, { question, text: `${notice}${text}`, claims });
 }
 
+export type AnswerJudgeDeps = Pick<FollowUpDeps, 'model' | 'claimModel' | 'settings'>;
+
 /** The model judges what comparing words cannot settle, as in the report. */
-function secondJudge({ model, settings }: FollowUpDeps, ask: Ask): SecondJudge | undefined {
+export function answerJudge({ model, settings }: AnswerJudgeDeps, ask: Ask): SecondJudge | undefined {
   if (!settings.modelChecks || model.describe().demo) return undefined;
   return createCitationJudge({
     model,
     ask,
     limit: AbortSignal.timeout(settings.checksTimeoutMs),
-    mayAsk: () => true,
+    mayAsk: () => model.mayCall(ask.principal),
     atOnce: 2,
     onProblem: () => undefined,
   });

@@ -1,5 +1,14 @@
 import type { Principal } from '@trunkline/identity';
-import type { Budget, CitationScore, DimensionState, JobPhase, JobStatus, SourceKind } from '../api-types.ts';
+import type {
+  Budget,
+  CitationMode,
+  CitationScore,
+  DimensionState,
+  JobPhase,
+  JobStatus,
+  SectionNote,
+  SourceKind,
+} from '../api-types.ts';
 
 export interface JobOptions {
   /** Wait for the user's word on the dimensions before researching them. */
@@ -7,6 +16,8 @@ export interface JobOptions {
   budget: Budget;
   domains: DomainLists;
   sources: readonly SourceKind[];
+  /** What becomes of statements that no source bears out. Missing in jobs of earlier releases: they are marked. */
+  citations?: CitationMode;
 }
 
 export interface Job {
@@ -43,6 +54,13 @@ export const LONGEST_NAME = 300;
 export interface PlannedDimension {
   name: string;
   queries: string[];
+  /** Names of points of the plan that say the same and are researched here. */
+  merged?: string[];
+}
+
+export function mergedNote(names: readonly string[]): SectionNote {
+  const quoted = names.map((name) => `“${name}”`).join(', ');
+  return { kind: 'merged', words: `The plan has this point more than once, also as ${quoted}.` };
 }
 
 export interface Dimension extends PlannedDimension {
@@ -71,14 +89,27 @@ export interface NewEvent {
 export interface DomainLists {
   allow: readonly string[];
   deny: readonly string[];
+  /** The operator's allow list, which holds beside the job's own. */
+  operatorAllow?: readonly string[];
+}
+
+/** A job's lists under the operator's: what the operator denies or does not allow stays closed whatever the job allows. */
+export function withinOperatorLists({ allow, deny }: DomainLists, own: DomainLists): DomainLists {
+  return {
+    allow: allow.length > 0 ? allow : own.allow,
+    deny: [...new Set([...own.deny, ...deny])],
+    operatorAllow: own.allow,
+  };
 }
 
 /** The user's own files and offline works have no host and are always allowed. */
-export function isAllowed(url: string, { allow, deny }: DomainLists): boolean {
+export function isAllowed(url: string, { allow, deny, operatorAllow = [] }: DomainLists): boolean {
   const host = URL.parse(url)?.hostname.toLowerCase();
   if (host === undefined) return true;
   if (deny.some((domain) => isBelow(host, domain))) return false;
-  return allow.length === 0 || allow.some((domain) => isBelow(host, domain));
+  return [allow, operatorAllow].every(
+    (domains) => domains.length === 0 || domains.some((domain) => isBelow(host, domain)),
+  );
 }
 
 function isBelow(host: string, domain: string): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { qualityOf } from './dimension.ts';
 import { canonicalUrl, fingerprintOf, isNearDuplicate } from './duplicates.ts';
-import { isAllowed } from './job.ts';
+import { isAllowed, withinOperatorLists } from './job.ts';
 import { passagesFor } from './material.ts';
 
 const article =
@@ -110,6 +110,16 @@ describe('domain lists', () => {
     ['/api/files/3', ['a.example'], [], true],
   ])('%s with allow %j and deny %j: %s', (url, allow, deny, allowed) => {
     expect(isAllowed(url, { allow, deny })).toBe(allowed);
+  });
+
+  it("of a job open nothing that the operator's keep closed", () => {
+    const operator = { allow: ['a.example'], deny: ['bad.a.example'] };
+    const lists = withinOperatorLists({ allow: ['b.example', 'a.example'], deny: ['c.a.example'] }, operator);
+    const hosts = ['a.example', 'x.a.example', 'bad.a.example', 'c.a.example', 'b.example', 'd.example'];
+    expect(hosts.filter((host) => isAllowed(`https://${host}/`, lists))).toEqual([
+      'a.example',
+      'x.a.example',
+    ]);
   });
 });
 

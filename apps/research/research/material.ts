@@ -2,7 +2,7 @@ import type { JobSource } from '../api-types.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { Excerpt } from '../store/parts.ts';
 import { sentenceSpans } from '../text/sentences.ts';
-import { contentStems } from '../text/words.ts';
+import { contentStems, tokenize } from '../text/words.ts';
 import type { Dimension } from './job.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -90,16 +90,25 @@ export function passagesIn(
   question: string,
   most: number,
 ): Passage[] {
-  return passagesFor(documents.excerpt(documentId, [question], PARTS).text, question, most);
+  const excerpt = documents.excerpt(documentId, [question], PARTS);
+  return passagesFor(excerpt.text, question, most, (at) => excerpt.isMain(at));
 }
 
+/** What a passage beside the main part, such as a side box or a footer, is worth next to one inside it. */
+const ASIDE = 0.5;
+
 /** The stretches of a text that have most to do with the question, in the order of the text. */
-export function passagesFor(text: string, question: string, most: number): Passage[] {
+export function passagesFor(
+  text: string,
+  question: string,
+  most: number,
+  isMain: (at: number) => boolean = () => true,
+): Passage[] {
   const wanted = new Set(contentStems(question));
-  const scored = chunksOf(text).map((chunk, index) => ({
+  const scored = chunksOf(text).map(({ text: chunk, start }, index) => ({
     text: chunk,
     index,
-    score: scoreOf(chunk, wanted, index),
+    score: scoreOf(chunk, wanted, index) * (isMain(start) ? 1 : ASIDE),
   }));
   return scored
     .filter(({ score }) => score > 0)
@@ -109,23 +118,47 @@ export function passagesFor(text: string, question: string, most: number): Passa
     .map(({ text: passage, score }) => ({ text: passage, score }));
 }
 
+interface Chunk {
+  text: string;
+  start: number;
+}
+
 /** Whole sentences together up to the limit; headings and scraps are left out. */
-function chunksOf(text: string): string[] {
-  const chunks: string[] = [];
-  let current = '';
-  for (const { text: sentence } of sentenceSpans(text)) {
+function chunksOf(text: string): Chunk[] {
+  const chunks: Chunk[] = [];
+  let current: Chunk | undefined;
+  /** The first row of the table that the sentence stands in, without which its cells say little. */
+  let head = '';
+  for (const { text: sentence, start } of sentenceSpans(text)) {
+    if (!sentence.startsWith('|')) head = '';
     if (!isProse(sentence)) continue;
-    if (current !== '' && current.length + sentence.length > LONGEST) {
+    const isRow = head !== '';
+    if (sentence.startsWith('|') && !isRow) head = sentence;
+    if (current !== undefined && current.text.length + sentence.length > LONGEST) {
       chunks.push(current);
-      current = '';
+      current = undefined;
     }
-    current = current === '' ? sentence.slice(0, LONGEST * 2) : `${current} ${sentence}`;
+    current =
+      current === undefined
+        ? { text: (isRow ? `${head}\n${sentence}` : sentence).slice(0, LONGEST * 2), start }
+        : { text: `${current.text}${isStructure(sentence) ? '\n' : ' '}${sentence}`, start: current.start };
   }
-  return current === '' ? chunks : [...chunks, current];
+  return current === undefined ? chunks : [...chunks, current];
 }
 
 function isProse(sentence: string): boolean {
-  return !sentence.startsWith('#') && sentence.split(/\s+/).length >= 4 && /[.!?…"”)]$/.test(sentence);
+  if (sentence.startsWith('#')) return false;
+  return isStructure(sentence) || (tokenize(sentence).length >= 4 && isEnded(sentence));
+}
+
+/** Thai and Lao end a sentence with a space. */
+function isEnded(sentence: string): boolean {
+  return /[.!?…"”»)؟۔।॥。！？｡」』）]$|[\p{Script=Thai}\p{Script=Lao}]/u.test(sentence);
+}
+
+/** Rows of tables and definitions say something though they are no sentences. */
+function isStructure(sentence: string): boolean {
+  return /^\|.*[\p{L}\p{N}].*\|$|^- [^:]{1,80}: \S/u.test(sentence);
 }
 
 /** Shared words, of which each counts once; an opening passage is likelier to be to the point. */

@@ -1,7 +1,7 @@
 import type { Principal } from '@trunkline/identity';
 import { contextWindowOf, costOf, learnContextWindow, ModelError, type ModelGateway } from '@trunkline/llm';
 import { cutText, estimateTokens, promptBudget, type TurnPolicy } from '@trunkline/loop';
-import { ConcurrencyLimiter } from '@trunkline/std';
+import { BoundedMap, ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
 import type { Spending } from '../store/jobs.ts';
@@ -13,17 +13,34 @@ type CallOptions = Parameters<LanguageModel['doGenerate']>[0];
 const MOST_OVERFLOWS = 2;
 /** Tokens below which a passage says too little to be worth its place. */
 const SHORTEST_PASSAGE = 40;
+/** Tokens that an answer needs; a call whose budget does not leave so many is not made. */
+const LEAST_ANSWER = 160;
+/** A prompt is shortened to fit a budget, but not below this share of it. */
+const LEAST_SHARE = 0.5;
+/** Tokens that an endpoint counts where we estimate one, until it has answered once; estimates are within a fifth. */
+const FIRST_SCALE = 1.25;
+/** Tokens of the frame around two messages. */
+const FRAME = 16;
+
+/** What is left of a job's tokens does not pay for the call, so it was not made. */
+export class TokensSpentError extends Error {
+  readonly code = 'tokens_spent';
+}
 
 export interface ModelRequest {
   instructions: string;
   prompt: string;
   signal: AbortSignal;
   /** Which model gives an object; the fast one by default. */
-  by?: 'judge' | 'fast';
+  by?: 'judge' | 'fast' | 'writer';
   /** Nothing may be cut from the prompt: one that is too long for the model fails instead. */
   isWhole?: boolean;
   /** Whose budget pays. */
   principal: Principal;
+  /** What a call may use up, prompt and answer together; asked before each call. Without it there is no limit. */
+  tokensLeft?: () => number;
+  /** Called when the model got less of the prompt than there was, or its answer was cut, with the reason. */
+  onShortened?: (why: string) => void;
   /** Called with what each call used up. */
   onSpent: (spending: Spending) => void;
 }
@@ -36,6 +53,8 @@ export class ResearchModel {
   readonly #gateway: ModelGateway;
   readonly #limiter: ConcurrencyLimiter;
   readonly #budgets: ModelBudgets | undefined;
+  /** By model: the most tokens that its endpoint counted where we estimated one. */
+  readonly #scales = new BoundedMap<string, number>(200);
 
   constructor(gateway: ModelGateway, callsAtOnce: number, budgets?: ModelBudgets) {
     this.#gateway = gateway;
@@ -46,6 +65,12 @@ export class ResearchModel {
   describe(): { name: string; demo: boolean } {
     const { name, demo } = this.#gateway.describe();
     return { name, demo };
+  }
+
+  /** Whether the policy's budgets let whoever asks call the model. */
+  mayCall(principal: Principal): boolean {
+    const { agent = '', outOfMoney } = this.#budgets ?? {};
+    return outOfMoney?.(principal, agent) === undefined;
   }
 
   /** An object of the schema's shape; undefined when the model gives none in two attempts. */
@@ -71,12 +96,16 @@ export class ResearchModel {
   /** Some endpoints refuse a schema in the request: then the words of the second attempt have to do. */
   async #attempt(mayRefuse: boolean, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
     try {
-      const model = request.by === 'judge' ? this.#gateway.judgeModel() : this.#gateway.fastModel();
-      return await this.#call(model, request, extra);
+      return await this.#call(this.#modelOf(request), request, extra);
     } catch (error) {
       if (mayRefuse && error instanceof ModelError && error.code === 'bad-request') return '';
       throw error;
     }
+  }
+
+  #modelOf({ by = 'fast' }: ModelRequest): LanguageModel {
+    if (by === 'writer') return this.#gateway.languageModel();
+    return by === 'judge' ? this.#gateway.judgeModel() : this.#gateway.fastModel();
   }
 
   #call(model: LanguageModel, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
@@ -96,15 +125,21 @@ export class ResearchModel {
     request: ModelRequest,
     extra: Partial<CallOptions>,
   ): Promise<string> {
-    const { instructions, prompt, signal, isWhole = false } = request;
+    const { instructions, prompt, signal, isWhole = false, onShortened } = request;
     const window = (await contextWindowOf(model, signal)) ?? Number.POSITIVE_INFINITY;
-    const schema = JSON.stringify(extra.responseFormat ?? '');
-    const room = promptBudget(window) - estimateTokens(instructions) - estimateTokens(schema);
-    let size = Math.min(room, estimateTokens(prompt));
-    if (isWhole && size < estimateTokens(prompt)) throw new ModelError('context-too-long');
+    const whole = estimateTokens(prompt);
+    const fixed = estimateTokens(instructions) + estimateTokens(JSON.stringify(extra.responseFormat ?? ''));
+    let size = Math.min(promptBudget(window) - fixed, whole);
+    if (isWhole && size < whole) throw new ModelError('context-too-long');
     for (let retries = 0; ; retries += 1) {
+      const paid = this.#paidPrompt(model, request) - fixed;
+      if (paid < size * (isWhole ? 1 : LEAST_SHARE)) throw new TokensSpentError();
+      if (Math.min(size, paid) < whole)
+        onShortened?.(paid < size ? 'the token budget was short' : 'the context of the model is too small');
       try {
-        return await this.#callOnce(model, { ...request, prompt: fitPrompt(prompt, size) }, extra);
+        const fitting = fitPrompt(prompt, Math.min(size, paid));
+        const cap = this.#cap(model, request, fixed + estimateTokens(fitting));
+        return await this.#callOnce(model, { ...request, prompt: fitting }, { ...extra, ...cap });
       } catch (error) {
         const isOverflow = error instanceof ModelError && error.code === 'context-too-long';
         if (!isOverflow || isWhole || retries === MOST_OVERFLOWS) throw error;
@@ -114,9 +149,29 @@ export class ResearchModel {
     }
   }
 
+  /** Estimated tokens that the prompt may have, so that what is left pays for the answer too. */
+  #paidPrompt({ modelId }: LanguageModel, { tokensLeft }: ModelRequest): number {
+    if (tokensLeft === undefined) return Number.POSITIVE_INFINITY;
+    return (tokensLeft() - LEAST_ANSWER - FRAME) / (this.#scales.get(modelId) ?? FIRST_SCALE);
+  }
+
+  /** Bounds the answer to what the prompt leaves of the budget. */
+  #cap({ modelId }: LanguageModel, { tokensLeft }: ModelRequest, prompt: number): Partial<CallOptions> {
+    const left = tokensLeft?.() ?? Number.POSITIVE_INFINITY;
+    if (left === Number.POSITIVE_INFINITY) return {};
+    const sent = prompt * (this.#scales.get(modelId) ?? FIRST_SCALE) + FRAME;
+    return { maxOutputTokens: Math.max(1, Math.floor(left - sent)) };
+  }
+
+  /** Learns from what the endpoint counted how far our estimates are off. */
+  #calibrate({ modelId }: LanguageModel, counted: number, estimated: number): void {
+    const seen = (counted - FRAME) / Math.max(1, estimated);
+    this.#scales.set(modelId, Math.max(1.05 * seen, this.#scales.get(modelId) ?? 1.1));
+  }
+
   async #callOnce(
     model: LanguageModel,
-    { instructions, prompt, signal, onSpent, principal }: ModelRequest,
+    { instructions, prompt, signal, onSpent, principal, onShortened }: ModelRequest,
     extra: Partial<CallOptions>,
   ): Promise<string> {
     const result = await model.doGenerate({
@@ -129,16 +184,27 @@ export class ResearchModel {
     });
     const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
     const counts = countsOf(result.usage, `${instructions}${prompt}`, text);
+    const estimated = estimateTokens(`${instructions}${prompt}${JSON.stringify(extra.responseFormat ?? '')}`);
+    this.#calibrate(model, counts.inputTokens, estimated);
     const costUsd = this.#costOf(model, counts);
     onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd });
     const { agent = '', pay } = this.#budgets ?? {};
     pay?.(principal, agent, costUsd ?? 0);
-    return text;
+    const isCut = extra.maxOutputTokens !== undefined && result.finishReason.unified === 'length';
+    if (!isCut || extra.responseFormat !== undefined) return text;
+    onShortened?.('the token budget was short');
+    return wholeSentences(text);
   }
 
   #costOf({ modelId }: LanguageModel, counts: ReturnType<typeof countsOf>): number | undefined {
     return this.describe().demo ? 0 : costOf(this.#gateway.price(modelId), counts);
   }
+}
+
+/** Without the sentence at the end that was not finished. */
+function wholeSentences(text: string): string {
+  const [whole = ''] = /^[\s\S]*[.!?…。！？](?:["'”’)]|\s*\[\d+\])*(?=\s|$)/u.exec(text) ?? [];
+  return whole;
 }
 
 /** What the endpoint counted, else an estimate. */

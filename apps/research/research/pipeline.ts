@@ -1,9 +1,11 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { z } from 'zod';
+import { callOf, withoutAddresses } from '../citations/calls.ts';
 import { oneLine } from '../text/sentences.ts';
 import { researchDimension, SourceReader } from './dimension.ts';
 import { DraftWriter } from './draft-writer.ts';
 import { type Job, LONGEST_NAME, type PlannedDimension } from './job.ts';
+import { isSamePoint, mergeRepeated, planData } from './plan.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
 
 const MOST_GAPS = 3;
@@ -69,9 +71,8 @@ async function runPhases(context: RunContext, job: Job, drafts: DraftWriter): Pr
 async function scope(context: RunContext): Promise<void> {
   const { id, jobs, findings, options } = context;
   const planned = await planDimensions(context);
-  const dimensions = planned.map(({ name }) => name);
   const type = options.reviewPlan ? 'scope_proposed' : 'scope_complete';
-  jobs.commit(id, [{ type, data: { dimensions } }], () => {
+  jobs.commit(id, [{ type, data: planData(planned) }], () => {
     findings.addDimensions(id, planned, 1);
     jobs.update(id, options.reviewPlan ? { awaitingPlan: true } : { phase: 'research' });
   });
@@ -167,21 +168,24 @@ function refuseEmptiness({ id, findings, query, options }: RunContext): void {
 async function planDimensions(context: RunContext): Promise<PlannedDimension[]> {
   const { query, model, ask, budget } = context;
   const request = { ...ask, instructions: SCOPE_INSTRUCTIONS, prompt: `Research query: ${query}` };
-  const plan = await budget.within('research', context.signal, (signal) =>
-    model.object(planSchema, { ...request, signal }),
+  const plan = await budget.within('research', context.signal, (signal, tokensLeft) =>
+    model.object(planSchema, { ...request, signal, tokensLeft }),
   );
-  const planned = distinct(plan?.dimensions ?? standardPlan(query));
-  return planned.length >= LEAST ? planned : standardPlan(query);
+  const planned = distinct(plan?.dimensions ?? [], query);
+  if (planned.length >= LEAST) return planned;
+  // What merging left of a plan is filled up, as far as it does not say the same again.
+  return distinct([...planned, ...standardPlan(query)], query).slice(0, LEAST);
 }
 
 /** Each dimension once, and no more than a job researches. */
-function distinct(dimensions: readonly PlannedDimension[]): PlannedDimension[] {
-  const short = dimensions.slice(0, MOST_LOOKED_AT).map(({ name, queries }) => ({
-    name: oneLine(name, LONGEST_NAME),
-    queries: queries.slice(0, MOST_QUERIES).map((query) => oneLine(query, LONGEST_NAME)),
+function distinct(dimensions: readonly PlannedDimension[], query: string): PlannedDimension[] {
+  const short = dimensions.slice(0, MOST_LOOKED_AT).map(({ queries, ...each }) => ({
+    ...each,
+    name: oneLine(each.name, LONGEST_NAME),
+    queries: queries.slice(0, MOST_QUERIES).map((words) => oneLine(words, LONGEST_NAME)),
   }));
   const named = short.filter(({ name }) => name !== '');
-  return [...new Map(named.map((each) => [each.name.toLowerCase(), each])).values()].slice(0, MOST);
+  return mergeRepeated(named, query).slice(0, MOST);
 }
 
 /** The plan used if the model returns none. */
@@ -193,7 +197,7 @@ function standardPlan(query: string): PlannedDimension[] {
   ];
 }
 
-type StopReason = 'no-gaps' | 'passes' | 'budget' | 'no-new-sources';
+type StopReason = 'no-gaps' | 'passes' | 'budget' | 'context' | 'no-new-sources';
 
 interface Evaluation {
   gaps: string[];
@@ -204,8 +208,15 @@ interface Evaluation {
 /** Looks for what is still missing, and says whether another pass is due. */
 async function evaluate(context: RunContext, iteration: number): Promise<Evaluation> {
   const { budget, findings, id } = context;
-  const gaps = await budget.within('research', context.signal, (signal) => findGaps(context, signal));
-  if (gaps === undefined) return { gaps: [], stopReason: 'budget' };
+  const { ask, signal: caller } = context;
+  let stopReason: StopReason = 'budget';
+  const gaps = await budget.within(
+    'research',
+    caller,
+    (signal, tokensLeft) => findGaps({ ...context, ask: { ...ask, signal, tokensLeft } }),
+    (_, cause) => (stopReason = cause),
+  );
+  if (gaps === undefined) return { gaps: [], stopReason };
   if (gaps.length === 0) return { gaps, stopReason: 'no-gaps' };
   if (iteration >= MOST_PASSES) return { gaps, stopReason: 'passes' };
   if (findings.countSources(id) >= (context.options.budget.sources ?? Number.POSITIVE_INFINITY))
@@ -215,19 +226,21 @@ async function evaluate(context: RunContext, iteration: number): Promise<Evaluat
     : { gaps };
 }
 
-async function findGaps(
-  { query, model, ask, findings, id }: RunContext,
-  signal: AbortSignal,
-): Promise<string[]> {
+async function findGaps({ query, model, ask, findings, id }: RunContext): Promise<string[]> {
   const dimensions = findings.dimensions(id);
   const summaries = dimensions.map(({ name, summary }) => `## ${name}\n${summary}`).join('\n\n');
   const prompt = `Research query: ${query}\n\n${summaries}`;
-  const answer = await model.object(gapsSchema, { ...ask, signal, instructions: GAP_INSTRUCTIONS, prompt });
-  const known = new Set(dimensions.map(({ name }) => name.toLowerCase()));
-  const gaps = (answer?.gaps ?? [])
-    .map((gap) => oneLine(gap, LONGEST_NAME))
-    .filter((gap) => gap !== '' && !known.has(gap.toLowerCase()));
-  return [...new Set(gaps)].slice(0, MOST_GAPS);
+  const answer = await model.object(gapsSchema, { ...ask, instructions: GAP_INSTRUCTIONS, prompt });
+  const known = dimensions.map(({ name }) => name);
+  const gaps: string[] = [];
+  for (const gap of (answer?.gaps ?? []).map((each) => oneLine(each, LONGEST_NAME)).filter(isHeadline))
+    if (gap !== '' && ![...known, ...gaps].some((name) => isSamePoint(name, gap, query))) gaps.push(gap);
+  return gaps.slice(0, MOST_GAPS);
+}
+
+/** A gap becomes a headline: none that a page may have dictated, as it tells its reader to do something or leads away. */
+function isHeadline(gap: string): boolean {
+  return callOf(gap) === undefined && withoutAddresses(gap) === gap;
 }
 
 /** Whether the pass read a new source; if not, another pass would not either. */

@@ -1,12 +1,14 @@
 import type { Principal } from '@trunkline/identity';
+import { ModelError } from '@trunkline/llm';
 import { ConcurrencyLimiter } from '@trunkline/std';
+import type { ClaimModel } from '../citations/claim-model/claim-model.ts';
 import type { Reader } from '../reading/reader.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore, Spending } from '../store/jobs.ts';
 import type { Job } from './job.ts';
-import type { ModelRequest, ResearchModel } from './model.ts';
+import { type ModelRequest, type ResearchModel, TokensSpentError } from './model.ts';
 
 export interface ResearchSettings {
   parallelDimensions: number;
@@ -31,6 +33,8 @@ export interface ResearchDeps {
   aggregator: SearchAggregator;
   reader: Reader;
   model: ResearchModel;
+  /** The built-in judge of citations. */
+  claimModel: ClaimModel;
   settings: ResearchSettings;
   /** Whoever asked, with their rights of today; throws where their account is disabled or gone. */
   current(principal: Principal): Principal;
@@ -51,8 +55,10 @@ export interface RunContext extends ResearchDeps {
   isCancelled(): boolean;
   budget: BudgetMeter;
   /** Signal and accounting of model calls for this job. */
-  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'principal'>;
+  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'principal' | 'tokensLeft'>;
 }
+
+const TOO_LONG = 'the model refused it as too long, even after it was halved twice';
 
 /** Research may use up this share of the tokens; the rest is for the report. */
 const RESEARCH_SHARE = 0.7;
@@ -95,14 +101,18 @@ export class BudgetMeter {
   spent(stage: 'research' | 'report'): 'seconds' | 'tokens' | undefined {
     const { seconds, tokens } = this.#job.options.budget;
     if (seconds !== undefined && this.#remainingMs(seconds) <= 0) return 'seconds';
-    const share = stage === 'research' ? RESEARCH_SHARE : 1;
-    return tokens !== undefined && this.#tokens >= tokens * share ? 'tokens' : undefined;
+    return tokens !== undefined && this.tokensLeft(stage) <= 0 ? 'tokens' : undefined;
   }
 
   /** Whether so many tokens more stay within the limit. */
   hasRoomFor(tokens: number): boolean {
-    const { tokens: most } = this.#job.options.budget;
-    return this.spent('report') === undefined && (most === undefined || this.#tokens + tokens <= most);
+    return this.spent('report') === undefined && tokens <= this.tokensLeft('report');
+  }
+
+  /** What a stage may still use up. */
+  tokensLeft(stage: 'research' | 'report'): number {
+    const { tokens = Number.POSITIVE_INFINITY } = this.#job.options.budget;
+    return tokens * (stage === 'research' ? RESEARCH_SHARE : 1) - this.#tokens;
   }
 
   /** Aborted when the time is up; never without a limit. */
@@ -113,26 +123,38 @@ export class BudgetMeter {
   }
 
   /**
-   * What a call of the model gives; nothing when the limits are used up, before or meanwhile. Under a limit of tokens
-   * calls go one after the other, as only then each knows what is left.
+   * What a call of the model gives; nothing when the limits are used up, before or meanwhile, or when the model takes the
+   * prompt in no length, and then `onRefused` gets the reason. Under a limit of tokens calls go one after the other, as
+   * only then each knows what is left.
    */
   within<Value>(
     stage: 'research' | 'report',
     caller: AbortSignal,
-    call: (signal: AbortSignal) => Promise<Value>,
+    call: (signal: AbortSignal, tokensLeft: () => number) => Promise<Value>,
+    onRefused: (why: string, cause: 'budget' | 'context') => void = () => undefined,
   ): Promise<Value | undefined> {
     const work = async () => {
-      if (this.spent(stage) !== undefined) return undefined;
       const limit = this.timeSignal();
       try {
-        return await call(AbortSignal.any([caller, limit]));
+        const spent = this.spent(stage);
+        if (spent === undefined)
+          return await call(AbortSignal.any([caller, limit]), () => this.tokensLeft(stage));
+        onRefused(this.#spentWords(spent), 'budget');
       } catch (error) {
         caller.throwIfAborted();
-        if (limit.aborted) return undefined;
-        throw error;
+        if (limit.aborted) onRefused(this.#spentWords('seconds'), 'budget');
+        else if (error instanceof TokensSpentError) onRefused(this.#spentWords('tokens'), 'budget');
+        else if (error instanceof ModelError && error.code === 'context-too-long')
+          onRefused(TOO_LONG, 'context');
+        else throw error;
       }
+      return undefined;
     };
     return this.#limiter.run(work, { signal: caller });
+  }
+
+  #spentWords(what: 'seconds' | 'tokens'): string {
+    return `the budget of ${this.#job.options.budget[what]} ${what} was used up`;
   }
 
   #remainingMs(seconds: number): number {

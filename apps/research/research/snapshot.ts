@@ -10,11 +10,19 @@ export interface SnapshotDeps {
   shares: ShareStore;
 }
 
+/** Notes that tell of something that went wrong. */
+const FAULTS = new Set<string>(['extract', 'shortened', 'summary']);
+
 /** The job as its status route shows it. */
 export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotDeps): JobSnapshot {
   const dimensions = findings.dimensions(job.id);
   const isComplete = job.status === 'complete';
   const share = shares.tokenOf(job.id);
+  const notes = findings.notes(job.id).map(({ position, kind, words }) => ({
+    section: dimensions[position]?.name ?? '',
+    kind,
+    words,
+  }));
   return {
     researchId: job.id,
     status: job.status,
@@ -33,9 +41,17 @@ export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotDeps)
     ...(job.awaitingPlan && { awaiting: 'plan' as const }),
     dimensions: dimensions.map(({ name }) => name),
     plan: dimensions.map(({ name, state, iteration, troubles }) => ({ name, state, iteration, troubles })),
-    options: { budget: job.options.budget, sources: job.options.sources },
+    options: {
+      budget: job.options.budget,
+      sources: job.options.sources,
+      citations: job.options.citations ?? 'marked',
+    },
     ...(job.error !== null && { error: job.error }),
-    warnings: [...new Set(dimensions.flatMap(({ troubles }) => troubles))],
+    warnings: [
+      ...new Set(dimensions.flatMap(({ troubles }) => troubles)),
+      ...notes.filter(({ kind }) => FAULTS.has(kind)).map(({ section, words }) => `${section}: ${words}`),
+    ],
+    notes,
     ...(share !== undefined && { share: sharePath(share) }),
   };
 }

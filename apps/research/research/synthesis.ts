@@ -1,10 +1,12 @@
-import { CitationChecker } from '../citations/report.ts';
+import { readDraft } from '../citations/draft.ts';
+import { type CheckedSentence, CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
 import { oneLine } from '../text/sentences.ts';
 import { createCitationJudge } from './citation-judge.ts';
-import { type DraftWriter, readSources, withOwnWords } from './draft-writer.ts';
+import { type Draft, type DraftWriter, extractNote, readSources, withOwnWords } from './draft-writer.ts';
 import type { Dimension } from './job.ts';
 import { checkedExcerpt } from './material.ts';
+import { repairSections } from './repair.ts';
 import { composeReport, type Report, type ReportSection } from './report.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
 
@@ -21,7 +23,9 @@ export async function synthesise(context: RunContext, drafts: DraftWriter): Prom
   const report = await writeReport(context, drafts);
   if (report.citations.total === 0)
     throw new ResearchError(
-      'The sources that were read have no passage that answers the query, so there is no report.',
+      report.claims.some(({ change }) => change === 'dropped')
+        ? 'No statement of the draft is borne out by the sources that were read, so there is no report. Start it with `citations: "marked"` to see the statements.'
+        : 'The sources that were read have no passage that answers the query, so there is no report.',
     );
   for (const text of report.blocks.slice(jobs.countEvents(id, 'synthesis_delta'))) {
     signal.throwIfAborted();
@@ -30,12 +34,15 @@ export async function synthesise(context: RunContext, drafts: DraftWriter): Prom
   }
   signal.throwIfAborted();
   const sourceCount = findings.countSources(id, 'read');
+  const count = report.notes.filter(isExtractive).length;
+  const extracts = count > 0 && { extracts: count };
   const events = [
-    { type: 'synthesis_complete', data: { sourceCount, citations: report.citations } },
+    { type: 'synthesis_complete', data: { sourceCount, citations: report.citations, ...extracts } },
     { type: 'done', data: { researchId: id } },
   ];
   jobs.commit(id, events, () => {
     findings.addClaims(id, report.claims);
+    for (const { position, ...note } of report.notes) findings.addNote(id, position, note);
     for (const [sourceId, number] of report.numbers) findings.setSource(sourceId, { number });
     jobs.update(id, {
       status: 'complete',
@@ -47,7 +54,10 @@ export async function synthesise(context: RunContext, drafts: DraftWriter): Prom
   });
 }
 
-async function writeReport(context: RunContext, writer: DraftWriter): Promise<Report> {
+async function writeReport(
+  context: RunContext,
+  writer: DraftWriter,
+): Promise<Report & { notes: PlacedNote[] }> {
   const { documents, query, model } = context;
   const read = readSources(context);
   const drafts = withOwnWords(await writer.all());
@@ -55,23 +65,115 @@ async function writeReport(context: RunContext, writer: DraftWriter): Promise<Re
     const cited = drafts.flatMap(({ draft, numbers }) => (numbers.includes(number) ? [draft] : []));
     return { number, id, title, url, excerpt: checkedExcerpt(documents, documentId, number, cited) };
   });
-  const texts = sources.map(({ number, title, excerpt }) => ({ number, title, text: excerpt.text }));
+  const texts = sources.map(({ number, title, excerpt: { text, isWhole } }) => ({
+    number,
+    title,
+    text,
+    isWhole,
+  }));
   const problems = new Set<string>();
-  const checker = new CitationChecker(texts, secondJudge(context, problems));
+  const checker = new CitationChecker(texts, {
+    own: context.claimModel,
+    model: secondJudge(context, problems),
+  });
   const written = drafts.filter(({ draft }) => draft !== '');
-  const lines = await checker.checkDrafts(
+  const first = await checker.checkDrafts(
     written.map(({ draft, numbers }) => ({ draft, candidates: numbers })),
   );
+  const lines = await repairSections(
+    context,
+    checker,
+    written.map((material, index) => ({ material, lines: first[index] ?? [] })),
+  );
   const checked = new Map(written.map(({ dimension }, index) => [dimension.position, lines[index]]));
-  const sections: ReportSection[] = drafts.map(({ dimension, numbers }) => ({
-    heading: dimension.name,
+  const headings = await checkHeadings(checker, drafts, query);
+  const notes = sectionNotes(context, drafts);
+  const sections: ReportSection[] = drafts.map(({ dimension, numbers }, index) => ({
+    heading: headings[index] ?? plainHeading(dimension.name),
     lines: checked.get(dimension.position) ?? [],
+    notes: notes.flatMap(({ position, words }) => (position === dimension.position ? [words] : [])),
     // A gap is no point of the plan that somebody approved.
     ...(dimension.iteration === 1 && { reason: whyEmpty(dimension, numbers.length) }),
   }));
   const shown = new Map(sources.map((source) => [source.number, source]));
-  const notice = model.describe().demo ? DEMO_NOTICE : '';
-  return composeReport({ query, notice, sections, sources: shown, problems });
+  const extracts = notes.filter(isExtractive).map(({ position }) => position);
+  const names = drafts.flatMap(({ dimension: { position, name } }) =>
+    extracts.includes(position) ? [name] : [],
+  );
+  const notice = [model.describe().demo ? DEMO_NOTICE : '', extractNotice(names, drafts.length)];
+  const report = composeReport({
+    query,
+    notice: notice.filter(Boolean).join(' '),
+    sections,
+    sources: shown,
+    problems,
+    mode: context.options.citations ?? 'marked',
+  });
+  return { ...report, notes };
+}
+
+type PlacedNote = ReturnType<RunContext['findings']['notes']>[number];
+
+/** The stored notes, and one for each section whose sentences we chose. Everything that the demo model writes is an extract. */
+function sectionNotes({ id, findings, model }: RunContext, drafts: readonly Draft[]): PlacedNote[] {
+  const stored = findings.notes(id).filter(({ kind }) => kind !== 'summary');
+  const isExtract = ({ dimension: { position } }: Draft) =>
+    stored.some((note) => note.position === position && note.kind === 'extract');
+  const chosen = drafts
+    .filter((draft) => draft.isChosen && !isExtract(draft) && !model.describe().demo)
+    .map(({ dimension: { position } }) => ({
+      position,
+      kind: 'repeats' as const,
+      words: extractNote('what the model wrote only repeats other sections').words,
+    }));
+  const places = chosen.map(({ position }) => position);
+  return [
+    ...stored.filter(({ kind, position }) => kind !== 'shortened' || !places.includes(position)),
+    ...chosen,
+  ];
+}
+
+function isExtractive({ kind }: PlacedNote): boolean {
+  return kind === 'extract' || kind === 'repeats';
+}
+
+function extractNotice(names: readonly string[], total: number): string {
+  if (names.length === 0) return '';
+  const quoted = names.map((name) => `“${oneLine(name)}”`).join(', ');
+  return `${names.length} of ${total} sections are extracts, not written by the model; each says why: ${quoted}.`;
+}
+
+function plainHeading(text: string): CheckedSentence {
+  return { text, statement: text, kind: 'heading', numbers: [], isClaim: false, citations: [] };
+}
+
+/** Names of dimensions that state something are checked too, unless it is what the user asked. */
+async function checkHeadings(
+  checker: CitationChecker,
+  drafts: readonly { dimension: Dimension; numbers: number[] }[],
+  query: string,
+): Promise<CheckedSentence[]> {
+  const asked = query.toLowerCase();
+  const read = drafts.map(({ dimension: { name }, numbers: candidates }) => {
+    const [statement = plainHeading(name)] = readDraft(`## ${oneLine(name)}`).flatMap(
+      (line) => line.sentences,
+    );
+    const own = statement.text.match(/\p{N}[\p{N}.,]*/gu) ?? [];
+    const isOwn =
+      own.some((figure) => !asked.includes(figure)) && !statement.text.toLowerCase().includes(asked);
+    return {
+      ...statement,
+      text: oneLine(name),
+      numbers: [],
+      candidates,
+      isClaim: statement.isClaim && isOwn,
+    };
+  });
+  const checked = await checker.checkStatements(read);
+  // A point of the plan is named whatever it says.
+  return checked.map(({ change, ...heading }) =>
+    change === 'withheld' ? { ...heading, isClaim: false } : heading,
+  );
 }
 
 /** Why the report has nothing on a point of its plan. */
@@ -95,7 +197,7 @@ function secondJudge(context: RunContext, problems: Set<string>): SecondJudge | 
     model,
     ask: { ...ask, signal },
     limit: AbortSignal.any([budget.timeSignal(), AbortSignal.timeout(settings.checksTimeoutMs)]),
-    mayAsk: (tokens) => !isSent && budget.hasRoomFor(tokens),
+    mayAsk: (tokens) => !isSent && tokens <= budget.tokensLeft('report'),
     atOnce: options.budget.tokens === undefined ? JUDGED_AT_ONCE : 1,
     memory: {
       recall: () => findings.opinions(id),

@@ -1,3 +1,4 @@
+import { documentTypes, ExtractionError, type ExtractionPool } from '@trunkline/documents';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import { maySee, ownerKey } from '@trunkline/identity';
 import type { Quota } from '@trunkline/storage';
@@ -5,20 +6,8 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { StoredFile } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
-import { ExtractionError } from '../reading/extracted.ts';
-import type { ExtractionPool } from '../reading/extraction-pool.ts';
 import { fileAddress } from '../sources/stored.ts';
 import type { DescribedDocument, DocumentStore, StoredDocument } from '../store/documents.ts';
-
-const TYPES = new Map([
-  ['md', 'text/markdown'],
-  ['markdown', 'text/markdown'],
-  ['txt', 'text/plain'],
-  ['html', 'text/html'],
-  ['htm', 'text/html'],
-  ['pdf', 'application/pdf'],
-  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
-]);
 
 export interface FileRouteDeps {
   documents: DocumentStore;
@@ -45,7 +34,8 @@ export function mountFiles(app: Hono<AppEnv>, deps: FileRouteDeps): void {
   app.post(
     '/api/files',
     describeRoute({
-      summary: 'Upload files (.md, .txt, .html, .pdf, .docx) in the form field "file"',
+      summary:
+        'Upload files in the form field "file": .md, .txt, .html, .pdf, .docx, .odt, .epub, .xlsx, .ods, .csv, .tsv, or pictures of text',
       status: 201,
       errors: [file_missing, file_type_unknown, file_unreadable, quota_exceeded],
     }),
@@ -55,7 +45,8 @@ export function mountFiles(app: Hono<AppEnv>, deps: FileRouteDeps): void {
       const files = file === undefined ? [] : [file].flat();
       if (files.length === 0) throw file_missing();
       const stored: DescribedDocument[] = [];
-      for (const one of files) stored.push(await addFile(one, ownerKey(c.get('principal')), deps));
+      for (const one of files)
+        stored.push(await addFile(one, ownerKey(c.get('principal')), c.req.raw.signal, deps));
       return c.json({ files: stored.map(toEntry) }, 201);
     },
   );
@@ -99,20 +90,37 @@ function toEntry({ id, url, title, type, bytes, addedAt }: DescribedDocument): S
 async function addFile(
   file: File,
   owner: string,
+  signal: AbortSignal,
   { pool, documents, fileQuota }: FileRouteDeps,
 ): Promise<StoredDocument> {
   const name = plainName(file.name);
-  const type = TYPES.get(/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '');
+  const type = documentTypes.get(/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '');
   if (type === undefined) throw researchErrors.file_type_unknown({ name });
   const refusal = fileQuota.refusal(owner, file.size);
   if (refusal !== undefined) throw researchErrors.quota_exceeded({ refusal });
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const { title, text } = await pool.extract({ bytes, type, name }).catch((error: unknown) => {
-    if (error instanceof ExtractionError)
-      throw researchErrors.file_unreadable({ name, problem: error.message }, { cause: error });
-    throw error;
+  const { title, text, mainLength, isWhole } = await pool
+    .extract({ bytes, type, name }, { signal, owner })
+    .catch((error: unknown) => {
+      if (error instanceof ExtractionError)
+        throw researchErrors.file_unreadable({ name, problem: error.message }, { cause: error });
+      throw error;
+    });
+  // A small file may hold a large text, and it is the text that is stored.
+  const beyond = Buffer.byteLength(text) - bytes.byteLength;
+  const textRefusal = beyond > 0 ? fileQuota.refusal(owner, beyond) : undefined;
+  if (textRefusal !== undefined) throw researchErrors.quota_exceeded({ refusal: textRefusal });
+  return await documents.add({
+    owner,
+    kind: 'file',
+    url: name,
+    title,
+    text,
+    mainLength,
+    isWhole,
+    type,
+    bytes: bytes.byteLength,
   });
-  return await documents.add({ owner, kind: 'file', url: name, title, text, type, bytes: bytes.byteLength });
 }
 
 /** The last part of whatever path a client sent. */

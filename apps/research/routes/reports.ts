@@ -1,5 +1,6 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
+import { accepts } from 'hono/accepts';
 import { z } from 'zod';
 import type { SharedReport } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
@@ -21,6 +22,8 @@ export interface ShareRouteDeps {
 }
 
 const PATH = '/api/research/deep/:id/share';
+
+const SHARED_TYPES = ['text/html', 'text/markdown', 'application/json'];
 
 /** Links to one report for people without a token. The page itself is served under `/share`. */
 export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: ShareRouteDeps): void {
@@ -60,6 +63,17 @@ export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: Share
       return c.json(toShared(job, findings), 200, { 'cache-control': 'no-store' });
     },
   );
+
+  // Programs get the report itself, browsers the page.
+  app.use('/share/:token', async (c, next) => {
+    const type = accepts(c, { header: 'Accept', supports: SHARED_TYPES, default: 'text/markdown' });
+    if (type === 'text/html' || !['GET', 'HEAD'].includes(c.req.method)) return next();
+    const job = sharedJob(c.req.param('token'));
+    if (job === undefined) throw share_not_found();
+    const headers = { 'cache-control': 'no-store', vary: 'accept' };
+    if (type === 'application/json') return c.json(toShared(job, findings), 200, headers);
+    return c.body(job.report ?? '', 200, { ...headers, 'content-type': MEDIA_TYPES.md });
+  });
 
   // The page comes with status 404 for a link that does not hold, and is never kept: the link may be taken back.
   app.use('/share/:token', async (c, next) => {

@@ -2,16 +2,16 @@ import { type AppEnv, describeRoute, type SseSource, sse, validate } from '@trun
 import { ModelError } from '@trunkline/llm';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { type Answer, type Evidence, SOURCE_KINDS } from '../api-types.ts';
+import { type Answer, CITATION_MODES, type Evidence, SOURCE_KINDS } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
 import { followEvents } from '../research/engine.ts';
 import type { FollowUpDeps } from '../research/follow-up.ts';
 import {
   type DomainLists,
-  isAllowed,
   type Job,
   LONGEST_NAME,
   type PlannedDimension,
+  withinOperatorLists,
 } from '../research/job.ts';
 import { type SnapshotDeps, snapshotOf } from '../research/snapshot.ts';
 import type { FindingStore, StoredAnswer } from '../store/findings.ts';
@@ -40,6 +40,10 @@ const startSchema = z.object({
   budget: budget.optional(),
   domains: z.object({ allow: domains, deny: domains }).optional(),
   sources: z.array(z.enum(SOURCE_KINDS)).min(1).optional(),
+  citations: z
+    .enum(CITATION_MODES)
+    .default('marked')
+    .describe('What becomes of statements that no source bears out: shown with a mark, or left out'),
 });
 
 const planSchema = z.object({
@@ -166,7 +170,7 @@ export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void 
       const researchId = engine.start({
         query,
         sessionId: sessionId ?? undefined,
-        options,
+        options: { ...options, domains: withinOperatorLists(options.domains, deps.domains) },
         principal: c.get('principal'),
       });
       return c.json({ researchId, status: 'started' });
@@ -197,16 +201,16 @@ function plannedDimensions(
 }
 
 function toStart(body: z.output<typeof startSchema>, { domains: own }: ResearchRouteDeps) {
-  const { query, sessionId, plan, budget = {}, domains: asked, sources = SOURCE_KINDS } = body;
-  const wanted = (asked?.allow ?? []).filter((domain) => isAllowed(`https://${domain}`, own));
+  const { query, sessionId, plan, budget = {}, domains: asked, sources = SOURCE_KINDS, citations } = body;
   return {
     query,
     sessionId,
     options: {
       reviewPlan: plan === 'review',
       budget,
-      domains: { allow: wanted.length > 0 ? wanted : own.allow, deny: [...own.deny, ...(asked?.deny ?? [])] },
+      domains: withinOperatorLists(asked ?? { allow: [], deny: [] }, own),
       sources,
+      citations,
     },
   };
 }

@@ -24,6 +24,10 @@ export interface StoredDocument {
   bytes: number;
   published: string | null;
   addedAt: number;
+  /** Characters of the main part, with which the text begins; null where all of it is. */
+  mainLength: number | null;
+  /** 1 where nothing of the page or file is missing in the text. */
+  whole: number;
 }
 
 export interface NewDocument {
@@ -33,6 +37,10 @@ export interface NewDocument {
   url: string;
   title: string;
   text: string;
+  /** Characters of the main part, with which the text begins; all when not given. */
+  mainLength?: number;
+  /** Whether the text holds all of the page or file; it does when not given. */
+  isWhole?: boolean;
   type: string;
   bytes: number;
   published?: string | undefined;
@@ -47,7 +55,8 @@ export interface DocumentHit {
   published: string | null;
 }
 
-const COLUMNS = 'id, owner, kind, url, title, type, bytes, published, added_at AS addedAt';
+const COLUMNS =
+  'id, owner, kind, url, title, type, bytes, published, added_at AS addedAt, main_length AS mainLength, whole';
 const WORDS_OF_A_SEARCH = 12;
 /** Parts that are indexed before others get their turn. */
 const AT_ONCE = 24;
@@ -107,21 +116,26 @@ export class DocumentStore {
       .get(id);
   }
 
-  /** The text up to about 200,000 characters. */
+  /** The main part up to about 200,000 characters. */
   opening(id: number | null): string {
-    return this.#parts.text(id ?? 0, OPENING);
+    const { mainLength } = this.describe(id ?? 0) ?? {};
+    return this.#parts.text(id ?? 0, OPENING).slice(0, mainLength ?? undefined);
   }
 
   /** What of a text has most to do with the questions, in so many parts at most; all of a short one. */
   excerpt(id: number | null, questions: readonly string[], most: number): Excerpt {
-    return this.#parts.excerpt(id ?? 0, questions, most);
+    const { mainLength, whole } = this.describe(id ?? 0) ?? {};
+    return this.#parts.excerpt(id ?? 0, questions, most, {
+      mainLength: mainLength ?? undefined,
+      isWhole: whole === 1,
+    });
   }
 
-  /** Bytes of the files of an owner. */
+  /** Bytes of the files of an owner, or of their texts where those are larger. */
   fileBytesOf(owner: string): number {
     const row = this.#database
       .prepare<{ bytes: number }>(
-        `SELECT total(bytes) AS bytes FROM documents WHERE kind = 'file' AND owner = ?`,
+        `SELECT total(max(bytes, coalesce(main_length, 0))) AS bytes FROM documents WHERE kind = 'file' AND owner = ?`,
       )
       .get(owner);
     return row?.bytes ?? 0;
@@ -164,7 +178,7 @@ export class DocumentStore {
 
   async #add(document: NewDocument, hash: string, parts: readonly Part[]): Promise<StoredDocument> {
     const known = this.#same(document, hash);
-    if (known?.complete === 1) return { ...known, text: document.text };
+    if (known?.complete === 1) return { ...this.#readAgain(known, document), text: document.text };
     if (known !== undefined) this.remove(known.id);
     let id: number | undefined;
     try {
@@ -180,6 +194,18 @@ export class DocumentStore {
     const stored = this.#same(document, hash);
     if (stored === undefined) throw new Error(`The text of ${document.url} was not stored.`);
     return { ...stored, text: document.text };
+  }
+
+  /** Documents of earlier versions do not say what of them is the main part, nor that they are whole. */
+  #readAgain(
+    known: DescribedDocument,
+    { mainLength: length, isWhole = true }: NewDocument,
+  ): DescribedDocument {
+    const [mainLength, whole] = [length ?? null, isWhole ? 1 : 0];
+    this.#database
+      .prepare('UPDATE documents SET main_length = ?, whole = ? WHERE id = ?')
+      .run(mainLength, whole, known.id);
+    return { ...known, mainLength, whole };
   }
 
   #same(
@@ -207,13 +233,16 @@ export class DocumentStore {
     });
   }
 
-  #create({ owner, kind, url, title, type, hash, bytes, published }: NewDocument & { hash: string }): number {
+  #create(document: NewDocument & { hash: string }): number {
+    const { owner, kind, url, title, type, hash, bytes, published = null } = document;
+    const { mainLength = null, isWhole = true } = document;
     return this.#database
       .prepare(
-        `INSERT INTO documents (owner, kind, url, title, type, hash, bytes, published, added_at, complete)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+        `INSERT INTO documents (owner, kind, url, title, type, hash, bytes, published, added_at, main_length, whole, complete)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
       )
-      .run(owner, kind, url, title, type, hash, bytes, published ?? null, Date.now()).lastInsertRowid;
+      .run(owner, kind, url, title, type, hash, bytes, published, Date.now(), mainLength, isWhole ? 1 : 0)
+      .lastInsertRowid;
   }
 }
 

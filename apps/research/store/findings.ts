@@ -1,12 +1,21 @@
 import type { Database } from '@trunkline/storage';
-import type { Answer, Claim, JobSource } from '../api-types.ts';
+import type { Answer, Claim, ClaimChange, JobSource, SectionNote } from '../api-types.ts';
 import type { Opinion } from '../citations/second-judge.ts';
-import type { Dimension, PlannedDimension } from '../research/job.ts';
+import { type Dimension, mergedNote, type PlannedDimension } from '../research/job.ts';
+
+interface ClaimRow extends Omit<Claim, 'supported' | 'certain' | 'change'> {
+  supported: number;
+  certain: number;
+  change: ClaimChange | null;
+}
 
 interface DimensionRow extends Omit<Dimension, 'queries' | 'troubles'> {
   queries: string;
   troubles: string;
 }
+
+/** What the writer made of failed statements: the new words by the old ones, null where it drops one. */
+export type Repairs = Record<string, string | null>;
 
 /** A source as a search found it. */
 export type NewSource = Pick<
@@ -42,16 +51,35 @@ export class FindingStore {
   /** Adds dimensions after those that are there. */
   addDimensions(jobId: string, planned: readonly PlannedDimension[], iteration: number): void {
     const first = this.dimensions(jobId).length;
-    for (const [index, { name, queries }] of planned.entries())
+    for (const [index, { name, queries, merged = [] }] of planned.entries()) {
       this.#database
         .prepare(
           "INSERT INTO dimensions (job_id, position, name, queries, iteration, state) VALUES (?, ?, ?, ?, ?, 'planned')",
         )
         .run(jobId, first + index, name, JSON.stringify(queries), iteration);
+      if (merged.length > 0) this.addNote(jobId, first + index, mergedNote(merged));
+    }
+  }
+
+  /** What readers should know of how sections came about. */
+  notes(jobId: string): (SectionNote & { position: number })[] {
+    return this.#database
+      .prepare<SectionNote & { position: number }>(
+        'SELECT position, kind, words FROM section_notes WHERE job_id = ? ORDER BY position, kind',
+      )
+      .all(jobId);
+  }
+
+  /** Of each kind a section has one note, the newest. */
+  addNote(jobId: string, position: number, { kind, words }: SectionNote): void {
+    this.#database
+      .prepare('INSERT OR REPLACE INTO section_notes (job_id, position, kind, words) VALUES (?, ?, ?, ?)')
+      .run(jobId, position, kind, words);
   }
 
   clearDimensions(jobId: string): void {
     this.#database.prepare('DELETE FROM dimensions WHERE job_id = ?').run(jobId);
+    this.#database.prepare('DELETE FROM section_notes WHERE job_id = ?').run(jobId);
   }
 
   setDimension(
@@ -94,7 +122,11 @@ export class FindingStore {
 
   clearDrafts(jobId: string): void {
     this.#database.prepare('DELETE FROM drafts WHERE job_id = ?').run(jobId);
+    this.#database
+      .prepare("DELETE FROM section_notes WHERE job_id = ? AND kind IN ('extract', 'repeats', 'shortened')")
+      .run(jobId);
     this.#database.prepare('DELETE FROM opinions WHERE job_id = ?').run(jobId);
+    this.#database.prepare('DELETE FROM repairs WHERE job_id = ?').run(jobId);
   }
 
   /** Adds a source to the job, or finds the same one, and notes that the dimension uses it. */
@@ -171,6 +203,22 @@ export class FindingStore {
       .run(jobId, position, text);
   }
 
+  /** New words for failed statements of each section, by their old ones; a null drops the statement. */
+  repairs(jobId: string): Map<number, Repairs> {
+    const rows = this.#database
+      .prepare<{ position: number; repairs: string }>(
+        'SELECT position, repairs FROM repairs WHERE job_id = ?',
+      )
+      .all(jobId);
+    return new Map(rows.map(({ position, repairs }) => [position, JSON.parse(repairs) as Repairs]));
+  }
+
+  addRepairs(jobId: string, position: number, repairs: Repairs): void {
+    this.#database
+      .prepare('INSERT INTO repairs (job_id, position, repairs) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
+      .run(jobId, position, JSON.stringify(repairs));
+  }
+
   /** What the model was asked about citations of the job, and its opinion where it gave one. */
   opinions(jobId: string): Map<string, Opinion | undefined> {
     const rows = this.#database
@@ -193,8 +241,8 @@ export class FindingStore {
 
   addClaims(jobId: string, claims: readonly Claim[]): void {
     const insert = this.#database.prepare(
-      `INSERT INTO claims (job_id, sentence, source_id, number, supported, judge, certain, score, reason, passage, passage_start, passage_end)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO claims (job_id, sentence, source_id, number, supported, judge, certain, score, reason, passage, passage_start, passage_end, change)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     for (const claim of claims)
       insert.run(
@@ -210,17 +258,23 @@ export class FindingStore {
         claim.passage,
         claim.passageStart,
         claim.passageEnd,
+        claim.change ?? null,
       );
   }
 
   claims(jobId: string): Claim[] {
     return this.#database
-      .prepare<Omit<Claim, 'supported' | 'certain'> & { supported: number; certain: number }>(
+      .prepare<ClaimRow>(
         `SELECT sentence, source_id AS sourceId, number, supported, judge, certain, score, reason, passage,
-           passage_start AS passageStart, passage_end AS passageEnd FROM claims WHERE job_id = ? ORDER BY id`,
+           passage_start AS passageStart, passage_end AS passageEnd, change FROM claims WHERE job_id = ? ORDER BY id`,
       )
       .all(jobId)
-      .map((row) => ({ ...row, supported: row.supported === 1, certain: row.certain === 1 }));
+      .map(({ change, ...row }) => ({
+        ...row,
+        supported: row.supported === 1,
+        certain: row.certain === 1,
+        ...(change !== null && { change }),
+      }));
   }
 }
 

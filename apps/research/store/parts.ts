@@ -1,4 +1,5 @@
 import type { Database } from '@trunkline/storage';
+import { isUnspaced, spaced } from '../text/words.ts';
 
 const FREQUENT = new Set(
   'the and for are was were with from that this have has had what which when where who why how does did its into about than then them they not but can could should would will may over under more most such also'.split(
@@ -50,7 +51,7 @@ export class PartStore {
     const index = this.#database.prepare('INSERT INTO parts_text (rowid, title, text) VALUES (?, ?, ?)');
     for (const { place, start, text } of parts) {
       insert.run(documentId * MOST_PARTS + place, start, text);
-      index.run(documentId * MOST_PARTS + place, title, text);
+      index.run(documentId * MOST_PARTS + place, spaced(title), spaced(text));
     }
   }
 
@@ -80,17 +81,26 @@ export class PartStore {
    * What of a text has most to do with the questions: all of a short one, the best parts of a long one and its beginning.
    * It depends on that text alone, so that it is the same whenever it is asked for.
    */
-  excerpt(documentId: number, questions: readonly string[], most: number): Excerpt {
+  excerpt(
+    documentId: number,
+    questions: readonly string[],
+    most: number,
+    { mainLength, isWhole }: { mainLength: number | undefined; isWhole: boolean },
+  ): Excerpt {
     const last = this.#database
       .prepare<{ id: number; start: number }>(
         'SELECT id, start FROM document_parts WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1',
       )
       .get(...rangeOf(documentId));
     if (last === undefined || last.start < WHOLE)
-      return new Excerpt([{ place: 0, start: 0, text: this.text(documentId) }]);
+      return new Excerpt([{ place: 0, start: 0, text: this.text(documentId) }], { mainLength, isWhole });
     const count = (last.id % MOST_PARTS) + 1;
     const places = inTurn([[0], ...this.#rankings(documentId, questions, count)], most);
-    return new Excerpt(places.flatMap((place) => this.#part(documentId, place) ?? []));
+    const isAll = places.length === count;
+    return new Excerpt(
+      places.flatMap((place) => this.#part(documentId, place) ?? []),
+      { mainLength, isWhole: isWhole && isAll },
+    );
   }
 
   #part(documentId: number, place: number): Part | undefined {
@@ -163,9 +173,17 @@ export interface Part {
 /** Parts of a text put together in their order, which knows where each of its places stands in the whole. */
 export class Excerpt {
   readonly text: string;
+  /** Whether it holds all of the page or file, so that what it lacks is not there. */
+  readonly isWhole: boolean;
+  readonly #mainLength: number;
   readonly #offsets: { from: number; shift: number }[] = [];
 
-  constructor(parts: readonly Part[]) {
+  constructor(
+    parts: readonly Part[],
+    { mainLength, isWhole = true }: { mainLength?: number | undefined; isWhole?: boolean } = {},
+  ) {
+    this.isWhole = isWhole;
+    this.#mainLength = mainLength ?? Number.POSITIVE_INFINITY;
     const pieces: string[] = [];
     let [length, last] = [0, -1];
     for (const { place, start, text } of parts) {
@@ -178,6 +196,11 @@ export class Excerpt {
     this.text = pieces.join('');
   }
 
+  /** Whether the character at this place of the excerpt stands in the document's main part. */
+  isMain(at: number): boolean {
+    return this.placeInWhole(at) < this.#mainLength;
+  }
+
   /** Where the character at this place of the excerpt stands in the whole text. */
   placeInWhole(at: number): number {
     return at + (this.#offsets.findLast(({ from }) => from <= at)?.shift ?? 0);
@@ -186,7 +209,11 @@ export class Excerpt {
 
 /** The words that carry meaning; letters and digits alone, so that nothing is read as query syntax. */
 export function tellingWords(query: string, most: number): string[] {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const telling = words.filter((word) => (word.length > 2 || /\p{N}/u.test(word)) && !FREQUENT.has(word));
+  const words =
+    spaced(query)
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  const isTelling = (word: string) => word.length > (isUnspaced(word) ? 1 : 2) || /\p{N}/u.test(word);
+  const telling = words.filter((word) => isTelling(word) && !FREQUENT.has(word));
   return [...new Set(telling.length > 0 ? telling : words)].slice(0, most);
 }

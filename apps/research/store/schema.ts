@@ -1,5 +1,6 @@
 import { type Database, eventLogMigration, type Migration } from '@trunkline/storage';
-import { PartStore, partsOf } from './parts.ts';
+import { isUnspaced, spaced } from '../text/words.ts';
+import { MOST_PARTS, PartStore, partsOf } from './parts.ts';
 
 /** The name of the event log's table. */
 export const EVENTS = 'research_events';
@@ -231,7 +232,51 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE conversations_owned RENAME TO conversations;
   CREATE INDEX conversations_by_owner ON conversations (owner, updated_at);
   `,
+  // How much of a text is its main part, and whether nothing of the document is missing. Earlier versions left parts of pages out.
+  `
+  ALTER TABLE documents ADD COLUMN main_length INTEGER;
+  ALTER TABLE documents ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
+  `,
+  `
+  ALTER TABLE claims ADD COLUMN change TEXT;
+  CREATE TABLE repairs (
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    repairs TEXT NOT NULL,
+    PRIMARY KEY (job_id, position)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE section_notes (
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    words TEXT NOT NULL,
+    PRIMARY KEY (job_id, position, kind)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  spaceIndex,
 ];
+
+/** Earlier versions indexed a text of a script without spaces as one word a line. */
+function spaceIndex(database: Database): void {
+  const parts = database.prepare<{ id: number; title: string; text: string }>(
+    `SELECT p.id, d.title, p.text FROM document_parts p JOIN documents d ON d.id = p.id / ${MOST_PARTS}
+     WHERE p.id > ? ORDER BY p.id LIMIT 100`,
+  );
+  const remove = database.prepare('DELETE FROM parts_text WHERE rowid = ?');
+  const insert = database.prepare('INSERT INTO parts_text (rowid, title, text) VALUES (?, ?, ?)');
+  for (let last = -1; ; ) {
+    const some = parts.all(last);
+    if (some.length === 0) return;
+    for (const { id, title, text } of some) {
+      last = id;
+      if (!isUnspaced(title) && !isUnspaced(text)) continue;
+      remove.run(id);
+      insert.run(id, spaced(title), spaced(text));
+    }
+  }
+}
 
 function splitDocuments(database: Database): void {
   const parts = new PartStore(database);

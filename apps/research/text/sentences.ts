@@ -1,3 +1,6 @@
+import { mayBeEnglish } from './language.ts';
+import { isUnspaced } from './words.ts';
+
 /** A stretch of a text and where it stands. */
 export interface Span {
   text: string;
@@ -10,7 +13,7 @@ const ABBREVIATION =
   /(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|al|No|Nos|Fig|Figs|Eq|Vol|pp|ca|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|U\.S|U\.K|E\.U)\.$/;
 /** Characters of a sentence. Tables, transcripts and lists of figures go on for pages, and comparing takes the square of the length. */
 const LONGEST = 800;
-const BOUNDARY = /[.!?…]+["'”’)\]]*(?=\s|$)|\n+|[。！？]/gu;
+const BOUNDARY = /[.!?…؟۔।॥]+["'”’»)\]]*(?=\s|$)|\n+|[。！？｡]+[」』”’）]*/gu;
 
 /** The sentences of a text in order, each with its place; headings and list items count as sentences of their own. */
 export function sentenceSpans(text: string): Span[] {
@@ -30,6 +33,8 @@ export function sentenceSpans(text: string): Span[] {
 function continues(text: string, start: number, at: number, end: number): boolean {
   if (text[at] !== '.') return false;
   if (ABBREVIATION.test(text.slice(start, at + 1))) return true;
+  // "am 1. Mai": an ordinal number, as many languages write it, but English does not.
+  if (/(?:^|\D)\d{1,2}$/.test(text.slice(start, at)) && !mayBeEnglish(text)) return true;
   const next = /^\s*(\S)/.exec(text.slice(end, end + 20))?.[1];
   return next !== undefined && !/^\s*\n/.test(text.slice(end)) && /\p{Ll}/u.test(next);
 }
@@ -58,6 +63,7 @@ function pushOne(spans: Span[], text: string, start: number, end: number): void 
 
 const LEAST_WORDS = 2;
 const LEAST_CHARACTERS = 8;
+const LEAST_UNSPACED = 4;
 
 /** Where the words stand in the text, whatever the line breaks and the forms of quotation marks; undefined when they do not. */
 export function findWords(words: string, text: string): Span | undefined {
@@ -65,7 +71,10 @@ export function findWords(words: string, text: string): Span | undefined {
     .trim()
     .replace(/^["“”'‘’]+|["“”'‘’]+$/g, '')
     .split(/\s+/);
-  if (parts.length < LEAST_WORDS || parts.join(' ').length < LEAST_CHARACTERS) return undefined;
+  const isTooShort = isUnspaced(words)
+    ? parts.join('').length < LEAST_UNSPACED
+    : parts.length < LEAST_WORDS || parts.join(' ').length < LEAST_CHARACTERS;
+  if (isTooShort) return undefined;
   const pattern = parts.map(patternOf).join('\\s+');
   const match = new RegExp(pattern, 'iu').exec(text);
   return match === null

@@ -29,11 +29,30 @@ const STOP_WORDS = new Set(
 );
 
 /** A word or a number in a text. */
-export const WORD = /\d[\d.,]*\d|\d|\p{L}[\p{L}\p{N}]*(?:'\p{L}+)?/gu;
+export const WORD = /\p{Nd}[\p{Nd}.,]*\p{Nd}|\p{Nd}|\p{L}[\p{L}\p{M}\p{N}]*(?:'\p{L}+)?/gu;
+
+/** Scripts that put no space between words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const RUN = new RegExp(`${UNSPACED.source}+`, 'gu');
+const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
+
+export function isUnspaced(text: string): boolean {
+  return UNSPACED.test(text);
+}
+
+/** The text with a space between any two words of a script that has none. */
+export function spaced(text: string): string {
+  if (!isUnspaced(text)) return text;
+  return text.replace(
+    RUN,
+    (run) => ` ${Array.from(segmenter.segment(run), ({ segment }) => segment).join(' ')} `,
+  );
+}
 
 /** Words in lower case; a number keeps its dots and commas, a word its inner apostrophes and hyphens. */
 export function tokenize(text: string): string[] {
-  return text.toLowerCase().replace(/[’‘]/g, "'").match(WORD) ?? [];
+  return spaced(text).toLowerCase().replace(/[’‘]/g, "'").match(WORD) ?? [];
 }
 
 export function isStopWord(word: string): boolean {
@@ -43,7 +62,9 @@ export function isStopWord(word: string): boolean {
 /** The stems of the words that carry meaning. */
 export function contentStems(text: string): string[] {
   return tokenize(text)
-    .filter((word) => !STOP_WORDS.has(word) && !/^\d/.test(word) && word.length > 1)
+    .filter(
+      (word) => !STOP_WORDS.has(word) && !/^\p{Nd}/u.test(word) && (word.length > 1 || isUnspaced(word)),
+    )
     .map(stem);
 }
 

@@ -22,6 +22,7 @@ import { AskForm } from './AskForm.tsx';
 
 const DEFAULT_SETTINGS: ResearchSettings = {
   reviewPlan: true,
+  strict: false,
   minutes: 0,
   sources: ['web', 'encyclopedia', 'files', 'offline'],
 };
@@ -147,9 +148,10 @@ function useAsk(mode: Mode, settings: ResearchSettings) {
   return { busy, ask };
 }
 
-function bodyOf({ reviewPlan, minutes, sources }: ResearchSettings) {
+function bodyOf({ reviewPlan, strict, minutes, sources }: ResearchSettings) {
   return {
     ...(reviewPlan && { plan: 'review' }),
+    ...(strict && { citations: 'strict' }),
     ...(minutes > 0 && { budget: { seconds: minutes * 60 } }),
     sources,
   };
@@ -186,6 +188,8 @@ function ModeChoice({ mode, onMode }: { mode: Mode; onMode(mode: Mode): void }) 
 
 interface ResearchSettings {
   reviewPlan: boolean;
+  /** Statements that no source bears out are left out of the report. */
+  strict: boolean;
   /** 0 for no limit. */
   minutes: number;
   sources: SourceKind[];
@@ -199,7 +203,7 @@ function ResearchSettingsForm({
   settings: ResearchSettings;
   onSettings(settings: ResearchSettings): void;
 }) {
-  const { reviewPlan, minutes, sources } = settings;
+  const { reviewPlan, strict, minutes, sources } = settings;
   const toggle = (kind: SourceKind, on: boolean) => {
     const chosen = KINDS.map(({ id }) => id).filter((id) => (id === kind ? on : sources.includes(id)));
     if (chosen.length > 0) onSettings({ ...settings, sources: chosen });
@@ -226,6 +230,11 @@ function ResearchSettingsForm({
             label="Show me the plan first"
             checked={reviewPlan}
             onChange={(checked) => onSettings({ ...settings, reviewPlan: checked })}
+          />
+          <CheckboxField
+            label="Only what sources bear out"
+            checked={strict}
+            onChange={(checked) => onSettings({ ...settings, strict: checked })}
           />
           <select
             aria-label="Time limit"

@@ -11,12 +11,14 @@ import {
 } from '@trunkline/ui';
 import { Square } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
-import type { CitedSource } from '../../api-types.ts';
+import type { CheckedAnswer, CitedSource, Claim } from '../../api-types.ts';
+import { scoreText } from '../../citations/marks.ts';
 import { AskForm } from '../ask/AskForm.tsx';
 import { CitedText, SourceLink } from '../citations/CitedText.tsx';
 import { placeOf, titleOf } from '../lib/format.ts';
 import { type Chat, type ChatMessage, citedBy, useChat, withoutSourceList } from './useChat.ts';
 
+const NO_CLAIMS: Claim[] = [];
 const NO_SOURCES: CitedSource[] = [];
 
 /** A conversation: questions, and answers with numbered sources. */
@@ -106,8 +108,9 @@ function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean
     error,
     reasoning = '',
     note,
+    checked,
   } = message;
-  const text = useMemo(() => withoutSourceList(content), [content]);
+  const text = useMemo(() => withoutSourceList(checked?.text ?? content), [checked, content]);
   const search = searches.at(-1);
   return (
     <div className="flex flex-col gap-4" aria-busy={isOpen}>
@@ -116,12 +119,20 @@ function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean
       {isOpen && content === '' && (
         <Progress words={search === undefined ? 'Thinking' : `Read the results for “${search}”`} />
       )}
-      {text !== '' && <CitedText text={text} claims={[]} sources={sources} streaming={isOpen} />}
+      {text !== '' && (
+        <CitedText text={text} claims={checked?.claims ?? NO_CLAIMS} sources={sources} streaming={isOpen} />
+      )}
+      {checked !== undefined && <Checked answer={checked} />}
       {error && <ErrorState what="The answer broke off." why={error} todo="Ask again, or ask otherwise." />}
       {sources.length > 0 && <SourceList sources={isOpen ? sources : citedBy(text, sources)} />}
       <NotSearched troubles={troubles.filter((trouble) => !content.includes(trouble))} />
     </div>
   );
+}
+
+/** How many statements of the answer hold, and how many nobody checked. */
+function Checked({ answer: { citations } }: { answer: CheckedAnswer }) {
+  return <p className="text-12 text-muted">Citations supported: {scoreText(citations)}.</p>;
 }
 
 /** What the answer does not rest on, as it could not be asked. */

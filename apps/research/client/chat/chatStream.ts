@@ -1,4 +1,4 @@
-import type { CitedSource } from '../../api-types.ts';
+import type { CheckedAnswer, CitedSource } from '../../api-types.ts';
 
 /** What the lines of the chat stream tell. */
 export type ChatPart =
@@ -13,6 +13,7 @@ export type ChatPart =
     }
   | { type: 'note'; text: string }
   | { type: 'question'; question: string }
+  | { type: 'checked'; checked: CheckedAnswer }
   | { type: 'end' }
   | { type: 'error'; message: string };
 
@@ -37,7 +38,6 @@ interface Line {
   result?: CitedSource[];
   error?: string;
   troubles?: string[];
-  question?: string;
   message?: string;
 }
 
@@ -50,8 +50,16 @@ export function partsOf(line: string): ChatPart[] {
   if (prefix === 'd') return [{ type: 'end' }];
   if (prefix === 'e') return [{ type: 'error', message: String((value as Line).message) }];
   const entries = value as Line[];
-  if (prefix === '8') return entries.map(({ question = '' }) => ({ type: 'question', question }));
+  if (prefix === '8') return (value as Annotation[]).map(annotationOf);
   return entries.map(partOf);
+}
+
+type Annotation = { type: 'clarification'; question: string } | ({ type: 'citations' } & CheckedAnswer);
+
+function annotationOf(annotation: Annotation): ChatPart {
+  if (annotation.type !== 'citations') return { type: 'question', question: annotation.question };
+  const { type: _, ...checked } = annotation;
+  return { type: 'checked', checked };
 }
 
 function partOf(entry: Line): ChatPart {

@@ -1,6 +1,6 @@
 import { type Api, type ApiError, asApiError, useApi } from '@trunkline/ui';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { CitedSource } from '../../api-types.ts';
+import type { CheckedAnswer, CitedSource } from '../../api-types.ts';
 import { type ChatPart, readChat } from './chatStream.ts';
 
 export interface Chat {
@@ -121,6 +121,8 @@ export interface ChatMessage {
   sources?: CitedSource[];
   /** Which services could not be asked, in words. */
   troubles?: string[];
+  /** The answer with its statements checked, once it is whole. */
+  checked?: CheckedAnswer;
   /** What the model thought, while the answer is shown. */
   reasoning?: string;
   /** What was searched for, while the answer is made. */
@@ -151,6 +153,8 @@ export function withPart(answer: ChatMessage, part: ChatPart): ChatMessage {
       return { ...answer, note: part.text };
     case 'question':
       return { ...answer, content: part.question };
+    case 'checked':
+      return { ...answer, checked: part.checked };
     case 'error':
       return { ...answer, error: part.message };
     default:
@@ -175,7 +179,7 @@ export function withoutSourceList(text: string): string {
 
 /** The sources that the answer cites; all that were found when it cites none. */
 export function citedBy(content: string, sources: readonly CitedSource[]): CitedSource[] {
-  const cited = new Set([...content.matchAll(/\[(\d{1,3})\]/g)].map(([, number]) => Number(number)));
+  const cited = new Set([...content.matchAll(/\[(\d{1,3})\??\]/g)].map(([, number]) => Number(number)));
   const found = sources.filter(({ number }) => number !== null && cited.has(number));
   return found.length > 0 ? found : [...sources];
 }

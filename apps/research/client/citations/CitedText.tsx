@@ -11,7 +11,7 @@ import {
   useState,
 } from 'react';
 import type { CitedSource, Claim } from '../../api-types.ts';
-import { citationState, judgeText } from '../../citations/marks.ts';
+import { changeText, citationState, judgeText } from '../../citations/marks.ts';
 import { useFileAt } from '../files/FileViewer.tsx';
 import { placeOf, titleOf } from '../lib/format.ts';
 import { type CitationTarget, labelOf, linkMarks, targetOf } from './marks.ts';
@@ -120,8 +120,12 @@ function Verdict({ target: { claim, number } }: { target: CitationTarget }) {
       <Lamp state={lamp} word={number === undefined ? 'No source' : word} />
       {!supported && reason && <p className="mt-1 text-12 text-muted first-letter:uppercase">{reason}.</p>}
       {number !== undefined && claim.judge !== 'none' && (
-        <p className="mt-1 text-12 text-muted first-letter:uppercase">{judgeText(claim)}.</p>
+        <p className="mt-1 text-12 text-muted first-letter:uppercase">
+          {judgeText(claim)}
+          {claim.certain && ', sure'}.
+        </p>
       )}
+      {claim.change && <p className="mt-1 text-12 text-muted first-letter:uppercase">{changeText(claim)}.</p>}
     </div>
   );
 }

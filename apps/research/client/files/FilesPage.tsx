@@ -21,7 +21,8 @@ import { bytesWords, plural } from '../lib/format.ts';
 import { PageFrame } from '../PageFrame.tsx';
 import { useFileAt } from './FileViewer.tsx';
 
-const KINDS = '.md,.markdown,.txt,.html,.htm,.pdf,.docx';
+const KINDS =
+  '.md,.markdown,.txt,.html,.htm,.pdf,.docx,.odt,.epub,.xlsx,.ods,.csv,.tsv,.png,.jpg,.jpeg,.webp';
 const UPLOAD_LIMIT_MS = 300_000;
 
 /** The user's own files as sources. */

@@ -12,8 +12,8 @@ import {
 } from '@trunkline/ui';
 import { Download, Link, RotateCcw, Square } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import type { CitationScore, JobSnapshot } from '../../api-types.ts';
-import { judgesText, problemText } from '../../citations/marks.ts';
+import type { JobSnapshot } from '../../api-types.ts';
+import { changeTexts, problemText, scoreText } from '../../citations/marks.ts';
 import { downloadFile, useAction, useRunAgain } from '../lib/actions.ts';
 import { costWords, countWords, durationWords } from '../lib/format.ts';
 import type { JobHandle } from './useJob.ts';
@@ -39,12 +39,17 @@ export function JobHeader({ job }: { job: JobHandle }) {
       {body?.citations?.problem && (
         <p className="max-w-reading text-12 break-words text-muted">{problemText(body.citations)}</p>
       )}
+      {changeTexts(body?.citations?.changes).map((words) => (
+        <p key={words} className="max-w-reading text-12 text-muted">
+          {words}
+        </p>
+      ))}
     </header>
   );
 }
 
 function Figures({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: number }) {
-  const { tokens, costUsd, sourceCount, citations, model } = snapshot;
+  const { tokens, costUsd, sourceCount, citations, model, options } = snapshot;
   return (
     <dl className="flex flex-wrap items-center gap-x-6 gap-y-2 text-14">
       <div>
@@ -57,7 +62,10 @@ function Figures({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: numb
       <Figure label="Sources read" value={sourceCount} />
       <Figure label="Tokens" value={countWords(tokens)} />
       <Figure label="Cost" value={costWords(costUsd)} />
-      {citations && <Figure label="Citations supported" value={scoreWords(citations)} />}
+      {citations?.statements !== undefined && <Figure label="Statements" value={citations.statements} />}
+      {citations && <Figure label="Citations supported" value={scoreText(citations)} />}
+      {citations && <Figure label="Not checked" value={citations.unchecked ?? citations.doubtful} />}
+      {options.citations === 'strict' && <Badge>Strict</Badge>}
       {model.demo && <Badge tone="accent">Offline demo model</Badge>}
     </dl>
   );
@@ -82,16 +90,6 @@ function Elapsed({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: numb
     return () => clearInterval(timer);
   }, [ticks]);
   return durationWords(snapshot.elapsedMs + (ticks ? Math.max(0, now - loadedAt) : 0));
-}
-
-function scoreWords(score: CitationScore): string {
-  const { total, supported, uncited } = score;
-  const judges = judgesText(score);
-  return [
-    `${supported} of ${total}`,
-    ...(uncited === 0 ? [] : [`${uncited} uncited`]),
-    ...(judges === '' ? [] : [judges]),
-  ].join(', ');
 }
 
 export function lampOf({ status, awaiting }: Pick<JobSnapshot, 'status' | 'awaiting'>) {

@@ -2,7 +2,7 @@ import { Badge, EmptyState, Lamp, type LampState, RelativeTime, SwitchField } fr
 import { Library, Scale } from 'lucide-react';
 import { useState } from 'react';
 import type { CitedSource, Claim, JobSource } from '../../api-types.ts';
-import { citationState, judgeText } from '../../citations/marks.ts';
+import { changeText, citationState, judgeText } from '../../citations/marks.ts';
 import { SourceLink } from '../citations/CitedText.tsx';
 import { placeOf, plural, titleOf } from '../lib/format.ts';
 import type { JobView } from './useJob.ts';
@@ -63,8 +63,12 @@ function ClaimCard({ claim, source }: { claim: Claim; source: CitedSource | unde
         <Lamp {...LAMPS[citationState(claim)]} />
         {!supported && reason && <span className="first-letter:uppercase">{reason}</span>}
         {number !== null && claim.judge !== 'none' && (
-          <span className="first-letter:uppercase">{judgeText(claim)}</span>
+          <span className="first-letter:uppercase">
+            {judgeText(claim)}
+            {claim.certain && ', sure'}
+          </span>
         )}
+        {claim.change && <span className="first-letter:uppercase">{changeText(claim)}</span>}
         {source && number !== null && (
           <span className="min-w-0 break-words">
             <span className="font-mono">{number}</span>{' '}

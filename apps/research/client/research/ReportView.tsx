@@ -19,7 +19,10 @@ export function ReportView({ report, claims, sources, streaming = false }: Repor
   const article = useRef<HTMLElement>(null);
   // The query is the title of the page already.
   const body = useMemo(() => report.replace(/^# .*\n+/, ''), [report]);
-  const headings = useMemo(() => [...body.matchAll(/^## (.+)$/gm)].map(([, words = '']) => words), [body]);
+  const headings = useMemo(
+    () => [...body.matchAll(/^## (.+?)(?:\s*\[\d*\??\])*$/gm)].map(([, words = '']) => words),
+    [body],
+  );
   return (
     <div className="grid items-start gap-8 xl:grid-cols-[minmax(0,1fr)_14rem]">
       <Contents headings={headings} article={article} />

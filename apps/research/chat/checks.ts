@@ -1,0 +1,49 @@
+import type { CheckedAnswer } from '../api-types.ts';
+import { CitationChecker } from '../citations/report.ts';
+import { type AnswerJudgeDeps, answerJudge } from '../research/follow-up.ts';
+import { composeAnswer } from '../research/report.ts';
+import type { DocumentStore } from '../store/documents.ts';
+import type { NumberedResult } from './tools.ts';
+
+export interface AnswerCheckDeps extends AnswerJudgeDeps {
+  documents: Pick<DocumentStore, 'excerpt'>;
+}
+
+/** Parts of a long file that an answer is checked against. */
+const CHECKED_PARTS = 16;
+/** The reader has the answer already: its marks do not come much later. */
+const LONGEST_MS = 20_000;
+
+/**
+ * Checks every statement of an answer against the results it cites: files and offline works by their stored text, pages by
+ * what the search showed of them, of which nothing is ever surely missing.
+ */
+export async function checkAnswer(
+  answer: string,
+  results: readonly NumberedResult[],
+  deps: AnswerCheckDeps,
+  asked: Parameters<typeof answerJudge>[1],
+): Promise<CheckedAnswer> {
+  const sources = results.map(({ number, title, url, snippet, documentId }) => {
+    const stored =
+      documentId === undefined ? undefined : deps.documents.excerpt(documentId, [answer], CHECKED_PARTS);
+    const excerpt = stored?.text === '' ? undefined : stored;
+    return { id: number, number, title, url, excerpt, text: excerpt?.text ?? snippet };
+  });
+  const texts = sources.map(({ number, title, text, excerpt }) => ({
+    number,
+    title,
+    text,
+    isWhole: excerpt?.isWhole ?? false,
+  }));
+  const checksTimeoutMs = Math.min(deps.settings.checksTimeoutMs, LONGEST_MS);
+  const judges = {
+    own: deps.claimModel,
+    model: answerJudge({ ...deps, settings: { ...deps.settings, checksTimeoutMs } }, asked),
+  };
+  const [lines = []] = await new CitationChecker(texts, judges).checkDrafts([
+    { draft: answer, candidates: texts.map(({ number }) => number) },
+  ]);
+  const byNumber = new Map(sources.map((source) => [source.number, source]));
+  return composeAnswer(lines, byNumber, new Map(sources.map(({ number }) => [number, number])));
+}

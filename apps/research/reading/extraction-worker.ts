@@ -1,5 +1,0 @@
-// Runs in a thread: takes raw pages and files, gives back their text.
-import { serveParser } from '@trunkline/tools/parser-thread';
-import { extract } from './extract.ts';
-
-serveParser(extract);
