@@ -11,6 +11,8 @@ export type PeerCase = Case | (typeof peerCases)[number];
 interface Target {
   name: string;
   url: string;
+  /** Whether it can cancel a task; where not, a waiting one ends by "go". */
+  cancels: boolean;
   /** Ours, which have the peer as a delegate. */
   services: Services;
 }
@@ -26,20 +28,22 @@ export const callsToPeers: Record<PeerCase, (target: Target) => Promise<void>> =
   async stream(target) {
     const events = await collect(client.stream(target, { text: 'hello' }));
     const end = events.at(-1);
-    same(end?.type === 'task-end' && end.reply.state, 'completed', 'end of the stream');
-    contains(
-      events.map((event) => (event.type === 'text-delta' ? event.text : '')).join(''),
-      'Peer says: hello',
-    );
+    if (end?.type !== 'task-end') throw new Error(`the stream ended with ${end?.type ?? 'nothing'}`);
+    same(end.reply.state, 'completed', 'end of the stream');
+    contains(end.reply.text, 'Peer says: hello');
+    const pieces = events.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
+    // BeeAI sends the whole answer with the last state.
+    if (pieces !== '') contains(pieces, 'Peer says: hello');
   },
   async resubscribe(target) {
     const taskId = await startWaiting(target);
     const events = client.subscribe(target, taskId)[Symbol.asyncIterator]();
     await events.next();
-    await client.cancel(target, taskId);
+    if (target.cancels) await client.cancel(target, taskId);
+    else await client.send(target, { text: 'go' });
     let last: unknown;
     for (let next = await events.next(); !next.done; next = await events.next()) last = next.value;
-    contains(JSON.stringify(last), 'canceled');
+    contains(JSON.stringify(last), target.cancels ? 'canceled' : 'completed');
   },
   async question(target) {
     const asked = await client.send(target, { text: 'ask' });

@@ -11,8 +11,8 @@ export const cases = [
 ] as const;
 export type Case = (typeof cases)[number];
 
-/** Why a peer cannot do something; it stands below the table. */
-export type Lacks = Partial<Record<Case, string>>;
+/** By case (or service and case: "research: send"), why a peer cannot do something; it stands below the table. */
+export type Reasons = Readonly<Record<string, string>>;
 
 /** Another implementation of A2A: one file in peers/ that exports one of these as `peer`. */
 export interface Peer {
@@ -25,8 +25,14 @@ export interface Peer {
   servers?: Record<string, PeerServer>;
 }
 
-interface PeerClient {
-  lacks?: Lacks;
+interface Known {
+  /** What it has no call for: not tried. */
+  lacks?: Reasons;
+  /** What goes wrong on its side: tried, and the run fails once it works. */
+  fails?: Reasons;
+}
+
+interface PeerClient extends Known {
   /** Makes a client for a service of ours, as the peer's guide says: from the address of the service. */
   connect(url: string): Promise<Calls>;
 }
@@ -59,11 +65,10 @@ export interface Reply {
   contextId?: string;
 }
 
-interface PeerServer {
-  lacks?: Lacks;
+interface PeerServer extends Known {
   /**
    * Starts an agent that answers "Peer says: TEXT" in two pieces, asks back when it is told to "ask", works until it is
-   * cancelled when told to "wait", and answers a file with "Peer got NAME TYPE BASE64".
+   * cancelled (where it cannot be, until it is told to "go") when told to "wait", and answers a file with "Peer got NAME TYPE BASE64".
    */
   start(): Promise<{ url: string; stop(): Promise<void> | void }>;
 }

@@ -1,11 +1,18 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startSearchServer } from '@trunkline/testing';
 import { Group } from '../bench/peers/processes.ts';
 
 const command = join(import.meta.dirname, '../bin/trunkline.js');
 const serviceNames = ['agent', 'voice', 'research', 'switchboard'] as const;
 export type ServiceName = (typeof serviceNames)[number];
+
+const pages = ['Lighthouse of Ulm', 'Lighthouses on rivers'].map((title, index) => ({
+  path: `/lighthouse-${index}`,
+  title,
+  text: 'The lighthouse of Ulm was built in 1904. It stands on the bank of the Danube and is 21 metres high.\nIts keeper lights the lamp at dusk.',
+}));
 
 export interface Services {
   urls: Record<ServiceName, string>;
@@ -19,16 +26,19 @@ export async function startServices(delegates: readonly { name: string; url: str
   write(join(home, 'agent/config'), 'agent.yaml', {
     delegates: delegates.map((delegate) => ({ ...delegate, type: 'a2a', description: 'A peer' })),
   });
+  const search = await startSearchServer({ pages });
   const processes = new Group(home);
   const stop = async () => {
     await processes.stop();
+    await search.stop();
     rmSync(home, { recursive: true, force: true });
   };
   const env = {
     TRUNKLINE_HOME: home,
     WORKSPACE_DIR: workspace,
-    // Nothing leaves the machine: research finds nothing, and says so.
-    SEARXNG_URL: 'http://127.0.0.1:9',
+    // Nothing leaves the machine: research reads pages of our own.
+    SEARXNG_URL: search.searxngUrl,
+    FETCH_ALLOWED_CIDRS: '127.0.0.0/8',
     PUSH_NOTIFICATION_ALLOWED_CIDRS: '127.0.0.0/8',
     A2A_GRPC_PORT: '0',
     VOICE_GRPC_PORT: '0',

@@ -30,7 +30,10 @@ export type { PushDelivery } from './push/push-store.ts';
 export type { Loaded } from './registry/external-agents.ts';
 export {
   type A2aDelegate,
+  type CardTrust,
   type CompatDelegate,
+  cardTrust,
+  cardTrustFields,
   type Delegate,
   type ExternalAgent,
   externalAgentSchema,

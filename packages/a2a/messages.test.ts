@@ -115,9 +115,11 @@ describe('a message', () => {
     const agent = await startAgent(echo);
     const lenient = await rpc(agent, 'message/send', { message: { parts: [{ text: 'hi' }] } });
     expect(lenient.result.kind).toBe('task');
-    const odd = saying('hi', { parts: [{ kind: 'hologram', text: 'hi' }] });
-    const { error } = await rpc(agent, 'message/send', odd);
-    expect(error).toMatchObject({ code: -32602, message: 'the kind of a part must be text, file or data' });
+    for (const part of [{ kind: 'hologram' }, { type: 'hologram' }]) {
+      const odd = saying('hi', { parts: [{ ...part, text: 'hi' }] });
+      const { error } = await rpc(agent, 'message/send', odd);
+      expect(error).toMatchObject({ code: -32602, message: 'the kind of a part must be text, file or data' });
+    }
   });
 });
 

@@ -231,6 +231,8 @@ export class Operations {
     taskId: string;
     id: string | undefined;
   } {
+    // Where there are no webhooks, that is the answer for every task.
+    this.#push();
     const named = field(params, 'taskId') !== undefined;
     const taskId = requiredId(params, 'taskId', 'id');
     this.#tasks({ params, principal }).find(taskId);

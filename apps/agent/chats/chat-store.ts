@@ -243,16 +243,24 @@ export class ChatStore {
     const asStored = JSON.stringify(words).slice(1, -1);
     const cases = [asStored, asStored.toLowerCase(), asStored.toUpperCase(), capital(asStored)];
     const like = cases.map(() => `turn LIKE ? ESCAPE '\\'`).join(' OR ');
+    // The operator's newest are found by going back from the last one, others' by their conversations: all turns of
+    // everybody would be looked at for somebody who has few.
+    const isOperator = viewer.kind === 'operator';
+    const own = isOperator
+      ? ''
+      : `AND chat_turn.session_id IN (SELECT session_id FROM chat WHERE ${owners.sql} UNION ALL
+           SELECT chat_branch.session_id FROM chat_branch JOIN chat ON chat.session_id = root WHERE ${owners.sql})`;
+    const values = isOperator ? owners.values : [...owners.values, ...owners.values, ...owners.values];
     return this.#database
       .prepare<{ turn: string; root: string; title: string }>(
         `SELECT turn, root, title FROM (
            SELECT number, turn, chat.session_id AS root, title FROM chat_turn
            LEFT JOIN chat_branch ON chat_branch.session_id = chat_turn.session_id
            JOIN chat ON chat.session_id = coalesce(chat_branch.root, chat_turn.session_id)
-           WHERE ${owners.sql} ORDER BY number DESC LIMIT ?)
+           WHERE ${owners.sql} ${own} ORDER BY ${isOperator ? '' : '+'}number DESC LIMIT ?)
          WHERE ${like} ORDER BY number DESC LIMIT ?`,
       )
-      .all(...owners.values, maxSearched, ...cases.map(likeWords), limit)
+      .all(...values, maxSearched, ...cases.map(likeWords), limit)
       .map(({ turn, root, title }) => ({ ...(JSON.parse(turn) as ChatTurn), root, title }));
   }
 

@@ -1,3 +1,4 @@
+import { cardTrustFields } from '@trunkline/a2a';
 import { sandboxSettings } from '@trunkline/sandbox';
 import { z } from 'zod';
 
@@ -92,8 +93,9 @@ const delegateSection = z
     description: z.string().default(''),
     url: z.url({ protocol: /^https?$/ }).optional(),
     token: z.string().optional(),
-    /** For `a2a`: the skill to ask for. */
+    /** For `a2a`: the skill to ask for, and whose card is believed. */
     skill: z.string().optional(),
+    ...cardTrustFields,
     /** For `compat`. */
     model: z.string().optional(),
     /** For `acp`. */

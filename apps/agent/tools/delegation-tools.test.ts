@@ -35,6 +35,16 @@ it('lists and consults peers [A092]', async () => {
   expect(await callTool(consult, { name: 'nobody', message: 'x' })).toBe(
     "Error: there is no peer 'nobody'. There are: scout.",
   );
+  const keys = {
+    PEER_SCOUT_CARD_KEYS: '[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]',
+  };
+  const sealed = createPeerConsult(readPeers({ PEER_SCOUT_URL: url, ...keys }));
+  expect(await callTool(sealed, { name: 'scout', message: 'x' })).toMatch(
+    /is not asked: its card is not signed/,
+  );
+  expect(() => readPeers({ PEER_SCOUT_URL: url, PEER_SCOUT_CARD_KEYS: '{' })).toThrow(
+    /PEER_SCOUT_CARD_KEYS is not a list of public keys/,
+  );
   stop();
   expect(await callTool(consult, { name: 'scout', message: 'x' })).toBe(
     'Error: The agent scout could not be reached.',

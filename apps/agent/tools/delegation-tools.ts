@@ -1,3 +1,4 @@
+import { type CardTrust, cardTrustFields } from '@trunkline/a2a';
 import { type Environment, readVariable, readVariables } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
 import type { Sandbox } from '@trunkline/sandbox';
@@ -30,17 +31,38 @@ export const delegationTools = defineToolModule({
 });
 
 /** Another agent that the operator named by variables. */
-interface Peer {
+interface Peer extends CardTrust {
   name: string;
   url: string;
   token: string | undefined;
 }
 
-/** `PEER_<HANDLE>_URL`, with `PEER_<HANDLE>_TOKEN` beside it; the handle in lower case is the name. */
+/**
+ * `PEER_<HANDLE>_URL`, with `PEER_<HANDLE>_TOKEN` beside it, and `PEER_<HANDLE>_CARD_KEYS` (a list in JSON) or
+ * `PEER_<HANDLE>_CARD_JWKS` where its card is checked; the handle in lower case is the name.
+ */
 export function readPeers(env?: Environment): Peer[] {
   const urls = readVariables(/^PEER_(.+)_URL$/, env);
   const tokens = readVariables(/^PEER_(.+)_TOKEN$/, env);
-  return [...urls].map(([handle, url]) => ({ name: handle.toLowerCase(), url, token: tokens.get(handle) }));
+  const keys = readVariables(/^PEER_(.+)_CARD_KEYS$/, env);
+  const jwks = readVariables(/^PEER_(.+)_CARD_JWKS$/, env);
+  return [...urls].map(([handle, url]) => ({
+    name: handle.toLowerCase(),
+    url,
+    token: tokens.get(handle),
+    cardKeys: readKeys(`PEER_${handle}_CARD_KEYS`, keys.get(handle)),
+    cardJwks: jwks.get(handle),
+  }));
+}
+
+function readKeys(variable: string, text: string | undefined): CardTrust['cardKeys'] {
+  if (text === undefined) return undefined;
+  try {
+    return cardTrustFields.cardKeys.parse(JSON.parse(text));
+  } catch (cause) {
+    const example = '[{"kty":"OKP","crv":"Ed25519","x":"..."}]';
+    throw new Error(`${variable} is not a list of public keys in JSON, such as ${example}.`, { cause });
+  }
 }
 
 export function createPeerList(peers: readonly Peer[]): Tool {
@@ -104,7 +126,7 @@ function toDelegate(delegate: DelegateConfig, defaults: ProcessDefaults): Delega
   const { name, description, token } = delegate;
   switch (delegate.type) {
     case 'a2a':
-      return createA2aDelegate({ name, description, url: delegate.url ?? '', token, skill: delegate.skill });
+      return createA2aDelegate({ ...delegate, url: delegate.url ?? '', timeoutMs: undefined });
     case 'compat':
       return createCompatDelegate({
         name,

@@ -34,7 +34,7 @@ export class AgentCards {
   /** With `fresh` the card is asked for again. */
   async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<AgentCard> {
     // A card that nobody checked is not one that was.
-    const key = agent.trust === undefined ? agent.url : JSON.stringify([agent.url, agent.trust]);
+    const key = JSON.stringify([agent.url, agent.trust, agent.cardHosts]);
     const known = this.#cards.get(key);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
     const card = needsNoCard(agent) ? assumedCard(agent) : await this.#discover(agent, send, signal);
@@ -43,13 +43,19 @@ export class AgentCards {
   }
 
   async #discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<AgentCard> {
-    const { raw, isItsCard } = await discover(agent, send, signal);
+    const { raw, isItsCard } = await discover(agent, [this.#withoutCredentials(agent), send], signal);
     if (agent.trust === undefined)
       return raw === undefined ? assumedCard(agent) : withOwnAddress(normalise(raw, agent), agent, isItsCard);
     const keys = await trustedKeys(agent, agent.trust, signal, this.#now);
     const reason = whyUnverified(raw ?? {}, keys);
     if (reason !== undefined) throw new RemoteAgentError('agent_unverified', agent, reason);
-    return signedCard(raw ?? {}, agent, isItsCard);
+    const isPinned = whyUnverified(raw ?? {}, agent.trust.keys ?? []) === undefined;
+    return signedCard(raw ?? {}, agent, { isItsCard, isPinned });
+  }
+
+  /** Headers of an agent's own may hold a key too. */
+  #withoutCredentials({ credentials: _, peer: __, headers: ___, ...agent }: RemoteAgent): Fetch {
+    return createAgentFetch(agent, this.#now);
   }
 }
 
@@ -59,20 +65,40 @@ interface FoundCard {
   isItsCard: boolean;
 }
 
-/** Looks in the usual places. */
-async function discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<FoundCard> {
+/**
+ * Looks in the usual places: without our credentials first. They go out where strangers get no card, whatever they get
+ * instead: a refusal, a way to a login page, or that page itself.
+ */
+async function discover(
+  agent: RemoteAgent,
+  [open, identified]: [Fetch, Fetch],
+  signal: AbortSignal,
+): Promise<FoundCard> {
+  const hasCredentials = [agent.credentials, agent.peer, agent.headers].some((each) => each !== undefined);
   for (const place of cardPlaces(agent.url)) {
-    const response = await send(place, {
-      headers: { accept: 'application/json', 'a2a-version': '1.0' },
-      signal,
+    let raw = await cardAt(place, agent, open, signal).catch((error: unknown) => {
+      const isAnswer = error instanceof RemoteAgentError && error.code !== 'agent_unreachable';
+      if (!isAnswer || !hasCredentials) throw error;
+      return undefined;
     });
-    const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
-    if (isObject(body) && typeof body.name === 'string')
-      return { raw: body, isItsCard: describesAgent(place, agent) };
-    if (response.status >= 500)
-      throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
+    if (raw === undefined && hasCredentials) raw = await cardAt(place, agent, identified, signal);
+    if (raw !== undefined) return { raw, isItsCard: describesAgent(place, agent) };
   }
   return { isItsCard: false };
+}
+
+async function cardAt(
+  place: string,
+  agent: RemoteAgent,
+  send: Fetch,
+  signal: AbortSignal,
+): Promise<object | undefined> {
+  const headers = { accept: 'application/json', 'a2a-version': '1.0' };
+  const response = await send(place, { headers, signal });
+  if (response.status >= 500)
+    throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
+  const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
+  return isObject(body) && typeof body.name === 'string' ? body : undefined;
 }
 
 /** The keys that the operator pinned, and those that stand at the address which they named. */
@@ -121,9 +147,9 @@ function readCard(agent: RemoteAgent, read: () => AgentCard): AgentCard {
   }
 }
 
-/** What 0.2 sends and expects is what 0.3 does. */
+/** What 0.2 sends and expects is what 0.3 does; BeeAI's cards say 0.1.0 and mean that too. */
 function newerVersion(card: object): object {
-  const isOlder = 'protocolVersion' in card && /^0\.2(\.|$)/.test(String(card.protocolVersion));
+  const isOlder = 'protocolVersion' in card && /^0\.[0-2](\.|$)/.test(String(card.protocolVersion));
   return isOlder ? { protocolVersion: '0.3.0' } : {};
 }
 
@@ -139,44 +165,91 @@ function hasOwnPath({ url }: RemoteAgent): boolean {
 }
 
 /**
- * The interfaces where the agent's card says, as long as that is the host which the operator configured: what we send,
+ * The interfaces where the agent's card says, as long as that is a host which the operator configured: what we send,
  * credentials included, goes nowhere else. An agent that does not know its own address (it names 0.0.0.0 or localhost)
  * is reached by the path that it names, unless the operator named one. In all other cases JSON-RPC is spoken at the
  * configured address.
  */
 function withOwnAddress(card: AgentCard, agent: RemoteAgent, isItsCard: boolean): AgentCard {
   const own = new URL(agent.url);
+  const elsewhere = new Set<string>();
   const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
-    const url = URL.parse(entry.url, own);
-    if (url !== null && isItsCard && isSameService(url, own)) return [{ ...entry, url: url.href }];
+    const url = addressOf(entry, own);
+    if (url !== null && isItsCard && (isSameService(url, own, entry) || isAllowed(url, agent)))
+      return [{ ...entry, url: url.href }];
     if (url !== null && isUnspecified(url) && !hasOwnPath(agent))
-      return [{ ...entry, url: own.origin + url.pathname + url.search }];
+      return isGrpc(entry) && own.protocol !== url.protocol
+        ? []
+        : [{ ...entry, url: onOwnHost(url, own, entry) }];
+    if (url !== null && isItsCard) elsewhere.add(url.host);
     if (entry.protocolBinding !== 'JSONRPC' || isCardAddress(agent.url)) return [];
     return [{ ...entry, url: agent.url }];
   });
+  if (supportedInterfaces.length === 0 && elsewhere.size > 0)
+    throw new RemoteAgentError('agent_elsewhere', agent, [...elsewhere].slice(0, 3).join(', '));
   return { ...card, supportedInterfaces };
 }
 
-function isSameService(url: URL, own: URL): boolean {
+type Interface = AgentCard['supportedInterfaces'][number];
+
+const isGrpc = ({ protocolBinding }: Interface) => protocolBinding.toUpperCase() === 'GRPC';
+
+/** Of gRPC as `http:` or `https:`, by which it is encrypted or not: cards write it in many ways, often as host and port alone. */
+function addressOf(entry: Interface, own: URL): URL | null {
+  if (!isGrpc(entry)) return URL.parse(entry.url, own);
+  const [, scheme, place = ''] = /^(?:([a-z]+):\/\/\/?)?([^/?#]*)/i.exec(entry.url) ?? [];
+  const protocols: Record<string, string> = {
+    http: 'http:',
+    https: 'https:',
+    grpc: 'http:',
+    grpcs: 'https:',
+  };
+  const protocol = protocols[scheme?.toLowerCase() ?? ''] ?? own.protocol;
+  return URL.parse(`${protocol}//${place}`);
+}
+
+/** gRPC has a port of its own; it is encrypted wherever the configured address is. */
+function isSameService(url: URL, own: URL, entry: Interface): boolean {
   if (url.origin === own.origin) return true;
   const areLoopback = isLoopbackHost(url.hostname) && isLoopbackHost(own.hostname);
+  const isSameHost = areLoopback || url.hostname === own.hostname;
+  if (isGrpc(entry)) return isSameHost && (url.protocol === 'https:' || own.protocol === 'http:');
   return areLoopback && url.port === own.port && url.protocol === own.protocol;
+}
+
+/** The operator named the host; what goes there is as well protected as at the configured address. */
+function isAllowed(url: URL, { url: own, cardHosts = [] }: RemoteAgent): boolean {
+  const isProtected = url.protocol === 'https:' || new URL(own).protocol === 'http:';
+  return isProtected && (cardHosts.includes(url.host) || cardHosts.includes(url.hostname));
 }
 
 function isUnspecified({ hostname }: URL): boolean {
   return isLoopbackHost(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
 }
 
+function onOwnHost(url: URL, own: URL, entry: Interface): string {
+  if (!isGrpc(entry)) return own.origin + url.pathname + url.search;
+  return `${url.protocol}//${own.hostname}${url.port && `:${url.port}`}`;
+}
+
 /**
  * What the signature covers, and nothing else: the fields of 1.0, and interfaces as they stand, at the configured host.
- * A card that was signed for another address says nothing about who answers at this one.
+ * A card that was signed for another address says nothing about who answers at this one, unless the operator pinned the
+ * very key: its owner may say where the agent is, and the encryption there proves it.
  */
-function signedCard(raw: object, agent: RemoteAgent, isItsCard: boolean): AgentCard {
+function signedCard(
+  raw: object,
+  agent: RemoteAgent,
+  { isItsCard, isPinned }: { isItsCard: boolean; isPinned: boolean },
+): AgentCard {
   const own = new URL(agent.url);
   const card = readCard(agent, () => CardCodec.fromJSON({ ...oftenMissing, ...raw }));
-  const supportedInterfaces = card.supportedInterfaces.filter((entry) => {
-    const url = URL.parse(entry.url);
-    return url !== null && isItsCard && isSameService(url, own);
+  const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
+    const isWritten = isGrpc(entry) || URL.canParse(entry.url);
+    const url = isWritten ? addressOf(entry, own) : null;
+    if (url === null || !isItsCard) return [];
+    const isOurs = isSameService(url, own, entry) || isAllowed(url, agent);
+    return isOurs || (isPinned && url.protocol === 'https:') ? [{ ...entry, url: url.href }] : [];
   });
   if (supportedInterfaces.length === 0)
     throw new RemoteAgentError('agent_unverified', agent, `its card is not for ${own.origin}`);

@@ -4,7 +4,8 @@ import { type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
 
 const longestSkewSeconds = 300;
 
-const longestAnswerBytes = 20 * 1024 * 1024;
+/** More of one answer is not read. */
+export const longestAnswerBytes = 20 * 1024 * 1024;
 
 export type Fetch = typeof fetch;
 
@@ -49,7 +50,8 @@ function asStream(response: Response, asked: Headers): Response {
   return new Response(body ?? null, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-function identityHeaders(
+/** Who we are: the agent's own headers, its credentials, and of our services on whose behalf they ask. */
+export function identityHeaders(
   agent: RemoteAgent,
   body: string,
   now: number,

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import {
   FakeClock,
   type FakePeer,
@@ -6,7 +8,7 @@ import {
   startFakePeer,
   waitFor,
 } from '@trunkline/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { isSigned } from './agent-fetch.ts';
 import { createA2aClient } from './client.ts';
 import { type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
@@ -136,6 +138,36 @@ describe('credentials', () => {
       message: 'The agent Scout answered with an error: its address has moved',
     });
     expect(other.requests).toHaveLength(0);
+  });
+
+  it.each([302, 404, 200])('shows them where a stranger who asks for the card gets %i', async (status) => {
+    const asked: string[] = [];
+    const server = createServer(({ method, headers }, response) => {
+      const isKnown = headers.authorization === 'Bearer token' && headers['x-team'] === 'dev';
+      asked.push(`${method} ${isKnown}`);
+      if (!isKnown) return void response.writeHead(status, { location: '/login' }).end('<p>Log in</p>');
+      const card = { name: 'Shy', url: '/a2a', protocolVersion: '0.3.0', preferredTransport: 'JSONRPC' };
+      const message = {
+        kind: 'message',
+        messageId: 'm',
+        role: 'agent',
+        parts: [{ kind: 'text', text: 'hi' }],
+      };
+      const answer = method === 'GET' ? card : { jsonrpc: '2.0', id: 1, result: message };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    });
+    const port = await freePort();
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    const agent: RemoteAgent = {
+      name: 'Scout',
+      url: `http://127.0.0.1:${port}`,
+      protocol: 'discover',
+      credentials: { bearer: 'token' },
+      headers: { 'x-team': 'dev' },
+    };
+    expect((await client.card(agent)).name).toBe('Shy');
+    expect(asked).toEqual(['GET false', 'GET true']);
   });
 
   it('stays on the host it was given when the card names another', async () => {

@@ -1,9 +1,10 @@
 import type { AgentCard, StreamResponse } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
+import { anonymous } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { Deadline, errorMessage } from '@trunkline/std';
 import { AgentCards } from './agent-cards.ts';
-import { createAgentFetch } from './agent-fetch.ts';
+import { createAgentFetch, identityHeaders } from './agent-fetch.ts';
 import { sendPlain } from './plain-wire.ts';
 import {
   type CallOptions,
@@ -15,6 +16,7 @@ import {
   type RemoteAgent,
   RemoteAgentError,
   type RemoteCard,
+  type RemoteErrorCode,
   type RemoteEvent,
   type RemoteReply,
   type TaskList,
@@ -22,15 +24,16 @@ import {
   textOfArtifacts,
 } from './remote-agent.ts';
 import {
+  connect,
   fromPage,
   fromPushConfig,
   fromResult,
   fromTask,
   readStream,
-  sdkClient,
   toListRequest,
   toPushConfig,
   toRequest,
+  type Way,
 } from './sdk-wire.ts';
 
 /** Calls other agents. Every failure is a `RemoteAgentError` whose words can be spoken or shown. */
@@ -52,12 +55,21 @@ export interface A2aClient {
   deletePush(agent: RemoteAgent, taskId: string, id: string, options?: CallOptions): Promise<void>;
   /** Fetches the card again; other calls use one read in the last ten minutes. */
   card(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
+  /** What the agent shows of itself to those whom it knows; the public card where it has no other. */
+  extendedCard(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
 }
 
 const defaultTimeoutMs = 60_000;
 
 /** For telling an agent to stop after its caller has left. */
 const cancelTimeoutMs = 5_000;
+
+/** Of gRPC. */
+const DEADLINE_EXCEEDED = 4;
+const PERMISSION_DENIED = 7;
+const UNIMPLEMENTED = 12;
+const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
 
 const METHOD_NOT_FOUND = -32601;
 const UNSUPPORTED_OPERATION = -32004;
@@ -70,18 +82,19 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     createAgentFetch(agent, () => clock.now(), principal);
   const cardOf = (agent: RemoteAgent, deadline: Deadline, fresh = false) =>
     cards.get(agent, fetchFor(agent, ownName(agent)), deadline.signal, fresh);
-  const open = async (agent: RemoteAgent, options: CallOptions, deadline: Deadline) =>
-    sdkClient(agent, await cardOf(agent, deadline), fetchFor(agent, options));
+  const wayTo = (agent: RemoteAgent, options: CallOptions): Way => ({
+    send: fetchFor(agent, options),
+    headers: () => identityHeaders(agent, '', clock.now(), options.principal ?? anonymous),
+  });
   const call = async <T>(
     agent: RemoteAgent,
     options: CallOptions,
     work: (client: Client, deadline: Deadline) => Promise<T>,
   ) =>
-    within(
-      agent,
-      deadlineOf(options),
-      async (deadline) => await work(await open(agent, options, deadline), deadline),
-    );
+    within(agent, deadlineOf(options), async (deadline) => {
+      const { client, close } = await connect(agent, await cardOf(agent, deadline), wayTo(agent, options));
+      return await work(client, deadline).finally(close);
+    });
   const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
     needsNoCard(agent)
       ? within(agent, deadlineOf(options), ({ signal }) =>
@@ -107,11 +120,13 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     const deadline = deadlineOf(options);
     let isAnswering = false;
     let taskId: string | undefined;
+    let close: (() => void) | undefined;
     try {
       const card = await cardOf(agent, deadline);
       if (card.capabilities?.streaming !== true) return false;
-      const client = await sdkClient(agent, card, fetchFor(agent, options));
-      for await (const event of readStream(open(client, deadline.signal), agent)) {
+      const connection = await connect(agent, card, wayTo(agent, options));
+      ({ close } = connection);
+      for await (const event of readStream(open(connection.client, deadline.signal), agent)) {
         isAnswering = true;
         if (event.type === 'task-start') taskId = event.taskId;
         deadline.extend();
@@ -125,6 +140,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       throw explain(error, agent, deadline);
     } finally {
       deadline.clear();
+      close?.();
     }
   }
   /** The caller has left with a reason of its own: an agent that cannot be told goes on, and nobody waits for it. */
@@ -179,6 +195,10 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       within(agent, deadlineOf(options), async (deadline) =>
         describeCard(agent, await cardOf(agent, deadline, true)),
       ),
+    extendedCard: (agent, options = {}) =>
+      call(agent, options, async (client, { signal }) =>
+        describeCard({}, await client.getAgentCard({ signal })),
+      ),
   };
 }
 
@@ -199,6 +219,7 @@ function requireEnded(agent: RemoteAgent, reply: RemoteReply): RemoteReply {
 /** The agent knows no streams, whatever its card says: by the code, as words may be those of a tool that it used. */
 function refusesStreams(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error.name === 'UnsupportedOperationError' || grpcStatus(error) === UNIMPLEMENTED) return true;
   const code = 'envelopeCode' in error ? error.envelopeCode : undefined;
   return code === METHOD_NOT_FOUND || code === UNSUPPORTED_OPERATION || refusesStreams(error.cause);
 }
@@ -228,7 +249,24 @@ function explain(error: unknown, agent: RemoteAgent, deadline: Deadline): unknow
   if (deadline.isExpired) return new RemoteAgentError('agent_timeout', agent, '', { cause: error });
   const own = findOwn(error);
   if (own !== undefined) return own;
-  return new RemoteAgentError('agent_error', agent, errorMessage(error), { cause: error });
+  const code = grpcCodes[grpcStatus(error) ?? 0] ?? 'agent_error';
+  return new RemoteAgentError(code, agent, errorMessage(error), { cause: error });
+}
+
+/** What gRPC tells by its status alone. */
+const grpcCodes: Record<number, RemoteErrorCode> = {
+  [DEADLINE_EXCEEDED]: 'agent_timeout',
+  [PERMISSION_DENIED]: 'agent_unauthorized',
+  [UNAVAILABLE]: 'agent_unreachable',
+  [UNAUTHENTICATED]: 'agent_unauthorized',
+};
+
+function grpcStatus(error: unknown): number | undefined {
+  if (!(error instanceof Error) || Reflect.get(error, 'transport') !== 'grpc') return undefined;
+  // One with details comes from the agent and has words of its own.
+  return Reflect.get(error, 'statusDetailsBin') === undefined
+    ? Number(Reflect.get(error, 'status'))
+    : undefined;
 }
 
 function findOwn(error: unknown): RemoteAgentError | undefined {
@@ -254,7 +292,7 @@ export function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
   return answer;
 }
 
-function describeCard({ trust }: RemoteAgent, card: AgentCard): RemoteCard {
+function describeCard({ trust }: Pick<RemoteAgent, 'trust'>, card: AgentCard): RemoteCard {
   const { name, description, capabilities, skills, signatures } = card;
   const signed = signatures.length > 0 ? 'signed' : 'none';
   return {

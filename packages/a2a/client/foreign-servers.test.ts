@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
+import { agentsOfThisFile } from '../fixtures/agents.ts';
 import { createA2aClient } from './client.ts';
 import type { RemoteEvent } from './remote-agent.ts';
 
@@ -16,6 +17,7 @@ interface Foreign {
 
 const servers: Server[] = [];
 const client = createA2aClient();
+const startAgent = agentsOfThisFile();
 
 afterEach(() => {
   for (const server of servers.splice(0)) server.close();
@@ -123,8 +125,8 @@ describe('an agent that somebody else built', () => {
     expect(calls).toEqual(['/agents/b/a2a message/send']);
   });
 
-  it('of version 0.2 is spoken to as one of 0.3', async () => {
-    const { at } = await start({ card: { url: '/', protocolVersion: '0.2.5' }, answer: hello });
+  it.each(['0.2.5', '0.1.0'])('of version %s is spoken to as one of 0.3', async (protocolVersion) => {
+    const { at } = await start({ card: { url: '/', protocolVersion }, answer: hello });
     expect(await client.ask(at(''), { text: 'x' })).toBe('hello');
   });
 
@@ -182,4 +184,25 @@ describe('a stream', () => {
       message: 'The agent Foreign answered with an error: its stream ended before the task did',
     });
   });
+});
+
+it('streams 0.3 over REST whole, from an agent whose card stands at another of its hosts', async () => {
+  const agent = await startAgent(async function* () {
+    for (const text of ['Peer ', 'says: ', 'hello']) yield { type: 'text-delta', text };
+    yield { type: 'artifact', artifactId: 'list', parts: [{ type: 'text', text: 'draft' }] };
+    yield { type: 'artifact', artifactId: 'list', parts: [{ type: 'text', text: 'final' }] };
+  });
+  const card = { url: agent.url, preferredTransport: 'HTTP+JSON', capabilities: { streaming: true } };
+  const { at, calls } = await start({ card, answer: () => ({ error: { code: -32601, message: 'no' } }) });
+  const events: RemoteEvent[] = [];
+  for await (const event of client.stream({ ...at('/'), cardHosts: ['127.0.0.1'] }, { text: 'x' }))
+    events.push(event);
+  expect(events.at(-1)).toMatchObject({
+    type: 'task-end',
+    reply: { state: 'completed', text: 'Peer says: hello\n\nfinal' },
+  });
+  expect(calls).toEqual([]);
+  const address = await start({ card: { ...card, url: 'https://elsewhere.invalid/' }, answer: () => ({}) });
+  const unallowed = client.ask(address.at('/.well-known/agent-card.json'), { text: 'x' });
+  await expect(unallowed).rejects.toMatchObject({ code: 'agent_elsewhere' });
 });

@@ -21,6 +21,8 @@ const words = {
   agent_no_answer: (name: string) => `The agent ${name} finished without an answer.`,
   agent_unverified: (name: string, reason: string) =>
     `The agent ${name} is not asked: ${reason}. Check cardKeys or cardJwks of its entry.`,
+  agent_elsewhere: (name: string, hosts: string) =>
+    `The agent ${name} is not asked: its card places it at another host than its address (${hosts}). If that is right, add the host to cardHosts of its entry, or pin the key of its card with cardKeys.`,
   agent_unreadable: (name: string) => `The agent ${name} answered in a way that could not be understood.`,
 } as const;
 
@@ -37,6 +39,8 @@ export interface RemoteAgent {
   peer?: { token: string; name: string };
   /** Whose signature its card must have: these keys, or those at an address. Left out, any card is believed. */
   trust?: { keys?: readonly JsonWebKey[]; jwks?: string };
+  /** Other hosts (`name` or `name:port`) where its card may place it: what we send, credentials included, goes there too. */
+  cardHosts?: readonly string[];
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>>;
   /**

@@ -22,6 +22,7 @@ import { v10 } from '../dialects/dialects.ts';
 import type { JsonObject } from '../dialects/read/values.ts';
 import { type Artifact, type Message, textOf } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
+import { isAppended, markAppends } from './kept-append.ts';
 import { readArtifact, readReply, readStatus, readTask } from './plain-wire.ts';
 import {
   type OutgoingMessage,
@@ -37,19 +38,50 @@ import {
   type TaskQuery,
 } from './remote-agent.ts';
 
+/** How this agent is reached: over HTTP by `send`, over gRPC with the headers in its metadata. */
+export interface Way {
+  send: Fetch;
+  headers: () => Record<string, string>;
+}
+
+export interface Connection {
+  client: Client;
+  close(): void;
+}
+
 /** A client of the official SDK for this agent, in the best version and transport that its card offers. */
-export async function sdkClient(agent: RemoteAgent, card: AgentCard, send: Fetch): Promise<Client> {
-  const options = { fetchImpl: send, legacyCompat: { enabled: true } };
-  const factory = new ClientFactory({
-    transports: [new JsonRpcTransportFactory(options), new RestTransportFactory(options)],
-  });
+export async function connect(agent: RemoteAgent, given: AgentCard, way: Way): Promise<Connection> {
+  const card = withoutUnsigned(agent, given);
+  const options = { fetchImpl: way.send, legacyCompat: { enabled: true } };
+  const rest = card.supportedInterfaces.some(({ protocolVersion }) => protocolVersion.startsWith('0.'))
+    ? { ...options, fetchImpl: markAppends(way.send) }
+    : options;
+  const transports = [new JsonRpcTransportFactory(options), new RestTransportFactory(rest)];
+  const known = ['GRPC', ...transports.map(({ protocolName }) => protocolName.toUpperCase())];
+  const bindings = card.supportedInterfaces.map(({ protocolBinding }) => protocolBinding.toUpperCase());
+  // The library is loaded only where the agent prefers gRPC or has nothing else.
+  const isGrpc = bindings.find((binding) => known.includes(binding)) === 'GRPC';
+  const grpc = isGrpc ? new (await import('./grpc-wire.ts')).GrpcWire(agent, way.headers) : undefined;
   try {
-    return await factory.createFromAgentCard(card);
+    const factory = new ClientFactory({
+      transports: grpc === undefined ? transports : [...transports, grpc],
+    });
+    const client = await factory.createFromAgentCard(card);
+    return { client, close: () => grpc?.close() };
   } catch (cause) {
     throw new RemoteAgentError('agent_error', agent, 'it offers no way that we know to talk to it', {
       cause,
     });
   }
+}
+
+/** A signature covers the body of an HTTP request; gRPC has no place for it. */
+function withoutUnsigned({ credentials }: RemoteAgent, card: AgentCard): AgentCard {
+  if (credentials?.hmacSecret === undefined) return card;
+  const supportedInterfaces = card.supportedInterfaces.filter(
+    ({ protocolBinding }) => protocolBinding.toUpperCase() !== 'GRPC',
+  );
+  return { ...card, supportedInterfaces };
 }
 
 /** Turns the frames of a stream into our events, the last of them with the whole reply. */
@@ -75,7 +107,8 @@ export async function* readStream(
         break;
       }
       case 'artifactUpdate': {
-        const { artifact, append } = payload.value;
+        const { artifact } = payload.value;
+        const append = isAppended(payload.value);
         if (artifact) yield* task.add(readArtifact(ArtifactCodec.toJSON(artifact) as JsonObject), append);
         break;
       }

@@ -67,8 +67,6 @@ export class TaskEngine {
   readonly #memory = new TaskMemory();
   readonly #observers: TaskObservers;
   readonly #repeated: RepeatedRequests;
-  /** For whom turns run now. */
-  readonly #askers = new Map<string, Principal>();
   #sweepTimer: Timer;
   #accessTimer: Timer | undefined;
   #stopped = false;
@@ -284,10 +282,10 @@ export class TaskEngine {
     const request = requestOf(live.snapshot(), command, question);
     // Whoever answers a question, the work is for whom it was begun.
     const asker = question === undefined ? command.principal : accountOf(live.snapshot().owner);
-    if (asker !== undefined) this.#askers.set(live.id, asker);
-    return runTurn(live, turn, (signal) => executor.execute(request, signal), logger).finally(() =>
-      this.#askers.delete(live.id),
-    );
+    live.asker = asker;
+    return runTurn(live, turn, (signal) => executor.execute(request, signal), logger).finally(() => {
+      live.asker = undefined;
+    });
   }
 
   /** Keeps disk, memory and observers in step with the task. */
@@ -352,17 +350,16 @@ export class TaskEngine {
   /** Other processes change accounts, so it is looked up. */
   #planAccessCheck(current: NonNullable<EngineOptions['current']>): Timer {
     return this.#options.clock.setTimer(accessCheckMs, () => {
-      for (const [id, asker] of this.#askers) {
-        const reason = lostAccess(asker, current, this.#options.logger);
-        if (reason !== undefined) this.#cut(id, reason);
+      for (const live of this.#memory.all()) {
+        const reason = live.asker && lostAccess(live.asker, current, this.#options.logger);
+        if (reason !== undefined) this.#cut(live, reason);
       }
       this.#accessTimer = this.#planAccessCheck(current);
     });
   }
 
-  #cut(id: string, reason: string): void {
-    const live = this.#known(id);
-    if (live === undefined || isTerminal(live.state)) return;
+  #cut(live: LiveTask, reason: string): void {
+    if (isTerminal(live.state)) return;
     const { controller } = live;
     live.controller = undefined;
     const message = agentMessage(live.snapshot(), [textPart(reason)]);

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import {
   type Artifact,
   isParked,
@@ -30,6 +31,8 @@ export class LiveTask {
   readonly requestKey: string | undefined;
   /** When it was last needed, for eviction. */
   touchedAt: number;
+  /** For whom a turn runs now. */
+  asker: Principal | undefined;
   /** Stops the turn that runs. */
   controller: AbortController | undefined;
   /** Resolves when the state in which the task waits or ended has been written, or could not be. */

@@ -12,59 +12,100 @@ const longestIdleMs = 60 * 60 * 1000;
 /** And no more of them than this, as they can be read from disk at any time. */
 const mostIdle = 200;
 
-/** The tasks in memory: all that work, and the last few that do not. */
+interface Entry {
+  live: LiveTask;
+  isWorking: boolean;
+  /** Of those that do not work. */
+  older: Entry | undefined;
+  newer: Entry | undefined;
+}
+
+/**
+ * The tasks in memory: all that work, and the last few that do not. Tasks come and go all the time, so they stand in no
+ * map (`Roster` of std says what that costs), and one that goes keeps no link to the others.
+ */
 export class TaskMemory {
-  readonly #working = new Map<string, LiveTask>();
-  /** Oldest first. */
-  readonly #idle = new Map<string, LiveTask>();
+  readonly #entries: Record<string, Entry> = Object.create(null);
+  #working = 0;
+  #idle = 0;
+  #oldest: Entry | undefined;
+  #newest: Entry | undefined;
 
   get running(): number {
-    return this.#working.size;
+    return this.#working;
   }
 
   get size(): number {
-    return this.#working.size + this.#idle.size;
+    return this.#working + this.#idle;
   }
 
   get(id: string): LiveTask | undefined {
-    return this.#working.get(id) ?? this.#idle.get(id);
+    return this.#entries[id]?.live;
   }
 
   /** Files the task under its present state. */
   keep(live: LiveTask, now: number): void {
-    this.#idle.delete(live.id);
+    this.forget(live.id);
     live.touchedAt = now;
-    if (live.state === 'working') {
-      this.#working.set(live.id, live);
+    const isWorking = live.state === 'working';
+    const entry: Entry = { live, isWorking, older: undefined, newer: undefined };
+    this.#entries[live.id] = entry;
+    if (isWorking) {
+      this.#working += 1;
       return;
     }
-    this.#working.delete(live.id);
-    this.#idle.set(live.id, live);
-    if (this.#idle.size > mostIdle) this.#dropOldest();
+    entry.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+    this.#idle += 1;
+    if (this.#idle > mostIdle) this.#dropOldest();
   }
 
   forget(id: string): void {
-    this.#working.delete(id);
-    this.#idle.delete(id);
+    const entry = this.#entries[id];
+    if (entry === undefined) return;
+    delete this.#entries[id];
+    if (entry.isWorking) {
+      this.#working -= 1;
+      return;
+    }
+    const { older, newer } = entry;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    entry.older = undefined;
+    entry.newer = undefined;
+    this.#idle -= 1;
   }
 
   /** Evicts tasks that nobody has used for long, except those that work or have followers. */
   evict(now: number): void {
-    for (const live of this.#idle.values()) {
+    for (const live of this.#idleTasks()) {
       if (live.touchedAt + longestIdleMs > now) break;
-      if (!live.followed) this.#idle.delete(live.id);
+      if (!live.followed) this.forget(live.id);
     }
   }
 
   all(): LiveTask[] {
-    return [...this.#working.values(), ...this.#idle.values()];
+    return Object.values(this.#entries).map(({ live }) => live);
   }
 
   #dropOldest(): void {
-    for (const live of this.#idle.values()) {
+    for (const live of this.#idleTasks()) {
       if (live.followed) continue;
-      this.#idle.delete(live.id);
+      this.forget(live.id);
       return;
+    }
+  }
+
+  /** Oldest first; the one that was given last may be forgotten meanwhile. */
+  *#idleTasks(): Generator<LiveTask> {
+    for (let entry = this.#oldest; entry !== undefined; ) {
+      const { live, newer }: Entry = entry;
+      yield live;
+      entry = newer;
     }
   }
 }

@@ -12,8 +12,8 @@ export class TaskWriter {
   readonly #store: TaskStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #tasks = new Map<string, LiveTask>();
-  readonly #events = new Map<string, LiveTask>();
+  #tasks = new Map<string, LiveTask>();
+  #events = new Map<string, LiveTask>();
   /** Resolves with whether the tasks that wait now were stored. */
   #batch: PromiseWithResolvers<boolean> | undefined;
   #eventTimer: Timer | undefined;
@@ -65,7 +65,9 @@ export class TaskWriter {
   #writeTasks(): void {
     const batch = this.#batch;
     this.#batch = undefined;
-    const tasks = takeAll(this.#tasks);
+    const tasks = [...this.#tasks.values()];
+    // A new map, as one that is cleared stays linked to the old one with all that was in it (`Roster` of std says why).
+    this.#tasks = new Map();
     const stored = this.#write(tasks, (task) => {
       this.#events.delete(task.id);
       this.#save(task);
@@ -82,7 +84,8 @@ export class TaskWriter {
   #writeEvents(): void {
     this.#eventTimer?.cancel();
     this.#eventTimer = undefined;
-    const tasks = takeAll(this.#events);
+    const tasks = [...this.#events.values()];
+    this.#events = new Map();
     const stored = this.#write(tasks, (task) => this.#store.saveEvents(task.id, task.unsaved()));
     if (!stored)
       this.#clock.setTimer(retryDelayMs, () => {
@@ -113,10 +116,4 @@ export class TaskWriter {
       this.#store.insert(task.snapshot(), task.unsaved(), task.requestKey);
     }
   }
-}
-
-function takeAll(map: Map<string, LiveTask>): LiveTask[] {
-  const all = [...map.values()];
-  map.clear();
-  return all;
 }

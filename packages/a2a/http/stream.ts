@@ -47,6 +47,11 @@ export function openStream(context: RequestContext, feed: Feed, dialect: Dialect
   });
 }
 
+/** A stream of one frame, for what is answered before any event. */
+export function frameAnswer(context: RequestContext, data: string): Response {
+  return answerText(context, `data: ${data}\n\n`, wholeStream);
+}
+
 function createOutlet(
   dialect: Dialect,
   place: Feed['place'],

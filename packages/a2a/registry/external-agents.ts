@@ -1,3 +1,4 @@
+import type { JsonWebKey } from 'node:crypto';
 import { type Environment, loadYaml, readVariable } from '@trunkline/config';
 import { z } from 'zod';
 import type { RemoteAgent, RemoteCredentials } from '../client/remote-agent.ts';
@@ -27,6 +28,29 @@ const fields: Record<Auth['scheme'], keyof RemoteCredentials> = {
   bearer: 'bearer',
   hmac: 'hmacSecret',
 };
+
+/** Whose card is believed: the same fields wherever another agent is configured. */
+export const cardTrustFields = {
+  /** Public keys, one of which must have signed the card. */
+  cardKeys: z.array(z.looseObject({ kty: z.enum(['OKP', 'EC', 'RSA']) })).optional(),
+  /** Or the address where they stand. */
+  cardJwks: url.optional(),
+  /** Hosts besides its own where the card may place the agent. */
+  cardHosts: z.array(z.string().trim().min(1)).optional(),
+};
+
+export interface CardTrust {
+  cardKeys?: readonly JsonWebKey[] | undefined;
+  cardJwks?: string | undefined;
+  cardHosts?: readonly string[] | undefined;
+}
+
+export function cardTrust({ cardKeys, cardJwks, cardHosts }: CardTrust) {
+  return {
+    ...((cardKeys ?? cardJwks) && { trust: withoutUndefined({ keys: cardKeys, jwks: cardJwks }) }),
+    ...(cardHosts && { cardHosts }),
+  };
+}
 
 /** Reads the variable that an entry names; says so when it is not set. */
 function readCredentials(
@@ -90,8 +114,7 @@ export const externalAgentSchema = z.object({
   auth: auth.optional(),
   headers: headers.optional(),
   streaming: z.boolean().optional(),
-  cardKeys: z.array(z.looseObject({ kty: z.enum(['OKP', 'EC', 'RSA']) })).optional(),
-  cardJwks: url.optional(),
+  ...cardTrustFields,
   chatBotTokenEnvKey: z.string().min(1).optional(),
   public: z.boolean().optional(),
   skills: z.array(skill).default([]),
@@ -117,13 +140,14 @@ export function toExternalAgents(
 }
 
 function toExternalAgent(entry: ExternalAgentEntry, env: Environment, warnings: string[]): ExternalAgent {
-  const { url: address, headers: extra, apiKeyEnv: _, auth: __, skills, cardKeys, cardJwks, ...rest } = entry;
+  const { url: address, headers: extra, apiKeyEnv: _, auth: __, skills, ...more } = entry;
+  const { cardKeys: ___, cardJwks: ____, cardHosts: _____, ...rest } = more;
   const agent: RemoteAgent = {
     name: entry.name,
     url: address,
     ...readCredentials(`agent ${entry.name}`, authOf(entry), env, warnings),
     ...(extra && { headers: extra }),
-    ...((cardKeys ?? cardJwks) && { trust: withoutUndefined({ keys: cardKeys, jwks: cardJwks }) }),
+    ...cardTrust(entry),
   };
   return { ...withoutUndefined(rest), skills: skills.map(withoutUndefined), agent };
 }
@@ -190,7 +214,13 @@ export interface CompatDelegate {
 const common = { name, description: z.string().trim().min(1), url };
 
 const entrySchema = z.discriminatedUnion('type', [
-  z.object({ ...common, type: z.literal('a2a'), auth: auth.optional(), headers: headers.optional() }),
+  z.object({
+    ...common,
+    ...cardTrustFields,
+    type: z.literal('a2a'),
+    auth: auth.optional(),
+    headers: headers.optional(),
+  }),
   z.object({
     ...common,
     type: z.literal('compat'),
@@ -223,9 +253,11 @@ function toDelegate(entry: z.output<typeof entrySchema>, env: Environment, warni
   const agent: RemoteAgent = {
     name: target,
     url: entry.url,
-    protocol: '0.3',
+    // Hosts are allowed for what a card says, so it has to be read.
+    ...(entry.cardHosts === undefined && { protocol: '0.3' as const }),
     ...readCredentials(`delegate ${target}`, entry.auth, env, warnings),
     ...(extra && { headers: extra }),
+    ...cardTrust(entry),
   };
   return { type, name: target, description, agent };
 }

@@ -35,6 +35,15 @@ describe('delegates.yaml', () => {
   const load = (text: string) =>
     loadDelegates(join(folder({ 'delegates.yaml': text }), 'delegates.yaml'), env);
 
+  it('reads whose card is believed', async () => {
+    const loaded = await load(
+      'delegates: [{ type: a2a, name: sealed, description: Signs, url: http://scout.example, cardKeys: [{ kty: OKP, x: a }], cardHosts: [b.example] }]',
+    );
+    expect(loaded.entries).toMatchObject([
+      { agent: { trust: { keys: [{ kty: 'OKP', x: 'a' }] }, cardHosts: ['b.example'] } },
+    ]);
+  });
+
   it('reads an agent with its credential and headers [V027] [V028] [V029] [V030] [V031] [V032] [V033] [V106]', async () => {
     const loaded = await load(`
 delegates:

@@ -9,7 +9,14 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect, v10 } from '../dialects/dialects.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 import { A2aError, errorDetails, invalidParams, reportError } from '../errors/a2a-error.ts';
-import { announceExtensions, callOf, openStream, requireJson, versionHeader } from '../http/stream.ts';
+import {
+  announceExtensions,
+  callOf,
+  frameAnswer,
+  openStream,
+  requireJson,
+  versionHeader,
+} from '../http/stream.ts';
 import { isStreaming, type OperationName, type Operations } from '../operations.ts';
 import type { Logger, ProtocolVersion } from '../protocol/model.ts';
 
@@ -64,8 +71,17 @@ async function answerOne(
     // A wrong request without an id cannot be told from one that forgot it, so it is answered too.
     const reported = reportError(error, logger);
     const text = errorText(idOf(body) ?? null, reported, dialect);
-    return reported.retryAfterSeconds === undefined ? jsonAnswer(context, text) : later(text, reported);
+    if (reported.retryAfterSeconds !== undefined) return later(text, reported);
+    return dialect.version === '0.3' && readsOnlyStreams(context)
+      ? frameAnswer(context, text)
+      : jsonAnswer(context, text);
   }
+}
+
+/** Clients of 0.3 read the error of a stream only as a frame of one; JSON they take for a broken server. */
+function readsOnlyStreams(context: RouteContext): boolean {
+  const accept = context.req.header('accept') ?? '';
+  return accept.includes('text/event-stream') && !/application\/|\*\/\*/.test(accept);
 }
 
 /** JSON-RPC answers errors with 200, but what may be sent again is told to HTTP clients in their own way. */

@@ -48,6 +48,17 @@ describe('envelope', () => {
     expect(Object.keys(body ?? {}).sort()).toEqual(['error', 'id', 'jsonrpc']);
   });
 
+  it('answers an error as a frame to those who read only streams, as clients of 0.3 do', async () => {
+    const body = { jsonrpc: '2.0', id: 7, method: 'tasks/resubscribe', params: { id: 'unknown' } };
+    const response = await post(`${agent.url}/a2a`, body, { accept: 'text/event-stream' });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    const frame = /^data: (.+)\n\n$/.exec(await response.text())?.[1] ?? '';
+    expect(JSON.parse(frame)).toMatchObject({ id: 7, error: { code: -32001 } });
+    expect((await raw(body, { accept: 'application/json, text/event-stream' })).body).toMatchObject({
+      error: { code: -32001 },
+    });
+  });
+
   it('names the method that it does not know', async () => {
     expect((await rpc(agent, 'tasks/explode', {})).error.message).toBe('Method not found: tasks/explode');
     // Methods of one version are none of the other.

@@ -1,6 +1,6 @@
-// The agent that the public A2A conformance kits are pointed at: node conformance-target.ts --port 9999
+// The agent that the public A2A conformance kits are pointed at: node conformance-target.ts --port 9999 --grpc-port 9998
 import { parseArgs } from 'node:util';
-import { createA2aServer } from '@trunkline/a2a';
+import { createA2aServer, withGrpc } from '@trunkline/a2a';
 import { createApp, serve } from '@trunkline/http';
 import { temporaryDirectory } from '../directory.ts';
 import { conformanceExecutor } from './conformance-executor.ts';
@@ -9,6 +9,7 @@ const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '9999' },
     host: { type: 'string', default: '127.0.0.1' },
+    'grpc-port': { type: 'string' },
   },
 });
 
@@ -22,6 +23,7 @@ const logger = {
 
 const directory = temporaryDirectory();
 let port = Number(values.port);
+let grpcPort: number | undefined;
 
 const agent = createA2aServer({
   directory: directory.path,
@@ -34,6 +36,7 @@ const agent = createA2aServer({
     description: 'Answers as the conformance kits ask by the id of the message.',
     version: '1.0.0',
     publicUrl: `http://localhost:${port}`,
+    grpcPort,
     provider: { organization: 'Trunkline', url: 'https://example.com' },
     skills: [{ id: 'tck', name: 'TCK', description: 'Plays the scripts of the kits.', tags: ['tck'] }],
   }),
@@ -47,8 +50,18 @@ const app = createApp({
   health: () => ({ status: 200, body: { ok: true } }),
 });
 agent.mount(app);
-const server = await serve(app, { host: values.host, port, portVariable: '--port', logger });
-port = server.port;
+const server = await withGrpc(
+  {
+    host: values.host,
+    grpcPort: values['grpc-port'] === undefined ? undefined : Number(values['grpc-port']),
+    grpcCertFile: undefined,
+    grpcKeyFile: undefined,
+  },
+  'A2A',
+  await serve(app, { host: values.host, port, portVariable: '--port', logger }),
+  logger,
+);
+({ port, grpcPort } = server);
 console.log(`conformance target: http://localhost:${port}, JSON-RPC at /a2a`);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());

@@ -1,7 +1,14 @@
-import { createA2aClient, type RemoteAgent, RemoteAgentError, type RemoteReply } from '@trunkline/a2a';
+import {
+  type CardTrust,
+  cardTrust,
+  createA2aClient,
+  type RemoteAgent,
+  RemoteAgentError,
+  type RemoteReply,
+} from '@trunkline/a2a';
 import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate-to.ts';
 
-export interface A2aDelegateOptions {
+export interface A2aDelegateOptions extends CardTrust {
   name: string;
   description: string;
   /** Address of the agent: of its service, its endpoint or its card. One without a card is asked at `/a2a` below it. */
@@ -35,7 +42,7 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
   /** Where the agent's card says; it is read until there is one. */
   const find = async (signal: AbortSignal): Promise<RemoteAgent> => {
     if (known !== undefined) return known;
-    const named = { name, url: options.url, ...credentialsOf(options) };
+    const named = { name, url: options.url, ...credentialsOf(options), ...cardTrust(options) };
     try {
       const { description: about, skills } = await client.card(named, { signal });
       // Without a card the client assumes one, and that is bare.
@@ -43,7 +50,10 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
       known = named;
       return named;
     } catch (error) {
-      if (!(error instanceof RemoteAgentError)) throw error;
+      // What the card says of its agent's place or signature is for the operator to settle, not to be passed by.
+      const isSettled =
+        error instanceof RemoteAgentError && !['agent_elsewhere', 'agent_unverified'].includes(error.code);
+      if (!isSettled) throw error;
       return atPath(options);
     }
   };
@@ -73,7 +83,14 @@ function atPath(options: A2aDelegateOptions): RemoteAgent {
   const { name, url, peer } = options;
   const address = new URL(url);
   if (!/\/a2a\/?$/.test(address.pathname)) address.pathname = `${address.pathname.replace(/\/+$/, '')}/a2a`;
-  return { name, url: address.href, protocol: '0.3', ...credentialsOf(options), ...(peer && { peer }) };
+  return {
+    name,
+    url: address.href,
+    protocol: '0.3',
+    ...credentialsOf(options),
+    ...cardTrust(options),
+    ...(peer && { peer }),
+  };
 }
 
 function skillOf({ skill = '' }: A2aDelegateOptions) {

@@ -143,8 +143,9 @@ function readPart(value: unknown, form: PartForm): { part: Part; mediaType: stri
 
 const partKinds: unknown[] = [undefined, 'text', 'file', 'data'];
 
+/** Versions before 0.3 called it `type`. */
 function requireKnownKind(part: JsonObject): void {
-  if (!partKinds.includes(field(part, 'kind')))
+  if (!partKinds.includes(field(part, 'kind') ?? field(part, 'type')))
     throw invalidParams('the kind of a part must be text, file or data');
 }
 

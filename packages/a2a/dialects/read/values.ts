@@ -20,8 +20,16 @@ function own(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
+/** By name: the names are those that stand in this package. */
+const snakeNames = new Map<string, string>();
+
 function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  let spelled = snakeNames.get(name);
+  if (spelled === undefined) {
+    spelled = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    snakeNames.set(name, spelled);
+  }
+  return spelled;
 }
 
 /** An id that may be left out; the empty text counts as absent, as in protocol buffers. */

@@ -1,0 +1,216 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AgentCard, Role, type SendMessageRequest, TaskState } from '@a2a-js/sdk';
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client';
+import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
+import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import express from 'express';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keyOf, type Locked, type Name, names, startLocked } from './security/security.suite.ts';
+
+/** Discovery and addressing between the four services as they run and the official SDK, both ways; npm run interop tries more. */
+let fleet: Locked;
+let peer: Server;
+
+beforeAll(async () => {
+  peer = await startPeer();
+  const addresses = {
+    base: addressOf(peer),
+    endpoint: `${addressOf(peer)}/rpc`,
+    card: `${addressOf(peer)}/.well-known/agent-card.json`,
+  };
+  const delegates = Object.entries(addresses).map(([name, url]) => ({
+    name,
+    url,
+    type: 'a2a',
+    description: 'A peer',
+  }));
+  fleet = await startLocked({ files: { 'agent/config/agent.yaml': JSON.stringify({ delegates }) } });
+}, 120_000);
+afterAll(async () => {
+  await fleet.stop();
+  peer.closeAllConnections();
+  peer.close();
+});
+
+describe.each(names)('%s', (name) => {
+  it('serves one card at both well-known paths and at /a2a, and a pure form where a version is named', async () => {
+    const card = async (path: string, version?: string) =>
+      (await ask(name, path, version === undefined ? {} : { 'a2a-version': version })).json();
+    const merged = await card('/.well-known/agent-card.json');
+    for (const path of ['/.well-known/agent.json', '/a2a', '/a2a/']) expect(await card(path)).toEqual(merged);
+    expect(merged).toMatchObject({
+      url: `${urlOf(name)}/a2a`,
+      preferredTransport: 'JSONRPC',
+      protocolVersion: expect.stringMatching(/^0\.3/),
+      additionalInterfaces: expect.any(Array),
+      supportedInterfaces: expect.any(Array),
+    });
+    expect(await card('/a2a', '1.0')).not.toHaveProperty('url');
+    expect(await card('/a2a', '0.3')).not.toHaveProperty('securityRequirements');
+  });
+
+  it('answers with and without a slash at the end', async () => {
+    const get = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'unknown' } };
+    for (const path of ['/a2a', '/a2a/'])
+      expect(await (await ask(name, path, {}, get)).json()).toMatchObject({ error: { code: -32001 } });
+    for (const path of ['/tasks/unknown', '/a2a/tasks/unknown', '/v1/tasks/unknown'])
+      for (const slash of ['', '/']) {
+        const response = await ask(name, path + slash, {});
+        expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('unknown')]);
+      }
+  });
+
+  it.each([
+    ['1.0', 'JSONRPC'],
+    ['1.0', 'HTTP+JSON'],
+    ['0.3', 'JSONRPC'],
+    ['0.3', 'HTTP+JSON'],
+  ])('is found and asked by the official client, %s over %s', async (version, binding) => {
+    const client = await connect(name, version, binding);
+    const states: string[] = [];
+    for await (const { payload } of client.sendMessageStream(saying('what is 12*7+3')))
+      states.push(payload?.$case ?? '');
+    expect(states[0]).toBe('task');
+    expect(states.at(-1)).toBe('statusUpdate');
+  });
+});
+
+describe('a delegate of the agent', () => {
+  it.each(['base', 'endpoint', 'card'])(
+    'is reached by the address of its %s, and all its text comes',
+    async (address) => {
+      expect(await answerTo(`ask ${address} to hello`)).toContain('Peer says: hello');
+    },
+  );
+});
+
+const urlOf = (name: Name) => fleet.target(name).url;
+
+function ask(name: Name, path: string, headers: Record<string, string>, body?: object): Promise<Response> {
+  return fetch(urlOf(name) + path, {
+    headers: { 'content-type': 'application/json', ...keyOf(name, path), ...headers },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+}
+
+async function connect(name: Name, version: string, binding: string) {
+  const legacyCompat = { enabled: true };
+  const fetchImpl: typeof fetch = (input, init = {}) =>
+    fetch(input, {
+      ...init,
+      headers: { ...Object.fromEntries(new Headers(init.headers)), ...keyOf(name, '/a2a') },
+    });
+  const card = await new DefaultAgentCardResolver({ fetchImpl, legacyCompat }).resolve(urlOf(name));
+  const supportedInterfaces = card.supportedInterfaces.filter(
+    (one) => one.protocolVersion === version && one.protocolBinding === binding,
+  );
+  const transports = [
+    new JsonRpcTransportFactory({ fetchImpl, legacyCompat }),
+    new RestTransportFactory({ fetchImpl, legacyCompat }),
+  ];
+  return new ClientFactory({ transports }).createFromAgentCard({ ...card, supportedInterfaces });
+}
+
+async function answerTo(text: string): Promise<string> {
+  const client = await connect('agent', '1.0', 'JSONRPC');
+  return JSON.stringify(await client.sendMessage(saying(text)));
+}
+
+const textPart = (value: string) => ({
+  content: { $case: 'text' as const, value },
+  metadata: undefined,
+  filename: '',
+  mediaType: '',
+});
+
+function saying(text: string): SendMessageRequest {
+  const message = {
+    messageId: crypto.randomUUID(),
+    contextId: '',
+    taskId: '',
+    role: Role.ROLE_USER,
+    parts: [textPart(text)],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  };
+  return { tenant: '', message, configuration: undefined, metadata: undefined };
+}
+
+/** The SDK's server with an agent that answers in two pieces. */
+async function startPeer(): Promise<Server> {
+  const app = express();
+  const server = await listening(createServer(app));
+  const url = `${addressOf(server)}/rpc`;
+  const card = AgentCard.fromJSON({
+    ...peerCard,
+    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  });
+  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), inTwoPieces);
+  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+  app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+  return server;
+}
+
+const peerCard = {
+  name: 'Peer',
+  description: 'Echoes.',
+  version: '1',
+  capabilities: { streaming: true },
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+  skills: [{ id: 'echo', name: 'Echo', description: 'Echoes.', tags: ['echo'] }],
+};
+
+const inTwoPieces: AgentExecutor = {
+  async execute({ taskId, contextId, userMessage }, bus) {
+    const place = { taskId, contextId, metadata: undefined };
+    const status = (state: TaskState) => ({ state, timestamp: undefined, message: undefined });
+    const piece = (text: string, append: boolean) =>
+      AgentEvent.artifactUpdate({
+        ...place,
+        append,
+        lastChunk: append,
+        artifact: {
+          artifactId: 'a',
+          name: '',
+          description: '',
+          parts: [textPart(text)],
+          metadata: undefined,
+          extensions: [],
+        },
+      });
+    const working = status(TaskState.TASK_STATE_WORKING);
+    bus.publish(
+      AgentEvent.task({
+        id: taskId,
+        contextId,
+        status: working,
+        artifacts: [],
+        history: [userMessage],
+        metadata: undefined,
+      }),
+    );
+    bus.publish(piece('Peer says: ', false));
+    bus.publish(piece('hello', true));
+    bus.publish(AgentEvent.statusUpdate({ ...place, status: status(TaskState.TASK_STATE_COMPLETED) }));
+  },
+  cancelTask: () => Promise.reject(new Error('Nothing to cancel')),
+};
+
+async function listening(server: Server): Promise<Server> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function addressOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
