@@ -179,6 +179,8 @@ export interface BusStatus {
 export interface Bus {
   /** Accepts a message. On a durable topic it is in the journal when the promise resolves. */
   publish(draft: Draft): Promise<Published>;
+  /** False when nobody would get a message of this topic and it is not journalled: it need not be made. */
+  isHeard(topic: string): boolean;
   subscribe(pattern: string, handler: Handler, options?: SubscribeOptions): Promise<Subscription>;
   /** Publishes with a reply address of its own and gives the first answer. */
   request(topic: string, payload: unknown, options: RequestOptions): Promise<Message>;

@@ -20,6 +20,6 @@ export type {
   TurnPolicy,
   Usage,
 } from './options.ts';
-export { markOf, markOfDropped, originsIn } from './taint.ts';
+export { createBorder, fenceInstructions, markOf, markOfDropped, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
 export { cutText, estimateTokens, promptBudget } from './usage.ts';

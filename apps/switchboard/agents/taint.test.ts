@@ -227,7 +227,7 @@ describe('text from outside', () => {
 
   it('stays with the answer that the switchboard publishes', async () => {
     const drafts: Draft[] = [];
-    const bus = { publish: async (draft: Draft) => void drafts.push(draft) } as never;
+    const bus = { isHeard: () => true, publish: async (draft: Draft) => void drafts.push(draft) } as never;
     const message = { id: 'm', principal: operator, reply: { topic: 'team.next' } };
     const dispatch = { correlationId: 'c', message } as Dispatch;
     const result = { content: 'x', taskState: 'completed' as const, origins: [page] };

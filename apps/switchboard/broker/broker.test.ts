@@ -21,6 +21,7 @@ const card = (origin: string) => ({
 
 let scout: FakePeer;
 let clerk: FakePeer;
+let plain: FakePeer;
 let board: TestSwitchboard;
 let seen: Observer;
 let answer: Json = { text: 'three ships' };
@@ -29,6 +30,10 @@ let number = 0;
 beforeAll(async () => {
   scout = await startFakePeer({ card, answer: () => answer });
   clerk = await startFakePeer({ answer: () => ({ text: 'written down' }) });
+  plain = await startFakePeer({
+    card: (origin) => ({ ...card(origin), skills: [] }),
+    answer: () => ({ text: 'here' }),
+  });
   board = await startSwitchboard({
     env: {
       SCOUT_TOKEN: 'scout-token',
@@ -39,7 +44,8 @@ beforeAll(async () => {
       'agents.yaml': `agents:
   - { name: scout, url: "${scout.url}", auth: { scheme: bearer, credentialsEnv: SCOUT_TOKEN }, headers: { x-team: sea }, skills: [{ name: look, description: From the file. }], chain: { count: clerk } }
   - { name: sealed, url: "${clerk.url}", apiKeyEnv: REMOTE_AGENT_API_KEY, skills: [seal], cardKeys: [{ kty: OKP, crv: Ed25519, x: 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo }] }
-  - { name: gone, url: "http://127.0.0.1:9/a2a", skills: [vanish] }`,
+  - { name: gone, url: "http://127.0.0.1:9/a2a", skills: [vanish] }
+  - { name: plain, url: "${plain.url}" }`,
       'agents.d/clerk.yaml': `name: clerk\nurl: ${clerk.url}\napiKeyEnv: REMOTE_AGENT_API_KEY\nskills: [write]\nchain: { write: scout }\n`,
     },
   });
@@ -51,6 +57,7 @@ afterAll(async () => {
   await board.stop();
   await scout.stop();
   await clerk.stop();
+  await plain.stop();
 });
 
 const agentNamed = async (name: string) =>
@@ -86,6 +93,11 @@ it('finds skills in the card, and those of the file win [S032]', async () => {
       { name: 'count', description: 'Counts.' },
     ],
   });
+});
+
+it('asks an agent that lists no skills by its name', async () => {
+  await waitFor(async () => (await agentNamed('plain')).skills.length === 1);
+  expect(await run('plain')).toMatchObject({ content: 'here', taskState: 'completed' });
 });
 
 it('sends the key of a legacy entry, and chains one level [S027] [S050] [S035] [S154]', async () => {

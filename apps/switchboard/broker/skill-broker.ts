@@ -160,7 +160,7 @@ export function createSkillBroker(settings: BrokerSettings) {
       client: client,
       // Without a card, the contract's protocol version applies, unless the card has to be checked first.
       agent: card === undefined && agent.trust === undefined ? { ...agent, protocol: '0.3' } : agent,
-      skills: skillsOf(skills, offered, card === undefined),
+      skills: withDefault(name, card, skillsOf(skills, offered, card === undefined)),
       isPublic: entry.public ?? false,
       streaming: card !== undefined && (streaming ?? card.streaming),
       chain,
@@ -181,6 +181,12 @@ export function createSkillBroker(settings: BrokerSettings) {
 export type SkillBroker = ReturnType<typeof createSkillBroker>;
 
 type CardSkill = Pick<RemoteCard['skills'][number], 'id' | 'description'>;
+
+/** Agents of some frameworks list no skills; where the file names none either, they are asked by their name. */
+function withDefault(name: string, card: RemoteCard | undefined, skills: OfferedSkill[]): OfferedSkill[] {
+  if (skills.length > 0 || card === undefined) return skills;
+  return [{ name, description: card.description, keywords: [], foreign: true }];
+}
 
 /** Skills of the file win; the card adds others, or those it had before the restart. */
 function skillsOf(

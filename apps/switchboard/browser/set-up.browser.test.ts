@@ -95,7 +95,12 @@ describeWithBrowser('how the switchboard is set up', () => {
     const form = page.getByRole('dialog');
     await form.getByLabel('Name').fill('afar');
     await form.getByLabel('Address').fill('http://127.0.0.1:9/a2a');
+    const key = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    await form.getByLabel('Keys of its card').fill(JSON.stringify([key]));
+    await form.getByLabel('Other hosts').fill('afar.example');
+    const saved = page.waitForRequest((request) => request.method() === 'POST');
     await form.getByRole('button', { name: 'Connect it' }).click();
+    expect((await saved).postDataJSON()).toMatchObject({ cardKeys: [key], cardHosts: ['afar.example'] });
     await page.getByRole('link', { name: 'afar' }).click();
     await page.getByText('afar is not reached.').waitFor();
   });

@@ -28,8 +28,10 @@ export abstract class Store {
 }
 
 interface Waiting {
-  /** Writes, and returns what settles its promise once that is committed. */
-  write(): () => void;
+  work(): unknown;
+  /** What `work` wrote is not in the file. */
+  undone(): void;
+  resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
@@ -45,23 +47,11 @@ export class SharedWrites {
     this.#database = database;
   }
 
-  /** Calls `undone` when what `work` wrote is not in the file. */
+  /** Calls `work` once more when one that shared its transaction failed, after `undone`. */
   run<Result>(work: () => Result, undone: () => void = () => undefined): Promise<Result> {
-    const { promise, resolve, reject: settle } = Promise.withResolvers<Result>();
-    const reject = (error: unknown) => {
-      undone();
-      settle(error);
-    };
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     if (this.#waiting.length === 0) setImmediate(() => this.flush());
-    const write = () => {
-      try {
-        const result = this.#database.transaction(work);
-        return () => resolve(result);
-      } catch (error) {
-        return () => reject(error);
-      }
-    };
-    this.#waiting.push({ write, reject });
+    this.#waiting.push({ work, undone, resolve: resolve as (result: unknown) => void, reject });
     return promise;
   }
 
@@ -69,20 +59,39 @@ export class SharedWrites {
   flush(): void {
     const all = this.#waiting;
     this.#waiting = [];
-    if (all.length > 0) for (const settle of this.#settled(all)) settle();
+    if (all.length === 0) return;
+    try {
+      const results = this.#database.transaction(() => all.map(({ work }) => work()));
+      for (const [index, { resolve }] of all.entries()) resolve(results[index]);
+    } catch (error) {
+      for (const { undone } of all) undone();
+      if (all.length === 1) all[0]?.reject(error);
+      else this.#writeApart(all);
+    }
   }
 
-  #settled(all: readonly Waiting[]): (() => void)[] {
-    const [first] = all;
-    if (all.length === 1 && first !== undefined) return [first.write()];
+  /** Still in one transaction, but each in a savepoint, which costs as much again as a small write. */
+  #writeApart(all: readonly Waiting[]): void {
     try {
-      return this.#database.transaction(() => all.map(({ write }) => write()));
+      const settles = this.#database.transaction(() => all.map((waiting) => this.#attempt(waiting)));
+      for (const settle of settles) settle();
     } catch (error) {
-      return all.map(
-        ({ reject }) =>
-          () =>
-            reject(error),
-      );
+      for (const { undone, reject } of all) {
+        undone();
+        reject(error);
+      }
+    }
+  }
+
+  #attempt({ work, undone, resolve, reject }: Waiting): () => void {
+    try {
+      const result = this.#database.transaction(work);
+      return () => resolve(result);
+    } catch (error) {
+      return () => {
+        undone();
+        reject(error);
+      };
     }
   }
 }

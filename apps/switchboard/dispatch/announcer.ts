@@ -19,10 +19,11 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
     dispatch: Dispatch,
     origins?: readonly Origin[],
   ): Promise<void> {
-    if (flow === undefined) return;
+    const topic = `flow.item.${event}`;
+    if (flow === undefined || !bus.isHeard(topic)) return;
     // Readers of flows may not be allowed to read requests.
     const told = { ...flow, requestPreview: undefined };
-    await bus.publish(about(dispatch, `flow.item.${event}`, told, origins));
+    await bus.publish(about(dispatch, topic, told, origins));
   }
 
   async function dropped(reason: DropReason, why: string, dispatch: Dispatch): Promise<void> {
@@ -58,11 +59,12 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
     { agent, type }: SkillExecutor,
     { content, origins }: Pick<SkillResult, 'content' | 'origins'>,
   ): Promise<void> {
-    if (type === 'mcp') return;
+    const topic = `agent.chat.${direction}`;
+    if (type === 'mcp' || !bus.isHeard(topic)) return;
     const { skill, correlationId, conversationId, message } = dispatch;
     const { userId, channelId } = message.source ?? {};
     const payload = { agent, skill, content, correlationId, conversationId, userId, channelId };
-    await bus.publish(about(dispatch, `agent.chat.${direction}`, payload, origins));
+    await bus.publish(about(dispatch, topic, payload, origins));
   }
 
   async function outcome(
@@ -76,7 +78,7 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
     const topic = `autonomous.outcome.${escapeSegment(actor)}.${escapeSegment(skill)}`;
     const { taskState, origins } = result;
     const payload = { skill, agent, success, taskState, durationMs: endedAt - startedAt };
-    await bus.publish(about(dispatch, topic, payload, origins));
+    if (bus.isHeard(topic)) await bus.publish(about(dispatch, topic, payload, origins));
     if (!success || arrivedAt === undefined) return;
     await bus.publish(
       about(dispatch, 'agent.skill.latency', {

@@ -315,10 +315,8 @@ export class Dispatcher {
     const { flows } = this.#settings;
     await this.#announcer.answer(dispatch, result, durationMs, { words });
     const { error, taskState, usage, origins } = result;
-    const flow = await flows.together(() => {
-      flows.trace(flowId, 'end', { taskState, error, usage, replyTopic: dispatch.message.reply?.topic });
-      return flows.finish(flowId, error);
-    });
+    const replyTopic = dispatch.message.reply?.topic;
+    const flow = await flows.end(flowId, error, { taskState, error, usage, replyTopic });
     await this.#announcer.flow('completed', flow, dispatch, origins);
   }
 }

@@ -56,7 +56,8 @@ function watched(real: Bus): Bus {
     };
     return real.subscribe(pattern, look, options);
   };
-  return { subscribe, publish: (draft) => real.publish(draft) } as Bus;
+  const isHeard: Bus['isHeard'] = (topic) => real.isHeard(topic);
+  return { subscribe, isHeard, publish: (draft) => real.publish(draft) } as Bus;
 }
 
 function skill(execute: (signal: AbortSignal) => Promise<SkillResult>): void {

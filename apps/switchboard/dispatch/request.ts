@@ -59,7 +59,10 @@ export function text(value: unknown): string | undefined {
 type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
 export function withoutUndefined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Defined<T>;
+  const defined: Partial<T> = {};
+  for (const key of Object.keys(value) as (keyof T)[])
+    if (value[key] !== undefined) defined[key] = value[key];
+  return defined as Defined<T>;
 }
 
 function number(value: unknown): number | undefined {

@@ -28,11 +28,9 @@ const origin = (id: string) => ({
 });
 const open = (id: string) => store.open(origin(id));
 
-it('removes what is a week old in small steps, and nothing that still moves', async () => {
-  await store.together(() => {
-    for (let index = 0; index < 450; index += 1) store.trace(open(`old-${index}`).id, 'request', {});
-    open('moving');
-  });
+it('removes what is a week old in small steps, and nothing that still moves', () => {
+  for (let index = 0; index < 450; index += 1) store.trace(open(`old-${index}`).id, 'request', {});
+  open('moving');
   now = 5 * dayMs;
   store.block('skill-moving', true);
   now = 8 * dayMs;
@@ -108,10 +106,10 @@ it('shows and stores a flow that has not ended, and knows its message again', ()
 });
 
 /** Until the returned function is called, storing what the condition names undoes the transaction, as a full disk does. */
-function failOn(table: 'flows' | 'trace', condition: string) {
+function failOn(condition: string) {
   const database = new DatabaseSync(join(directory.path, 'flows.db'));
   database.exec(
-    `CREATE TRIGGER full BEFORE INSERT ON ${table} WHEN ${condition} BEGIN SELECT RAISE(ROLLBACK, 'no room'); END`,
+    `CREATE TRIGGER full BEFORE INSERT ON flows WHEN ${condition} BEGIN SELECT RAISE(ROLLBACK, 'no room'); END`,
   );
   return () => {
     database.exec('DROP TRIGGER full');
@@ -119,23 +117,19 @@ function failOn(table: 'flows' | 'trace', condition: string) {
   };
 }
 
-it('keeps every flow when writing them fails midway', async () => {
+it('keeps every flow when writing them fails midway', () => {
   for (const id of ['one', 'two', 'three']) store.trace(open(id).id, 'request', {});
-  const repair = failOn('flows', "new.id = 'skill-two'");
+  const repair = failOn("new.id = 'skill-two'");
   expect(() => store.get('skill-one')).toThrow('no room');
   repair();
-  await store.together(() => store.trace('skill-one', 'end', {}));
+  store.trace('skill-one', 'end', {});
   expect(store.list({ limit: 10, principal: anonymous })).toHaveLength(3);
   expect(store.traceOf('skill-one').map(({ event }) => event)).toEqual(['request', 'end']);
 });
 
 it('keeps the end of a flow that could not be written, for its redelivered message', async () => {
-  const end = (id: string) =>
-    store.together(() => {
-      store.trace(open(id).id, 'end', { id });
-      return store.finish(`skill-${id}`, undefined);
-    });
-  const repair = failOn('trace', `new.details LIKE '%bad%'`);
+  const end = (id: string) => store.end(open(id).id, undefined, { id });
+  const repair = failOn(`new.trace LIKE '%bad%'`);
   const ends = await Promise.allSettled(['good', 'bad'].map(end));
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   repair();

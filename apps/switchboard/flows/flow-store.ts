@@ -47,6 +47,7 @@ const migrations = [
    CREATE INDEX flows_by_owner ON flows (owner, createdAt);
    CREATE INDEX flows_by_correlation ON flows (correlationId);`,
   `CREATE INDEX flows_long ON flows (updatedAt) WHERE updatedAt > createdAt + ${quickMs}`,
+  'ALTER TABLE flows ADD COLUMN trace TEXT; DROP INDEX flows_by_correlation;',
 ];
 
 const columns =
@@ -59,12 +60,19 @@ interface Unwritten extends FlowOrigin {
   rowid: number;
   flow: Flow;
   owner: string;
-  trace: { at: number; event: string; details: string }[];
+  trace: Traced[];
+}
+
+/** An entry whose details are JSON already. */
+interface Traced {
+  at: number;
+  event: string;
+  details: string;
 }
 
 /**
- * Dispatched requests with their traces; deleted after seven days. What ends at once is written once, at its end; reading
- * writes all that is not written yet.
+ * Dispatched requests with their traces; deleted after seven days. What ends at once is written once, at its end, as one
+ * row with its trace; entries that come later are rows of their own. Reading writes all that is not written yet.
  */
 export class FlowStore extends Store {
   readonly #writes: SharedWrites;
@@ -79,25 +87,6 @@ export class FlowStore extends Store {
     this.#writes = new SharedWrites(this.database);
     this.#lastRowid =
       this.one<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM flows')?.last ?? 0;
-  }
-
-  /**
-   * Several writes in one transaction, shared with those of other flows. When it fails, a flow that only it has written
-   * is written later with the end it got, so that a redelivered message does not run again.
-   */
-  together<Result>(writes: () => Result): Promise<Result> {
-    const written: Unwritten[] = [];
-    const work = () => {
-      this.#written = written;
-      try {
-        return writes();
-      } finally {
-        this.#written = undefined;
-      }
-    };
-    return this.#writes.run(work, () => {
-      for (const each of written) this.#keep(each);
-    });
   }
 
   /** Opens a flow, or returns that of a redelivered message. */
@@ -156,7 +145,28 @@ export class FlowStore extends Store {
     this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [status, now, id]);
   }
 
-  /** Writes the flow. */
+  /**
+   * Ends a flow with a last entry of its trace; both are in the file when it resolves. When writing fails, a flow that is
+   * not in the file yet is written later with the end it got, so that a redelivered message does not run again.
+   */
+  end(id: string, error: string | undefined, details: unknown): Promise<Flow | undefined> {
+    const written: Unwritten[] = [];
+    const entry = this.#traced('end', details);
+    const work = () => {
+      this.#written = written;
+      try {
+        this.#addTrace(id, entry);
+        return this.finish(id, error);
+      } finally {
+        this.#written = undefined;
+      }
+    };
+    return this.#writes.run(work, () => {
+      for (const each of written.splice(0)) this.#keep(each);
+    });
+  }
+
+  /** Writes the flow at once. */
   finish(id: string, error: string | undefined): Flow | undefined {
     const now = this.now();
     const stage = error === undefined ? 'done' : 'error';
@@ -185,18 +195,7 @@ export class FlowStore extends Store {
   }
 
   trace(id: string, event: string, details: unknown): void {
-    const [at, text] = [this.now(), JSON.stringify(details ?? null)];
-    const trace = this.#unwritten.get(id)?.trace;
-    if (trace !== undefined) {
-      if (trace.length < mostTraceEntries) trace.push({ at, event, details: text });
-      return;
-    }
-    this.write(
-      `INSERT INTO trace (flowId, number, at, event, details)
-         SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4 FROM trace WHERE flowId = ?1
-         HAVING coalesce(max(number), 0) < ${mostTraceEntries}`,
-      [id, at, event, text],
-    );
+    this.#addTrace(id, this.#traced(event, details));
   }
 
   /** Writes what is not written yet: something that outlives this process is about to name it. */
@@ -234,16 +233,20 @@ export class FlowStore extends Store {
   /** Of the first request of a correlation. */
   ownerOfRequest(correlationId: string): string | undefined {
     this.flush();
-    const sql = 'SELECT owner FROM flows WHERE correlationId = ? ORDER BY rowid LIMIT 1';
-    return this.one<{ owner: string }>(sql, [correlationId])?.owner;
+    const plain = `skill-${correlationId}`;
+    // The ids of its flows: the plain one, and those with another message's id behind a hyphen.
+    const sql =
+      'SELECT owner FROM flows WHERE (id = ?1 OR (id > ?2 AND id < ?3)) AND correlationId = ?4 ORDER BY rowid LIMIT 1';
+    return this.one<{ owner: string }>(sql, [plain, `${plain}-`, `${plain}.`, correlationId])?.owner;
   }
 
   traceOf(id: string): TraceEntry[] {
     this.flush();
-    return this.all<{ at: number; event: string; details: string }>(
-      'SELECT at, event, details FROM trace WHERE flowId = ? ORDER BY number',
-      [id],
-    ).map(({ at, event, details }) => ({ at, event, details: JSON.parse(details) }));
+    const first = this.one<{ trace: string | null }>('SELECT trace FROM flows WHERE id = ?', [id])?.trace;
+    const later = this.all<Traced>('SELECT at, event, details FROM trace WHERE flowId = ? ORDER BY number', [
+      id,
+    ]).map(({ at, event, details }) => ({ at, event, details: JSON.parse(details) }));
+    return [...(JSON.parse(first ?? '[]') as TraceEntry[]), ...later];
   }
 
   /** The newest first. */
@@ -320,17 +323,28 @@ export class FlowStore extends Store {
   #write(unwritten: Unwritten): void {
     const { rowid, flow, messageId, correlationId, owner, trace } = unwritten;
     this.write(
-      `INSERT INTO flows (rowid, messageId, correlationId, owner, ${columns}) VALUES (?, ?, ?, ?, ${flowMarks})`,
-      [rowid, messageId, correlationId, owner, ...Object.values(flow)],
+      `INSERT INTO flows (rowid, messageId, correlationId, owner, trace, ${columns}) VALUES (?, ?, ?, ?, ?, ${flowMarks})`,
+      [rowid, messageId, correlationId, owner, traceText(trace), ...Object.values(flow)],
     );
-    for (const [index, { at, event, details }] of trace.entries())
-      this.write('INSERT INTO trace (flowId, number, at, event, details) VALUES (?, ?, ?, ?, ?)', [
-        flow.id,
-        index + 1,
-        at,
-        event,
-        details,
-      ]);
+  }
+
+  #traced(event: string, details: unknown): Traced {
+    return { at: this.now(), event, details: JSON.stringify(details ?? null) };
+  }
+
+  /** Adding the same entry again changes nothing, as a transaction that failed is tried once more. */
+  #addTrace(id: string, entry: Traced): void {
+    const trace = this.#unwritten.get(id)?.trace;
+    if (trace !== undefined) {
+      if (trace.length < mostTraceEntries && !trace.includes(entry)) trace.push(entry);
+      return;
+    }
+    const known = `coalesce(max(number), (SELECT json_array_length(trace) FROM flows WHERE id = ?1), 0)`;
+    this.write(
+      `INSERT INTO trace (flowId, number, at, event, details)
+         SELECT ?1, ${known} + 1, ?2, ?3, ?4 FROM trace WHERE flowId = ?1 HAVING ${known} < ${mostTraceEntries}`,
+      [id, entry.at, entry.event, entry.details],
+    );
   }
 
   readonly #writeLate = (): void => {
@@ -342,6 +356,13 @@ export class FlowStore extends Store {
       this.#timer = setTimeout(this.#writeLate, retryMs).unref();
     }
   };
+}
+
+function traceText(trace: readonly Traced[]): string {
+  const entries = trace.map(
+    ({ at, event, details }) => `{"at":${at},"event":${JSON.stringify(event)},"details":${details}}`,
+  );
+  return `[${entries.join(',')}]`;
 }
 
 function previewOf(words: string): string | null {

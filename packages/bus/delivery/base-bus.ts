@@ -83,6 +83,7 @@ export abstract class BaseBus implements Bus {
   }
 
   abstract publish(draft: Draft): Promise<Published>;
+  abstract isHeard(topic: string): boolean;
   abstract history(query?: HistoryQuery): Promise<HistoryEntry[]>;
   abstract deadLetters(): Promise<DeadLetter[]>;
   abstract replay(target: ReplayTarget): Promise<void>;

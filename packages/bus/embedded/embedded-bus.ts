@@ -88,6 +88,10 @@ class EmbeddedBus extends BaseBus {
     return { id: message.id, correlationId: message.correlationId };
   }
 
+  isHeard(topic: string): boolean {
+    return this.#index.match(topic).length > 0 || this.setup.durableTopics.has(topic);
+  }
+
   history(query: HistoryQuery = {}): Promise<HistoryEntry[]> {
     return readHistory(this.#journal, this.#committed, query);
   }

@@ -93,6 +93,11 @@ class NatsBus extends BaseBus {
     return { id, correlationId };
   }
 
+  /** Who listens elsewhere is not known here. */
+  isHeard(): boolean {
+    return true;
+  }
+
   async history(query: HistoryQuery = {}): Promise<HistoryEntry[]> {
     const { durableTopics, logger } = this.setup;
     const limited = { ...query, limit: historyLimit(query) };

@@ -1,5 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { AccountAccess, Principal } from '@trunkline/identity';
+import { Roster } from '@trunkline/std';
 import type { Metrics } from '../metrics/metrics.ts';
 
 export interface ServerBindings extends HttpBindings {
@@ -85,36 +86,37 @@ export interface OpenStream {
   end(): void;
 }
 
+interface Tracked {
+  stream: OpenStream;
+  stillStands: () => boolean;
+}
+
 /** The open streams of a server. After `endAll`, a new stream is ended as soon as it was added. */
 export class OpenStreams {
-  readonly #streams = new Map<OpenStream, () => boolean>();
+  readonly #streams = new Roster<Tracked>();
   /** Requests that have no answer yet, such as long polls. */
-  readonly #waiting = new Map<OpenStream, () => boolean>();
+  readonly #waiting = new Roster<Tracked>();
   #ended = false;
 
-  add(stream: OpenStream, stillStands: () => boolean): void {
-    this.#streams.set(stream, stillStands);
+  /** Returns the function that forgets it. */
+  add(stream: OpenStream, stillStands: () => boolean): () => void {
     if (this.#ended) setImmediate(() => stream.end());
-  }
-
-  delete(stream: OpenStream): void {
-    this.#streams.delete(stream);
+    return this.#streams.add({ stream, stillStands });
   }
 
   /** Knows a request until it is answered. Returns the function that ends it. */
-  wait(request: OpenStream, stillStands: () => boolean): () => void {
-    this.#waiting.set(request, stillStands);
-    return () => void this.#waiting.delete(request);
+  wait(stream: OpenStream, stillStands: () => boolean): () => void {
+    return this.#waiting.add({ stream, stillStands });
   }
 
   /** Ends the streams and requests whose caller has lost access since. */
   endRevoked(): void {
-    for (const [stream, stillStands] of [...this.#streams, ...this.#waiting])
+    for (const { stream, stillStands } of [...this.#streams.all(), ...this.#waiting.all()])
       if (!stillStands()) stream.end();
   }
 
   endAll(): void {
     this.#ended = true;
-    for (const stream of this.#streams.keys()) stream.end();
+    for (const { stream } of this.#streams.all()) stream.end();
   }
 }

@@ -134,19 +134,19 @@ interface Connections {
 
 /** Knows which connections carry a request; Node itself does not count those that never sent one as idle. */
 function trackConnections(server: Server): Connections {
-  const busy = new Map<Socket, Set<ServerResponse>>();
+  const busy = new Map<Socket, ServerResponse[]>();
   let stopping = false;
   server.on('connection', (socket) => {
-    busy.set(socket, new Set());
+    busy.set(socket, []);
     socket.once('close', () => busy.delete(socket));
   });
   server.on('request', (request, response) => {
     const responses = busy.get(request.socket);
-    responses?.add(response);
+    responses?.push(response);
     if (stopping) response.shouldKeepAlive = false;
     response.once('close', () => {
-      responses?.delete(response);
-      if (stopping && responses?.size === 0) request.socket.destroySoon();
+      responses?.splice(responses.indexOf(response), 1);
+      if (stopping && responses?.length === 0) request.socket.destroySoon();
     });
   });
   return {
@@ -154,7 +154,7 @@ function trackConnections(server: Server): Connections {
       stopping = true;
       for (const [socket, responses] of busy) {
         for (const response of responses) response.shouldKeepAlive = false;
-        if (responses.size === 0) socket.destroy();
+        if (responses.length === 0) socket.destroy();
       }
     },
     destroyAll() {

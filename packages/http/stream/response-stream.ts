@@ -33,10 +33,10 @@ function nodeBindings(context: RequestContext): RequestContext['env'] {
 /** Known to the server and the metrics for as long as the connection lasts. */
 function register(stream: ResponseStream, streams: OpenStreams, context: RequestContext): void {
   const gauge = context.get('metrics')?.http.openStreams;
-  streams.add(stream, context.get('stillStands'));
+  const forget = streams.add(stream, context.get('stillStands'));
   gauge?.inc();
   context.env.outgoing.once('close', () => {
-    streams.delete(stream);
+    forget();
     gauge?.dec();
   });
 }

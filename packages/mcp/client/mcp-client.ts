@@ -29,7 +29,7 @@ const MAX_RETRY_MS = 60_000;
 const CONNECT_MS = 30_000;
 const CALL_MS = 60_000;
 const PING_MS = 5000;
-const PROBE_MS = 8000;
+const PROBE_MS = 20_000;
 
 /**
  * The client of one server. It reconnects when the server is down or goes away: at once when a tool is called, else

@@ -12,6 +12,25 @@ const FORM = {
       title: 'Variable with its key',
       description: 'The name of an environment variable of the switchboard, not the key itself.',
     },
+    cardKeys: {
+      type: 'array',
+      items: { type: 'object' },
+      title: 'Keys of its card',
+      description:
+        'Public keys in JSON, such as [{"kty": "OKP", "crv": "Ed25519", "x": "..."}]. Its card must be signed by one.',
+    },
+    cardJwks: {
+      type: 'string',
+      format: 'uri',
+      title: 'JWKS of its card',
+      description: 'The URL where these keys stand, in place of the keys themselves.',
+    },
+    cardHosts: {
+      type: 'array',
+      items: { type: 'string' },
+      title: 'Other hosts',
+      description: 'Where its card may place it, one a line. Its key goes there too.',
+    },
   },
 };
 
