@@ -133,7 +133,7 @@ function compare(
   return { name, unit, ours, peers, ratio: ours / bare, better, ...(goal && { goal }) };
 }
 
-async function ask(url: string, text: string, contextId: string): Promise<void> {
+export async function ask(url: string, text: string, contextId: string): Promise<void> {
   const message = { role: 'user', contextId, parts: [{ kind: 'text', text }] };
   const request = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } };
   const { result } = (await post(`${url}/a2a`, request)) as { result: { status: { state: string } } };

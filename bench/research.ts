@@ -1,19 +1,25 @@
 // Research: the pipeline against its critical path, many jobs at once, the citation checker, duplicates, extraction.
 import { Readability } from '@mozilla/readability';
 import { readOptions } from '@trunkline/config';
+import { ExtractionPool, extract, type RawDocument } from '@trunkline/documents';
+import { type Layout, layouts, scoreOf as scoreLayouts } from '@trunkline/documents/layouts';
 import { readSse } from '@trunkline/http';
-import { ExtractionPool, fingerprintOf, isNearDuplicate, researchOptions, start } from '@trunkline/research';
+import { fingerprintOf, isNearDuplicate, researchOptions, start } from '@trunkline/research';
 import {
+  ClaimModel,
   heldOutSets,
+  judgedBy,
   judgedByRules,
   judgedWithModel,
   plantedClaims,
   readOpinions,
   replayOf,
+  type SecondJudge,
   scoreOf,
 } from '@trunkline/research/planted';
 import { startModelServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { parseHTML } from 'linkedom';
+import TurndownService from 'turndown';
 import { startSlowModel } from './research/model-server.ts';
 import { pages } from './research/pages.ts';
 import { textPairs } from './research/text-pairs.ts';
@@ -29,7 +35,7 @@ const SHORTEST_MS = CRITICAL_MS - MODEL_MS;
 const JOBS = 50;
 
 export async function run(): Promise<BenchResult[]> {
-  return [...(await pipeline()), ...(await checker()), ...duplicates(), await extraction()];
+  return [...(await pipeline()), ...(await checker()), ...duplicates(), ...(await extraction())];
 }
 
 async function pipeline(): Promise<BenchResult[]> {
@@ -144,7 +150,10 @@ async function median(work: () => Promise<{ totalMs: number; firstSourceMs: numb
 /** On each set what the rules are sure of, and the whole checker where a model's answers to its questions were recorded. */
 async function checker(): Promise<BenchResult[]> {
   const rows = [];
-  for (const set of heldOutSets()) rows.push(...rulesOn(set), ...(await wholeCheckerOn(set)));
+  const own = new ClaimModel();
+  for (const set of heldOutSets())
+    rows.push(...rulesOn(set), ...(await ownModelOn(set, own)), ...(await wholeCheckerOn(set)));
+  await own.stop();
   return rows;
 }
 
@@ -170,6 +179,24 @@ function rulesOn(set: string): BenchResult[] {
     ),
     ...(sure.total === 0 ? [] : [share(right, sure.right / sure.total)]),
   ];
+}
+
+/** The built-in model alone, and beside a language model that says yes to everything. */
+async function ownModelOn(set: string, own: ClaimModel): Promise<BenchResult[]> {
+  const yes: SecondJudge = (questions) =>
+    Promise.resolve(
+      questions.map(({ excerpt }) => ({ finding: 'supported' as const, words: excerpt.slice(0, 80) })),
+    );
+  const rows = [];
+  for (const [who, judges] of [
+    ['built-in model alone', { own }],
+    ['built-in model and a yes-sayer', { own, model: yes }],
+  ] as const) {
+    const { precision, recall, total } = scoreOf(await judgedBy(plantedClaims(set), judges));
+    const words = (what: string) => `citation checker, ${who}, ${what} (${total} claims ${kindOf(set)})`;
+    rows.push(share(words('precision'), precision), share(words('recall'), recall));
+  }
+  return rows;
 }
 
 async function wholeCheckerOn(set: string): Promise<BenchResult[]> {
@@ -204,28 +231,83 @@ function duplicates(): BenchResult[] {
   ];
 }
 
-const ROUNDS = 30;
+const ROUNDS = 10;
 
-/** Pages a second through the threads, against Readability on the same pages in the main thread. */
-async function extraction(): Promise<BenchResult> {
-  const html = `<html><head><title>T</title></head><body><nav>Menu</nav><main>${'<section><h2>Heading</h2><p>A paragraph of text with <a href="/x">a link</a> and words enough to be read as prose by anyone.</p></section>'.repeat(150)}</main></body></html>`;
-  const pool = new ExtractionPool();
-  const page = { bytes: new Uint8Array(), text: html, type: 'text/html', name: 'page' };
-  await Promise.all([pool.extract(page), pool.extract(page)]);
-  const ours = await rate(() => Promise.all(Array.from({ length: ROUNDS }, () => pool.extract(page))));
-  await pool.stop();
-  const readability = () => new Readability(parseHTML(html).document as unknown as Document).parse();
-  readability();
-  const peer = await rate(async () => {
-    for (let round = 0; round < ROUNDS; round += 1) readability();
-  });
-  return result('extraction', 'pages/s', ours, { 'Readability on linkedom': peer }, 'higher');
+/** Our reader and Readability with turndown on the same layouts: what they keep, what they drop, and processor time a page. */
+async function extraction(): Promise<BenchResult[]> {
+  const set = layouts();
+  const pages = set.map(({ html }) => ({ bytes: Buffer.from(html), type: 'text/html', name: 'page' }));
+  const turndown = new TurndownService();
+  const readability = (html: string) => {
+    const { document } = parseHTML(html);
+    const article = new Readability(document as unknown as Document).parse();
+    return `${article?.title ?? ''}
+
+${turndown.turndown(article?.content ?? '')}`;
+  };
+  const ours = scoreLayouts(
+    await Promise.all(
+      pages.map(async (page, at) => {
+        const { text, mainLength } = await extract(page);
+        return { layout: set[at] as Layout, text, main: text.slice(0, mainLength) };
+      }),
+    ),
+  );
+  const peer = scoreLayouts(
+    set.map((layout) => {
+      const text = readability(layout.html);
+      return { layout, text, main: text };
+    }),
+  );
+  const cpu = { ours: 0, peer: 0 };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    cpu.ours += await processorMs(async () => {
+      for (const page of pages) await extract(page);
+    });
+    cpu.peer += await processorMs(async () => {
+      for (const { html } of set) readability(html);
+    });
+  }
+  const name = (what: string) => `extraction of ${set.length} layouts, ${what}`;
+  const row = (
+    what: string,
+    unit: string,
+    mine: number,
+    other: number,
+    better: 'lower' | 'higher',
+    goal?: string,
+  ) => result(name(what), unit, mine, { 'Readability and turndown': other }, better, goal);
+  const perPage = ROUNDS * set.length;
+  return [
+    row('text kept', 'share', ours.kept, peer.kept, 'higher', '0.98'),
+    row('main text in the main part', 'share', ours.inMain, peer.inMain, 'higher', '0.98'),
+    row('boilerplate in the main part', 'share', ours.boilerplate, peer.boilerplate, 'lower', '0.02'),
+    row('hidden texts shown', 'texts', ours.leaked, peer.leaked, 'lower', '0'),
+    row('processor time', 'ms/page', cpu.ours / perPage, cpu.peer / perPage, 'lower'),
+    await offThread(pages),
+  ];
 }
 
-async function rate(work: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now();
+/** The share of the processor time of extraction that the service's own thread spends. */
+async function offThread(pages: readonly RawDocument[]): Promise<BenchResult> {
+  const pool = new ExtractionPool();
+  const all = () => Promise.all(pages.map((page) => pool.extract(page)));
+  await all();
+  const own = process.threadCpuUsage();
+  const begin = process.cpuUsage();
+  await all();
+  const { user, system } = process.threadCpuUsage(own);
+  const whole = process.cpuUsage(begin);
+  await pool.stop();
+  const name = 'extraction, share of its processor time on the main thread';
+  return result(name, 'share', (user + system) / (whole.user + whole.system), {}, 'lower');
+}
+
+async function processorMs(work: () => Promise<void>): Promise<number> {
+  const begin = process.cpuUsage();
   await work();
-  return ROUNDS / ((performance.now() - begin) / 1000);
+  const { user, system } = process.cpuUsage(begin);
+  return (user + system) / 1000;
 }
 
 function share(what: string, value: number): BenchResult {

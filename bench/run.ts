@@ -6,6 +6,7 @@ import type { BenchResult } from './result.ts';
 
 const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> = {
   start: () => import('./start.ts'),
+  growth: () => import('./growth.ts'),
   schedule: () => import('./schedule.ts'),
   schedules: () => import('./schedules.ts'),
   bus: () => import('./bus.ts'),
