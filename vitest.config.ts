@@ -20,7 +20,7 @@ const ignored = ['**/node_modules/**', '**/dist/**'];
  */
 export default defineConfig({
   test: {
-    // Two more than cores: many tests wait, for a process to end or for a lease to run out.
+    // Two more than cores: many tests wait. A run of everything has three workers for isolated tests, and three for others.
     maxWorkers: 4,
     sequence: { sequencer: KindSequencer },
     // With --changed, only these touch every test.

@@ -1,8 +1,8 @@
 // Runs every test, or those named on the command line; sees first to what they need; ends with "N passed, N failed".
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, open, rm, statfs } from 'node:fs/promises';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selectChanged } from './test/changed.ts';
@@ -17,7 +17,9 @@ npm test -- --project plain runs one kind (plain, isolated, browser, live); othe
 const MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 1024 ** 3;
 /** Of all tests but the live ones: while these run, the others get the processor time that they leave. */
-const NICENESS = 10;
+const NICENESS = 15;
+/** Of the isolated tests, and as many of the others. */
+const WORKERS = '3';
 const root = join(import.meta.dirname, '..');
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 const args = process.argv.slice(2);
@@ -62,16 +64,24 @@ async function runTests(): Promise<number> {
   return await runAll();
 }
 
-/** Live sound keeps to its time, one call after the other, from the start; what that prints follows at the end. */
+/**
+ * Three runs beside each other. Live sound keeps to its time, one call after the other. Isolated tests mostly wait, for a
+ * process to end or a lease to run out: the others use the processor meanwhile. What the first two print follows at the end.
+ */
 async function runAll(): Promise<number> {
-  const path = join(scratch, 'live.txt');
-  const file = await open(path, 'w');
-  const live = runVitest(['--project', 'live'], file.fd);
+  const live = runQuietly('live.txt', ['--project', 'live']);
   setPriority(NICENESS);
-  const codes = await Promise.all([live, runVitest(['--project', '!live'])]);
-  await file.close();
-  process.stdout.write(readFileSync(path));
+  const isolated = runQuietly('isolated.txt', ['--project', 'isolated', '--maxWorkers', WORKERS]);
+  const others = runVitest(['--project', 'plain', '--project', 'browser', '--maxWorkers', WORKERS]);
+  const codes = [await others, await isolated, await live];
+  for (const name of ['isolated.txt', 'live.txt']) process.stdout.write(readFileSync(join(scratch, name)));
   return Math.max(...codes);
+}
+
+/** Started when this returns, so that it keeps the priority of this moment. */
+function runQuietly(name: string, given: string[]): Promise<number> {
+  const file = openSync(join(scratch, name), 'w');
+  return runVitest(given, file).finally(() => closeSync(file));
 }
 
 async function runChanged(): Promise<number> {

@@ -35,10 +35,9 @@ const threads = { intraOpNumThreads: 1, interOpNumThreads: 1 };
 
 /** For workers only: inference blocks the thread. */
 export async function loadMoonshine(onnx: Runtime, files: MoonshineFiles): Promise<Moonshine> {
-  const [encoder, decoder] = await Promise.all([
-    onnx.InferenceSession.create(files.encoder, threads),
-    onnx.InferenceSession.create(files.decoder, threads),
-  ]);
+  // One after the other: a second that still loads when the first has failed ends the process with the worker.
+  const encoder = await onnx.InferenceSession.create(files.encoder, threads);
+  const decoder = await onnx.InferenceSession.create(files.decoder, threads);
   return { tokensOf: (samples, signal) => recognise(onnx, { encoder, decoder }, samples, signal) };
 }
 

