@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { PageParsers, PageTask } from './page-worker.ts';
-import type { ParserReply } from './parser-thread.ts';
+import { CANCEL, type ParserReply } from './parser-thread.ts';
 
 export interface ParserPoolOptions {
   /** Module that calls `serveParser`. */
@@ -15,6 +15,11 @@ export interface ParserPoolOptions {
   queue?: number;
   /** A thread without work for this long is ended, as each costs about 25 MB. */
   idleMs?: number;
+  /**
+   * True where a thread runs native code. Cut off in the middle, that ends the whole process, so a busy thread is asked
+   * to stop and ends with its reply.
+   */
+  native?: boolean;
 }
 
 /** Something that could not be parsed; the message completes the sentence "it ...". */
@@ -36,6 +41,8 @@ interface Thread {
   timer: NodeJS.Timeout | undefined;
 }
 
+/** A native thread may take this long to finish: on a busy machine a model takes that to load. */
+const FINISH_MS = 30_000;
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
 
@@ -56,8 +63,9 @@ export class ParserPool<Task, Result> {
     memoryMb = 256,
     queue = 1000,
     idleMs = 60_000,
+    native = false,
   }: ParserPoolOptions) {
-    this.#options = { script, threads, timeoutMs, memoryMb, queue, idleMs };
+    this.#options = { script, threads, timeoutMs, memoryMb, queue, idleMs, native };
   }
 
   /** Starts the threads before there is work for them: what they parse with takes a moment to load. */
@@ -159,10 +167,26 @@ export class ParserPool<Task, Result> {
   async #end(thread: Thread, error?: unknown): Promise<void> {
     if (!this.#threads.delete(thread)) return;
     clearTimeout(thread.timer);
+    const isBusy = thread.job !== undefined;
     if (thread.job !== undefined) fail(thread.job, error);
-    await thread.worker.terminate();
+    await (isBusy && this.#options.native ? finish(thread.worker) : thread.worker.terminate());
     this.#next();
   }
+}
+
+/** Ends a thread with its reply. One that never replies ends with the process, and does not keep it alive. */
+async function finish(worker: Worker): Promise<void> {
+  const finished = Promise.withResolvers<void>();
+  worker.removeAllListeners('message');
+  worker.once('message', () => void worker.terminate());
+  worker.once('exit', () => finished.resolve());
+  worker.postMessage(CANCEL);
+  const limit = setTimeout(() => {
+    worker.unref();
+    finished.resolve();
+  }, FINISH_MS);
+  await finished.promise;
+  clearTimeout(limit);
 }
 
 function succeed(job: Job, result: unknown): void {

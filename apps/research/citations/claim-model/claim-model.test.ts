@@ -96,6 +96,25 @@ it('leaves what is not English to others', async () => {
   expect(verdicts).toMatchObject([{ judge: 'none', certain: false }]);
 });
 
+// Without this the whole process ended: native code must not be cut off.
+it('survives that nobody waits for its opinion any more, wherever it is', async () => {
+  const pair = { claim: 'The mill at Kerne was sold in 1931.', passage: MILL.repeat(6) };
+  const pairs = Array.from({ length: 16 }, () => pair);
+  const own = new ClaimModel();
+  for (const milliseconds of [0, 10, 20, 40, 80]) {
+    await own.judge([pair]);
+    const stop = new AbortController();
+    const judged = own.judge(pairs, stop.signal);
+    setTimeout(() => stop.abort(new Error('enough')), milliseconds);
+    await expect(judged).rejects.toThrow('enough');
+  }
+  const [opinion] = await own.judge([pair]);
+  expect(opinion?.yes).toBeGreaterThan(0.5);
+  const last = own.judge(pairs);
+  await own.stop();
+  expect(await last).toContain(undefined);
+});
+
 it('gives no opinion where it is switched off, not installed or broken', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory.path, 'vocabulary.txt'), 'the\n');

@@ -51,7 +51,7 @@ export class ClaimModel {
     this.#logger = logger;
     this.#isThere = isOn && existsSync(join(folder, VOCABULARY));
     const script = new URL('./claim-worker.ts', import.meta.url);
-    this.#pool = new ParserPool({ script, threads: 1, timeoutMs: TIMEOUT_MS, idleMs: IDLE_MS });
+    this.#pool = new ParserPool({ script, threads: 1, timeoutMs: TIMEOUT_MS, idleMs: IDLE_MS, native: true });
   }
 
   /** An opinion on each pair, in their order; undefined where the model is not installed or failed. */

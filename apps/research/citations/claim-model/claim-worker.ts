@@ -20,11 +20,14 @@ interface Loaded {
 
 let loaded: Promise<Loaded> | undefined;
 
-serveParser(async ({ folder, pairs }: ClaimTask): Promise<ClaimOpinion[]> => {
+serveParser(async ({ folder, pairs }: ClaimTask, signal): Promise<ClaimOpinion[]> => {
   loaded ??= load(folder);
   const model = await loaded;
   const opinions: ClaimOpinion[] = [];
-  for (const { claim, passage } of pairs) opinions.push(await judge(model, claim, passage));
+  for (const { claim, passage } of pairs) {
+    signal.throwIfAborted();
+    opinions.push(await judge(model, claim, passage));
+  }
   return opinions;
 });
 
