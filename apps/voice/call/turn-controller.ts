@@ -190,16 +190,24 @@ export class TurnController {
       words,
       over,
       selfSpeech: isSelfSpeech ?? false,
+      asks: player.asks && replyOf(this.#state)?.isGenerating !== true,
     });
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
     const mayPause = mayInterrupt && userTurnOf(this.#state)?.falseInterruption !== true;
     if (verdict === 'interrupt' && mayInterrupt) this.#interrupt();
     else if (verdict === 'pause' && mayPause) this.#pauseForFalseInterruption();
+    else if (verdict === 'answer') this.#finishQuestion();
     else if (verdict === 'ignore' || over) this.#resume(over);
   }
 
   #pauseForFalseInterruption(): void {
     this.#dispatch({ type: 'possible-interruption' });
+  }
+
+  /** The caller answers before the question is out: the bot ends it, and what they said stays their turn. */
+  #finishQuestion(): void {
+    this.#dispatch({ type: 'false-interruption' });
+    this.#deps.player.resume();
   }
 
   /** It was no interruption: the bot goes on. `over`: the caller has finished, too. */

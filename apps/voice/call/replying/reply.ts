@@ -124,6 +124,11 @@ export class Reply {
       });
   }
 
+  /** More of it may follow. */
+  get isGenerating(): boolean {
+    return !this.#generated;
+  }
+
   /** Whether the caller heard any of it, or a tool gave its result. */
   get wasHeard(): boolean {
     return this.#started || this.#heard > 0 || this.#transcript.hasResults;

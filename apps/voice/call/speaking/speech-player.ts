@@ -2,6 +2,7 @@ import type { Clock } from '@trunkline/schedule';
 import type { AudioFrame } from '../../speech/audio/samples.ts';
 import { Alarm } from '../clock.ts';
 import type { Speaker } from '../line.ts';
+import { isQuestion } from './speech-text.ts';
 import { type Utterance, UtterancePlayout, type Voice } from './utterance.ts';
 
 export interface SpeechPlayerDeps {
@@ -67,6 +68,13 @@ export class SpeechPlayer {
   /** Sound goes out, or did and is paused. */
   get speaking(): boolean {
     return this.#speaking;
+  }
+
+  /** A question is being heard, and nothing waits after it. */
+  get asks(): boolean {
+    const last = this.#waiting.at(-1) ?? this.#playing.at(-1);
+    const hasStarted = (last?.startMs ?? Infinity) <= this.#deps.speaker.playedMs;
+    return hasStarted && isQuestion(last?.utterance.text ?? '');
   }
 
   /** Synthesizes something that may be said later. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ClauseSplitter, isSayable, spokenText } from './speech-text.ts';
+import { ClauseSplitter, isQuestion, isSayable, lengthOfShare, spokenText } from './speech-text.ts';
 
 function split(...chunks: string[]): string[] {
   const splitter = new ClauseSplitter();
@@ -31,6 +31,35 @@ describe('a text that is being written', () => {
     expect(split(...chunks)).toEqual(clauses);
   });
 
+  it.each([
+    ['日本語の文です。次の文もあります。', ['日本語の文です。', '次の文もあります。']],
+    ['他说：“今天很冷。”然后他走了！', ['他说：“今天很冷。”', '然后他走了！']],
+    ['प्रधानमंत्री आज आए। वे कल जाएंगे।', ['प्रधानमंत्री आज आए।', 'वे कल जाएंगे।']],
+    ['هل أنت بخير؟ نعم، أنا بخير.', ['هل أنت بخير؟', 'نعم، أنا بخير.']],
+    ['明日は東京 Tower へ行きます。楽しみです。', ['明日は東京 Tower へ行きます。', '楽しみです。']],
+  ])('cuts %j at the ends of its sentences, in its own script', (text, clauses) => {
+    expect(split(text)).toEqual(clauses);
+    expect(split(...text)).toEqual(clauses);
+  });
+
+  it.each([
+    ['Japanese', '明日の朝は東京から京都まで新幹線で行って、それから古いお寺をいくつか見る予定ですがまだ決めていません'],
+    ['Chinese', '明天早上我们先从北京坐高铁去上海然后再去看几个很有名的博物馆和公园如果天气好的话'],
+    ['Thai', 'พรุ่งนี้เช้าเราจะเดินทางจากกรุงเทพไปเชียงใหม่โดยรถไฟ แล้วเราจะไปดูวัดเก่าหลายแห่งในเมืองด้วยกัน'],
+  ])('speaks %s before the reply has ended', (_, text) => {
+    const splitter = new ClauseSplitter();
+    const early = [...text].slice(0, -5).flatMap((letter) => splitter.push(letter));
+    expect(early.length).toBeGreaterThan(0);
+    const whole = [...early, ...splitter.push(text.slice(-5)), ...splitter.flush()];
+    expect(whole.map((clause) => clause.text).join('').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
+  });
+
+  it('remembers what was heard up to the last whole word, in scripts without blanks too', () => {
+    const text = '明日は東京へ行きます';
+    expect(text.slice(0, lengthOfShare(text, 0.5))).toBe('明日は東京');
+    expect(lengthOfShare(text, 1)).toBe(text.length);
+  });
+
   it('does not wait for a sentence that does not end', () => {
     const endless = Array.from({ length: 100 }, (_, index) => `word${index}`).join(' ');
     const clauses = split(endless);
@@ -57,6 +86,15 @@ describe('a text that is being written', () => {
         for (const clause of clauses) expect(text.slice(clause.start, clause.end).trim()).toBe(clause.text);
       }),
     );
+  });
+});
+
+describe('a question', () => {
+  it.each(['Shall I book it?', '予約しますか？', 'هل أحجز الطاولة؟', 'He asked: "Why?"'])('is %j', (text) => {
+    expect(isQuestion(text)).toBe(true);
+  });
+  it.each(['I booked it.', 'What a day!', 'One; two'])('is not %j', (text) => {
+    expect(isQuestion(text)).toBe(false);
   });
 });
 

@@ -44,22 +44,61 @@ export class ClauseSplitter {
 
   #findEnd(): number | undefined {
     const rest = this.#text.slice(this.#start);
-    const breaks = /[.?!…]+["')\]]*(?=\s)|[,;:](?=\s)|\s[–—-](?=\s)|\n+|\S+(?=\s)/g;
-    for (let found = breaks.exec(rest); found !== null; found = breaks.exec(rest)) {
-      const end = found.index + found[0].length;
-      if (this.#endsAt(rest.slice(0, end))) return this.#start + end;
-    }
+    for (const end of breaksIn(rest)) if (this.#endsAt(rest, end)) return this.#start + end;
     return rest.length > longestClause ? this.#start + longestClause : undefined;
   }
 
-  #endsAt(text: string): boolean {
-    const words = text.trim().split(/\s+/).filter(Boolean).length;
+  #endsAt(rest: string, end: number): boolean {
+    const text = rest.slice(0, end);
+    const words = countWords(text);
     if (words === 0) return false;
     if (/\n\s*$/.test(text) || isSentence(text)) return true;
-    if (/[,;:–—-]$/.test(text.trim()) && !/\d,$/.test(text.trim()))
+    if (isPhrase(text, rest.slice(end)))
       return words >= (this.#first ? firstClauseWords : laterClauseWords);
     return words >= (this.#first ? firstBreakWords : laterBreakWords) || text.length > longestClause;
   }
+}
+
+/** Scripts that put no blanks between words. */
+const blankless = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+/** Marks that end a sentence or a part of it without a blank after them; a closing quote may still follow. */
+const closers = /["'”’」』）)\]】》]/;
+const fullStops = '。！？｡';
+const halfStops = '、，；：､';
+
+/** The places where a clause may end, in their order. The last mark of a text that is still being written may grow. */
+function breaksIn(rest: string): number[] {
+  const marks = new RegExp(
+    `[.?!…।॥؟۔]+["')\\]”»]*(?=\\s)|[,;:،؛](?=\\s)|\\s[–—-](?=\\s)|\\n+|[^\\s${fullStops}${halfStops}]+(?=\\s)` +
+      `|[${fullStops}]+${closers.source}*(?=[^${fullStops}"'”’」』）)\\]】》])|[${halfStops}](?=.)`,
+    'gsu',
+  );
+  const places = [...rest.matchAll(marks)].map((found) => found.index + found[0].length);
+  if (!blankless.test(rest)) return places;
+  // The last word may still grow.
+  const words = [...segmenter.segment(rest)].filter(({ isWordLike }) => isWordLike).slice(0, -1);
+  const ends = words
+    .filter(({ segment }) => blankless.test(segment))
+    .map(({ index, segment }) => index + segment.length);
+  return [...new Set([...places, ...ends])].toSorted((left, right) => left - right);
+}
+
+function countWords(text: string): number {
+  if (!blankless.test(text)) return text.trim().split(/\s+/).filter(Boolean).length;
+  return [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike).length;
+}
+
+/** Whether a text ends with a part of a sentence. Thai and its kin put a blank between phrases. */
+function isPhrase(text: string, next: string): boolean {
+  const trimmed = text.trim();
+  if (/[,;:–—،؛、，；：､-]$/.test(trimmed)) return !/\d,$/.test(trimmed);
+  return /^\s/.test(next) && /[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]$/u.test(trimmed);
+}
+
+/** Whether somebody is asked something. */
+export function isQuestion(text: string): boolean {
+  return /[?？؟\u037e]["'”’」』）)\]»]*\s*$/.test(text);
 }
 
 const abbreviation =
@@ -67,13 +106,15 @@ const abbreviation =
 
 function isSentence(text: string): boolean {
   const trimmed = text.trim();
-  return /[.?!…]["')\]]*$/.test(trimmed) && !abbreviation.test(trimmed) && !/(^|\s)\d+\.$/.test(trimmed);
+  return /[.?!…。！？｡।॥؟۔]["')\]”’»」』）】》]*$/.test(trimmed) && !abbreviation.test(trimmed) && !/(^|\s)\d+\.$/.test(trimmed);
 }
 
 /** How many characters of a text a share of it covers, up to the last whole word. */
 export function lengthOfShare(text: string, share: number): number {
   if (share >= 1) return text.length;
-  return Math.max(0, text.slice(0, Math.round(text.length * share)).search(/\s\S*$/));
+  const length = Math.round(text.length * share);
+  if (!blankless.test(text)) return Math.max(0, text.slice(0, length).search(/\s\S*$/));
+  return [...segmenter.segment(text)].findLast(({ index }) => index <= length)?.index ?? 0;
 }
 
 /** A written text as it can be said: without markup, source numbers, addresses and pictographs. */

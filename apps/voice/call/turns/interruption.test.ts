@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { judgeInterruption } from './interruption.ts';
 
 describe('barge-in: speech while the bot speaks', () => {
-  const judge = (speechMs: number, words: string | undefined, over = false) =>
-    judgeInterruption({ speechMs, words, over, selfSpeech: false });
+  const judge = (speechMs: number, words: string | undefined, over = false, asks = false) =>
+    judgeInterruption({ speechMs, words, over, selfSpeech: false, asks });
 
   it('waits, then pauses the bot, while nothing is understood', () => {
     expect(judge(300, undefined)).toBe('wait');
@@ -33,8 +33,22 @@ describe('barge-in: speech while the bot speaks', () => {
     expect(judge(250, 'Berlin', true)).toBe('ignore');
     expect(judge(2000, '')).toBe('ignore');
     expect(judge(900, '', true)).toBe('ignore');
-    expect(judgeInterruption({ speechMs: 900, words: 'easy hole', over: false, selfSpeech: true })).toBe(
-      'ignore',
-    );
+    expect(
+      judgeInterruption({ speechMs: 900, words: 'easy hole', over: false, selfSpeech: true, asks: true }),
+    ).toBe('ignore');
+  });
+
+  it.each(['Sure.', 'Okay', 'Yes', 'Yeah, sure.', 'Right', 'Berlin', 'sí', 'ja'])(
+    'keeps %j as the answer to the question that is being asked',
+    (words) => {
+      expect(judge(250, words, true, true)).toBe('answer');
+      expect(judge(250, words, false, true)).toBe('answer');
+    },
+  );
+
+  it('is interrupted in a question as anywhere else', () => {
+    expect(judge(250, 'No!', false, true)).toBe('interrupt');
+    expect(judge(400, 'not on Monday please', false, true)).toBe('interrupt');
+    expect(judge(900, '', true, true)).toBe('ignore');
   });
 });

@@ -10,21 +10,29 @@ export interface Overlap {
   over: boolean;
   /** It sounds like the bot's own voice. */
   selfSpeech: boolean;
+  /** The bot is saying a question, and nothing after it. */
+  asks: boolean;
 }
 
-/** `wait`: too early to say. `ignore`: no interruption. `pause`: hold the output until there are words. */
-export type InterruptionVerdict = 'wait' | 'ignore' | 'pause' | 'interrupt';
+/**
+ * `wait`: too early to say. `ignore`: no interruption. `pause`: hold the output until there are words.
+ * `answer`: the words answer the bot's question; they are kept until it has been asked.
+ */
+export type InterruptionVerdict = 'wait' | 'ignore' | 'pause' | 'answer' | 'interrupt';
 
 const sureMs = 350;
 const unsureMs = 500;
 const sureWords = 2;
 
-export function judgeInterruption({ speechMs, words, over, selfSpeech }: Overlap): InterruptionVerdict {
+export function judgeInterruption({ speechMs, words, over, selfSpeech, asks }: Overlap): InterruptionVerdict {
   if (selfSpeech) return 'ignore';
   if (words === undefined) return speechMs >= unsureMs ? 'pause' : 'wait';
   const count = wordsIn(words).length;
-  if (count === 0 || isBackchannel(words)) return 'ignore';
+  if (count === 0) return 'ignore';
+  // "Okay" shows that somebody listens, except when it is what the bot has just asked for.
+  if (isBackchannel(words)) return asks ? 'answer' : 'ignore';
   if (count >= sureWords || isStopWord(words) || speechMs >= sureMs) return 'interrupt';
+  if (asks) return 'answer';
   return over ? 'ignore' : 'wait';
 }
 
