@@ -1,7 +1,9 @@
 import type { Logger } from '@trunkline/config';
+import { defineTool } from '@trunkline/llm';
 import { markOf } from '@trunkline/loop';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
+import { z } from 'zod';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
 import type { LatencyLog, TurnMarks } from '../metrics/metrics.ts';
@@ -49,6 +51,8 @@ export interface CallComponents {
 
 /** Without a frame for this long, the microphone counts as silent. */
 const frameTimeoutMs = 500;
+/** The page hangs up when it is told so; one that does not is cut off after this long. */
+const hangUpMs = 2000;
 
 /** One caller's conversation, from the first frame to the last. */
 export class Call implements VoiceSession {
@@ -62,19 +66,23 @@ export class Call implements VoiceSession {
   readonly #notifications: NotificationQueue;
   readonly #turns: TurnController;
   readonly #frameTimeout: Alarm;
+  readonly #hangUpTimeout: Alarm;
   readonly #loading: ModelLoading;
   readonly #correlator = new EchoCorrelator();
   readonly #echo: EchoFilter;
   #microphone: AudioInput | undefined;
   #frameAt = -Infinity;
   #closed = false;
+  #greeted = false;
 
   constructor(components: CallComponents) {
-    const { line, persona, clock, logger, settings, runs, histories } = components;
-    this.#components = components;
+    const { line, clock, logger, settings, runs, histories } = components;
+    const persona = withCallTools(components.persona, () => this.#turns.endCall());
+    this.#components = { ...components, persona };
     this.id = line.id;
     this.userId = persona.user.id;
     this.#frameTimeout = new Alarm(clock);
+    this.#hangUpTimeout = new Alarm(clock);
     this.#loading = new ModelLoading(clock, (type) => this.#send({ type: 'server-message', data: { type } }));
     const { history, release } = histories.open(persona.user.id, persona.skill.slug, persona.model);
     this.#history = history;
@@ -87,14 +95,16 @@ export class Call implements VoiceSession {
     const echo = new EchoFilter({ player, correlator: this.#correlator, clock, guardMs });
     this.#echo = echo;
     this.#notifications = this.#createNotifications();
-    const enabled = persona.skill.behavior.backchannel === true && !settings.halfDuplex;
+    const { backchannel, reprompt_after: repromptAfter } = persona.skill.behavior;
+    const enabled = backchannel === true && !settings.halfDuplex;
+    const silenceLimitMs = repromptAfter === undefined ? undefined : repromptAfter * 1000;
     this.#turns = new TurnController({
       sessionId: line.id,
       persona,
       input,
       player,
       fillers: this.#createFillers(),
-      backchannel: new Backchannel({ player, clock, enabled }),
+      backchannel: new Backchannel({ player, clock, enabled, silenceLimitMs }),
       history,
       runs,
       speakingRate,
@@ -105,6 +115,7 @@ export class Call implements VoiceSession {
       send: (message) => this.#send(message),
       intercept: (text) => this.#notifications.intercept(text),
       answered: (marks) => this.#report(marks),
+      hangUp: () => this.#hangUp(),
     });
     line.onMessage((message) => this.#receive(message));
     line.onAudio((frame) => this.#acceptFrame(frame));
@@ -139,6 +150,7 @@ export class Call implements VoiceSession {
     this.#closed = true;
     this.#notifications.close();
     this.#frameTimeout.cancel();
+    this.#hangUpTimeout.cancel();
     this.#loading.stop();
     this.#turns.close();
     this.#player.close();
@@ -166,6 +178,14 @@ export class Call implements VoiceSession {
   #acceptWindow(samples: Float32Array, probability: number): void {
     this.#correlator.hear(samples, this.#components.clock.now());
     this.#input.accept(samples, probability);
+    this.#player.duck(this.#isOverlapped);
+  }
+
+  /** The caller speaks over the bot, and it is not known yet that this means nothing. */
+  get #isOverlapped(): boolean {
+    const { bargein } = this.#components.persona.skill.behavior;
+    if (!this.#player.speaking || !this.#input.likelySpeech || bargein === false) return false;
+    return this.#echo.isSelfSpeech === false && !this.#turns.isFalseInterruption;
   }
 
   #receive(message: LineMessage): void {
@@ -173,14 +193,25 @@ export class Call implements VoiceSession {
     if (this.#closed || request === undefined) return;
     if (request.type === 'disconnect-bot') this.#components.line.close('the caller asked for it');
     else if (request.type === 'send-text') this.#turns.write(request.text, request);
-    else this.#greet(request.id);
+    else this.#greet(request.id, request.isReconnect);
   }
 
-  #greet(id: string | undefined): void {
+  #hangUp(): void {
+    this.#send({ type: 'server-message', data: { type: 'call-ended' } });
+    this.#hangUpTimeout.set(hangUpMs, () => this.#components.line.close('the bot ended the call'));
+  }
+
+  #greet(id: string | undefined, isReconnect: boolean): void {
     const { persona, speech } = this.#components;
     const { skill, verbosity } = persona;
     const about = { skill: skill.slug, name: skill.name, verbosity, backend: speech.synthesizer.backend };
     this.#send({ type: 'bot-ready', ...(id !== undefined && { id }), data: { version: '1.0.0', about } });
+    const { greeting } = skill.behavior;
+    if (greeting === undefined || this.#greeted || isReconnect) return;
+    this.#greeted = true;
+    this.#announce(greeting, false, (heard) => {
+      if (heard) this.#history.add([{ role: 'assistant', content: greeting }]);
+    });
   }
 
   #report(marks: TurnMarks): void {
@@ -239,7 +270,7 @@ export class Call implements VoiceSession {
 
   #botStarted(): void {
     // Half a sentence from before the microphone closed is of no use.
-    if (!this.#isMicrophoneOpen) this.#turns.dropUserTurn();
+    if (!this.#isMicrophoneOpen) this.#turns.endUserTurn();
     this.#turns.onPlayoutStarted();
     this.#send({ type: 'bot-started-speaking' });
   }
@@ -298,4 +329,22 @@ export class Call implements VoiceSession {
   #sendError(words: string, error: unknown): void {
     this.#send({ type: 'error', data: { message: `${words}: ${errorMessage(error)}`, fatal: false } });
   }
+}
+
+/** What a model can do with the call itself. */
+function withCallTools(persona: Persona, endCall: () => void): Persona {
+  const { tools: allowed } = persona.skill;
+  const end = defineTool({
+    name: 'end_call',
+    description:
+      'Ends the call after your next words. Use it only when the caller says goodbye or asks you to hang up; then say a short farewell.',
+    effects: ['reads'],
+    input: z.object({}),
+    execute: async () => {
+      endCall();
+      return 'The call ends after your next words. Say a short farewell now.';
+    },
+  });
+  const isAllowed = allowed === undefined || allowed.includes(end.name);
+  return isAllowed ? { ...persona, tools: [...persona.tools, end] } : persona;
 }

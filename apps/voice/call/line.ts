@@ -38,6 +38,8 @@ export interface Speaker {
   resume(): void;
   /** Throws away what waits. */
   clear(): void;
+  /** Plays softly from now on, or at full level again. */
+  duck(isDucked: boolean): void;
   /** Called when the last queued sample was sent. */
   onDrained(listener: () => void): void;
   /** Called when the first sample after silence was sent. */
@@ -72,13 +74,16 @@ export type Outgoing =
         held?: AskReason;
       };
     }
-  | { type: 'server-message'; data: { type: LoadingStatus } | { type: 'note'; text: string } }
+  | {
+      type: 'server-message';
+      data: { type: LoadingStatus } | { type: 'note'; text: string } | { type: 'call-ended' };
+    }
   | { type: 'metrics'; data: object }
   | { type: 'error'; data: { message: string; fatal: boolean } };
 
 /** Requests of the page. */
 export type Incoming =
-  | { type: 'client-ready'; id: string | undefined }
+  | { type: 'client-ready'; id: string | undefined; isReconnect: boolean }
   | { type: 'send-text'; text: string; interrupts: boolean; spoken: boolean }
   | { type: 'disconnect-bot' };
 
@@ -86,7 +91,10 @@ const longestText = 8000;
 
 /** Reads a message of the page; undefined for those that do not concern the conversation. */
 export function readMessage({ type, id, data }: LineMessage): Incoming | undefined {
-  if (type === 'client-ready') return { type, id };
+  if (type === 'client-ready') {
+    const { reconnected } = fieldsOf(fieldsOf(data).about);
+    return { type, id, isReconnect: reconnected === true };
+  }
   if (type === 'disconnect-bot') return { type };
   if (type !== 'send-text') return undefined;
   const { content, text, options } = fieldsOf(data);

@@ -49,6 +49,8 @@ export interface TurnControllerDeps {
   intercept(text: string): boolean;
   /** Called when the first sound of a reply was sent. */
   answered(marks: TurnMarks): void;
+  /** Called when the bot has said goodbye after `endCall`. */
+  hangUp(): void;
 }
 
 /** A tool's result that came after its turn, and waits to be announced. */
@@ -70,6 +72,8 @@ export class TurnController {
   /** What the caller said or wrote that no reply has answered yet. */
   #unanswered = '';
   #userTurnEndedAt = -Infinity;
+  /** The call ends with the bot's turn. */
+  #ending = false;
 
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
@@ -86,7 +90,8 @@ export class TurnController {
 
   /** The caller began to speak, or went on after a pause. */
   onSpeechStarted(): void {
-    const { clock, input, echo } = this.#deps;
+    const { clock, input, echo, backchannel } = this.#deps;
+    backchannel.onTurnTaken(true);
     this.#preemptive.cancel();
     const { announced = false, falseInterruption = false } = userTurnOf(this.#state) ?? {};
     const startedAt = clock.now() - input.speechMs;
@@ -120,12 +125,18 @@ export class TurnController {
     }
   }
 
-  /** Drops what the caller is saying without an answer. */
-  dropUserTurn(): void {
-    this.#endUserTurn();
+  /** What the caller says over the bot was judged to be no interruption. */
+  get isFalseInterruption(): boolean {
+    return userTurnOf(this.#state)?.falseInterruption === true;
+  }
+
+  /** Ends the call when the bot has said what it is saying, unless the caller says more. */
+  endCall(): void {
+    this.#ending = true;
   }
 
   onUtteranceQueued(): void {
+    this.#deps.backchannel.onTurnTaken();
     this.#dispatch({ type: 'utterance-queued' });
   }
 
@@ -155,6 +166,7 @@ export class TurnController {
   }
 
   close(): void {
+    this.#deps.backchannel.onTurnTaken();
     this.#cancel();
   }
 
@@ -193,10 +205,10 @@ export class TurnController {
       asks: player.asks && replyOf(this.#state)?.isGenerating !== true,
     });
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
-    const mayPause = mayInterrupt && userTurnOf(this.#state)?.falseInterruption !== true;
+    const mayPause = mayInterrupt && !this.isFalseInterruption;
     if (verdict === 'interrupt' && mayInterrupt) this.#interrupt();
     else if (verdict === 'pause' && mayPause) this.#pauseForFalseInterruption();
-    else if (verdict === 'answer') this.#finishQuestion();
+    else if (verdict === 'answer') this.#goOn();
     else if (verdict === 'ignore' || over) this.#resume(over);
   }
 
@@ -205,7 +217,7 @@ export class TurnController {
   }
 
   /** The caller answers before the question is out: the bot ends it, and what they said stays their turn. */
-  #finishQuestion(): void {
+  #goOn(): void {
     this.#dispatch({ type: 'false-interruption' });
     this.#deps.player.resume();
   }
@@ -214,9 +226,8 @@ export class TurnController {
   #resume(over = false): void {
     const userTurn = userTurnOf(this.#state);
     if (userTurn !== undefined) userTurn.falseInterruption = true;
-    this.#dispatch({ type: 'false-interruption' });
-    this.#deps.player.resume();
-    if (over) this.#endUserTurn();
+    this.#goOn();
+    if (over) this.endUserTurn();
   }
 
   /** Barge-in. */
@@ -236,7 +247,7 @@ export class TurnController {
   #cancel(): void {
     const announced = userTurnOf(this.#state)?.announced;
     this.#stopBot({ type: 'cancelled' });
-    this.#endUserTurn(announced);
+    this.endUserTurn(announced);
   }
 
   /** Stops the reply at once; what was not heard was not said. */
@@ -278,13 +289,14 @@ export class TurnController {
     marks.note('end_of_utterance_ms');
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
     const speechMs = input.totalSpeechMs;
-    const overlapped = userTurnOf(this.#state)?.falseInterruption === true;
+    const overlapped = this.isFalseInterruption;
     const isTail = echo.isTail(this.#userTurnEndedAt);
-    this.#endUserTurn();
+    this.endUserTurn();
     const understood = wordsIn(text).length > 0;
     // A backchannel or noise from the time when the bot spoke needs no answer.
     if (understood && !isTail && !(overlapped && isBackchannel(text))) this.#answer(text, marks, true);
     else this.#preemptive.cancel();
+    this.#hangUpIfAsked();
     if (!understood && !overlapped) backchannel.reprompt(speechMs);
   }
 
@@ -292,9 +304,17 @@ export class TurnController {
   #dropNoise(): void {
     this.#preemptive.cancel();
     this.#resume(true);
+    this.#hangUpIfAsked();
   }
 
-  #endUserTurn(announced = userTurnOf(this.#state)?.announced): void {
+  #hangUpIfAsked(): void {
+    if (!this.#ending || this.#state.name !== 'idle') return;
+    this.#ending = false;
+    this.#deps.hangUp();
+  }
+
+  /** Ends what the caller is saying; without an answer it is dropped. */
+  endUserTurn(announced = userTurnOf(this.#state)?.announced): void {
     const { input, echo, send } = this.#deps;
     input.reset();
     echo.reset();
@@ -305,6 +325,7 @@ export class TurnController {
   }
 
   #answer(text: string, marks: TurnMarks, spoken: boolean): void {
+    this.#ending = false;
     this.#transcribe(text, true);
     this.#deps.backchannel.onUnderstood();
     if (this.#deps.intercept(text)) this.#preemptive.cancel();
@@ -353,10 +374,12 @@ export class TurnController {
 
   /** The caller may be in the middle of something. */
   #endBotTurn(): void {
-    const { input, player } = this.#deps;
+    const { input, player, backchannel } = this.#deps;
     const userTurn = userTurnOf(this.#state);
     this.#dispatch({ type: 'bot-turn-finished' });
     player.resume();
+    if (userTurn === undefined || !input.active) this.#hangUpIfAsked();
+    backchannel.onBotTurnFinished();
     if (userTurn !== undefined && input.active)
       this.#dispatch({ type: input.speaking ? 'user-speaking' : 'user-silent', userTurn });
   }

@@ -10,6 +10,8 @@ const longestQueueMs = 10 * 60_000;
 
 /** The rate of most speech. */
 const firstRate = 24_000;
+/** The level of speech while somebody speaks over it: 14 dB down. */
+const duckedGain = 0.2;
 
 export interface PacedSpeakerOptions {
   send(frame: AudioFrame): void;
@@ -33,6 +35,8 @@ export class PacedSpeaker implements Speaker {
   #playedMs = 0;
   #paused = false;
   #speaking = false;
+  #gain = 1;
+  #targetGain = 1;
 
   constructor(options: PacedSpeakerOptions) {
     this.#options = options;
@@ -71,6 +75,10 @@ export class PacedSpeaker implements Speaker {
   clear(): void {
     this.#queue.clear();
     this.#speaking = false;
+  }
+
+  duck(isDucked: boolean): void {
+    this.#targetGain = isDucked ? duckedGain : 1;
   }
 
   onDrained(listener: () => void): void {
@@ -112,12 +120,22 @@ export class PacedSpeaker implements Speaker {
 
   #sendOne(): void {
     const frame = this.#paused ? undefined : this.#queue.take();
-    this.#options.send(frame ?? this.#silence);
+    this.#options.send(frame === undefined ? this.#silence : this.#levelled(frame));
     if (frame === undefined) return;
     if (frame.sampleRate !== this.#silence.sampleRate) this.#silence = silenceAt(frame.sampleRate);
     this.#playedMs += frame.soundMs;
     if (!this.#speaking) this.#tell(true, this.#started);
     if (this.queuedMs === 0) this.#tell(false, this.#drained);
+  }
+
+  /** The level changes within one frame, so that there is no click. */
+  #levelled(frame: AudioFrame): AudioFrame {
+    const [from, to] = [this.#gain, this.#targetGain];
+    this.#gain = to;
+    if (from === 1 && to === 1) return frame;
+    const { samples, sampleRate } = frame;
+    const step = (to - from) / samples.length;
+    return { samples: samples.map((sample, index) => sample * (from + step * (index + 1))), sampleRate };
   }
 
   #tell(speaking: boolean, listeners: readonly (() => void)[]): void {

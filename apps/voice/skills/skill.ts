@@ -57,7 +57,15 @@ export const skillFileSchema = z.strictObject({
   tools: z.array(z.string()).optional(),
   delegates: z.array(z.string()).optional(),
   behavior: z
-    .strictObject({ backchannel: z.boolean(), micro_ack: z.boolean(), bargein: z.boolean() })
+    .strictObject({
+      backchannel: z.boolean(),
+      micro_ack: z.boolean(),
+      bargein: z.boolean(),
+      /** Said when a call begins. */
+      greeting: z.string().min(1).max(500),
+      /** Seconds of silence after which a caller is asked, once, whether they are still there. */
+      reprompt_after: z.number().min(3).max(600),
+    })
     .partial()
     .optional(),
   llm: z.strictObject({ url: z.url(), model: z.string(), api_key_env: z.string() }).partial().optional(),

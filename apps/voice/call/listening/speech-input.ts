@@ -79,6 +79,11 @@ export class SpeechInput {
     return this.active && this.#activity.speaking;
   }
 
+  /** Somebody seems to have begun to speak, which the next windows confirm or not. */
+  get likelySpeech(): boolean {
+    return this.#activity.likely;
+  }
+
   get silenceMs(): number {
     return this.#activity.silenceMs;
   }

@@ -7,6 +7,8 @@ const startsAbove = 0.6;
 const continuesAbove = 0.45;
 /** Speech starts when six of the last seven windows hold voice: about 200 ms. */
 const [neededWindows, recentWindows] = [6, 7];
+/** It is likely when the last three of them do: about 100 ms. */
+const likelyWindows = 3;
 /** Gaps between syllables are shorter than this. */
 const gapMs = 200;
 
@@ -19,6 +21,12 @@ export class VoiceActivity {
 
   get speaking(): boolean {
     return this.#speaking;
+  }
+
+  /** Speech goes on, or has probably begun. */
+  get likely(): boolean {
+    const last = this.#recent.slice(-likelyWindows);
+    return this.#speaking || (last.length === likelyWindows && last.every(Boolean));
   }
 
   /** Length of the current stretch of speech, or of the last one. */

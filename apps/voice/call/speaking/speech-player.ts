@@ -93,6 +93,11 @@ export class SpeechPlayer {
     this.#add(utterance, this.#waiting[0]?.startMs === undefined ? 0 : 1);
   }
 
+  /** Lowers the level while the caller speaks over the bot. */
+  duck(isDucked: boolean): void {
+    this.#deps.speaker.duck(isDucked);
+  }
+
   pause(): void {
     this.#deps.speaker.pause();
     this.#deps.onSilenced();

@@ -43,7 +43,10 @@ describe('a text that is being written', () => {
   });
 
   it.each([
-    ['Japanese', '明日の朝は東京から京都まで新幹線で行って、それから古いお寺をいくつか見る予定ですがまだ決めていません'],
+    [
+      'Japanese',
+      '明日の朝は東京から京都まで新幹線で行って、それから古いお寺をいくつか見る予定ですがまだ決めていません',
+    ],
     ['Chinese', '明天早上我们先从北京坐高铁去上海然后再去看几个很有名的博物馆和公园如果天气好的话'],
     ['Thai', 'พรุ่งนี้เช้าเราจะเดินทางจากกรุงเทพไปเชียงใหม่โดยรถไฟ แล้วเราจะไปดูวัดเก่าหลายแห่งในเมืองด้วยกัน'],
   ])('speaks %s before the reply has ended', (_, text) => {
@@ -51,7 +54,12 @@ describe('a text that is being written', () => {
     const early = [...text].slice(0, -5).flatMap((letter) => splitter.push(letter));
     expect(early.length).toBeGreaterThan(0);
     const whole = [...early, ...splitter.push(text.slice(-5)), ...splitter.flush()];
-    expect(whole.map((clause) => clause.text).join('').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
+    expect(
+      whole
+        .map((clause) => clause.text)
+        .join('')
+        .replace(/\s/g, ''),
+    ).toBe(text.replace(/\s/g, ''));
   });
 
   it('remembers what was heard up to the last whole word, in scripts without blanks too', () => {

@@ -53,8 +53,7 @@ export class ClauseSplitter {
     const words = countWords(text);
     if (words === 0) return false;
     if (/\n\s*$/.test(text) || isSentence(text)) return true;
-    if (isPhrase(text, rest.slice(end)))
-      return words >= (this.#first ? firstClauseWords : laterClauseWords);
+    if (isPhrase(text, rest.slice(end))) return words >= (this.#first ? firstClauseWords : laterClauseWords);
     return words >= (this.#first ? firstBreakWords : laterBreakWords) || text.length > longestClause;
   }
 }
@@ -106,7 +105,11 @@ const abbreviation =
 
 function isSentence(text: string): boolean {
   const trimmed = text.trim();
-  return /[.?!…。！？｡।॥؟۔]["')\]”’»」』）】》]*$/.test(trimmed) && !abbreviation.test(trimmed) && !/(^|\s)\d+\.$/.test(trimmed);
+  return (
+    /[.?!…。！？｡।॥؟۔]["')\]”’»」』）】》]*$/.test(trimmed) &&
+    !abbreviation.test(trimmed) &&
+    !/(^|\s)\d+\.$/.test(trimmed)
+  );
 }
 
 /** How many characters of a text a share of it covers, up to the last whole word. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@trunkline/schedule';
+import { Alarm } from '../clock.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 
 export interface BackchannelDeps {
@@ -6,25 +7,47 @@ export interface BackchannelDeps {
   clock: Clock;
   /** Whether the bot says "Mm-hm" to a caller who speaks for long. */
   enabled: boolean;
+  /** Silence after which the caller is asked whether they are still there; undefined: never. */
+  silenceLimitMs?: number | undefined;
 }
 
 /** Speech of this length without a word gets a reprompt. */
 const repromptAfterMs = 800;
 const repromptEveryMs = 20_000;
 const repromptText = 'Sorry, I did not catch that.';
+const stillThereText = 'Are you still there?';
 /** A caller who has spoken for this long gets a backchannel in a pause. */
 const backchannelAfterMs = 5000;
 const backchannelPauseMs = 450;
 const backchannelEveryMs = 8000;
 
-/** What the bot says without a reply: "Mm-hm" while it listens, and a reprompt when it understood nothing. */
+/** What the bot says without a reply: "Mm-hm" while it listens, a reprompt when it understood or heard nothing. */
 export class Backchannel {
   readonly #deps: BackchannelDeps;
   #repromptedAt = -Infinity;
   #saidAt = -Infinity;
+  readonly #silence: Alarm;
+  #askedStillThere = false;
 
   constructor(deps: BackchannelDeps) {
     this.#deps = deps;
+    this.#silence = new Alarm(deps.clock);
+  }
+
+  /** It is the caller's turn: a long silence is asked about, once. */
+  onBotTurnFinished(): void {
+    const { silenceLimitMs, player } = this.#deps;
+    if (silenceLimitMs === undefined || this.#askedStillThere) return;
+    this.#silence.set(silenceLimitMs, () => {
+      this.#askedStillThere = true;
+      player.say({ text: stillThereText, cached: true });
+    });
+  }
+
+  /** The caller speaks or writes, or the bot does. */
+  onTurnTaken(byUser = false): void {
+    this.#silence.cancel();
+    if (byUser) this.#askedStillThere = false;
   }
 
   /** The next reprompt need not wait. */

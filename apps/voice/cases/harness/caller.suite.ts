@@ -121,6 +121,8 @@ export class SyntheticSpeaker implements Speaker {
   playedMs = 0;
   paused = false;
   pauses = 0;
+  ducked = false;
+  ducks = 0;
   /** Takes nothing any more, as a line that is stuck. */
   stuck = false;
   readonly played: AudioFrame[] = [];
@@ -153,6 +155,11 @@ export class SyntheticSpeaker implements Speaker {
   clear(): void {
     this.#queue = [];
     this.#sounding = false;
+  }
+
+  duck(isDucked: boolean): void {
+    if (isDucked && !this.ducked && this.sounding) this.ducks += 1;
+    this.ducked = isDucked;
   }
 
   onDrained(listener: () => void): void {

@@ -50,7 +50,13 @@ const caseSchema = z.strictObject({
   verbosity: z.enum(verbosityLevels).default('brief'),
   half_duplex: z.boolean().default(false),
   behavior: z
-    .strictObject({ backchannel: z.boolean(), micro_ack: z.boolean(), bargein: z.boolean() })
+    .strictObject({
+      backchannel: z.boolean(),
+      micro_ack: z.boolean(),
+      bargein: z.boolean(),
+      greeting: z.string(),
+      reprompt_after: z.number(),
+    })
     .partial()
     .default({}),
   /** What is played comes back through the microphone. */

@@ -187,7 +187,9 @@ export class Call {
     this.#link = link;
     for (const message of this.#unsent.splice(0)) this.#send(message);
     this.#markUnsent();
-    const greeting = sealMessage('client-ready', { version: '1.0.0', about: { library: 'trunkline' } });
+    const reconnected = this.#state.phase === 'reconnecting';
+    const about = { library: 'trunkline', ...(reconnected && { reconnected }) };
+    const greeting = sealMessage('client-ready', { version: '1.0.0', about });
     await link.open(this.#sound?.track(this.#state.pushToTalk), greeting);
     if (round === this.#round) this.#live();
   }
@@ -257,6 +259,12 @@ export class Call {
       this.#giveUp(problemOf('service-refused', { why: String(data.message) }));
       return;
     }
+    if (type === 'server-message' && data.type === 'call-ended') {
+      this.hangUp();
+      return;
+    }
+    if (type === 'bot-interrupted') this.#sound?.silence();
+    if (type === 'bot-started-speaking') this.#sound?.unsilence();
     if (type === 'user-transcription') this.#confirm(String(data.text ?? '').trim());
     const exchange = take(this.#state.exchange, message, performance.now());
     if (exchange !== this.#state.exchange) this.#update({ exchange });

@@ -55,11 +55,21 @@ export class CallSound {
 
   play(stream: MediaStream): void {
     this.#player.srcObject = stream;
+    this.#player.muted = false;
     this.#voiceSource?.disconnect();
     this.#voiceSource = this.#context.createMediaStreamSource(stream);
     this.#voice = analyser(this.#context);
     this.#voiceSource.connect(this.#voice);
     void this.#context.resume();
+  }
+
+  /** Cuts off what has arrived and is not heard yet. */
+  silence(): void {
+    this.#player.muted = true;
+  }
+
+  unsilence(): void {
+    this.#player.muted = false;
   }
 
   /** Does nothing if the browser cannot choose the loudspeaker. */

@@ -1,0 +1,124 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
+
+async function openCall(setup: StageSetup = {}) {
+  const stage = new Stage(setup);
+  onTestFinished(() => stage.close());
+  await stage.call();
+  return stage;
+}
+
+const heard = (stage: Stage) =>
+  stage.caller.received
+    .filter(({ message }) => message.type === 'bot-tts-text')
+    .map(({ message }) => (message.data as { text: string }).text)
+    .join(' ');
+const wasTold = (stage: Stage, type: string) =>
+  stage.caller.received.some(({ message }) => (message.data as { type?: string } | undefined)?.type === type);
+
+const farewell = [
+  { to: 'goodbye', tool: 'end_call' },
+  { result_of: 'end_call', text: 'Goodbye, and have a nice day.' },
+  { to: 'wait', text: 'I am still here.' },
+];
+
+describe('a call that the bot ends', () => {
+  it('ends after the farewell, and is cut off if the page stays', async () => {
+    const stage = await openCall({ answers: farewell });
+    await stage.say('Okay, goodbye.');
+    await stage.until(() => wasTold(stage, 'call-ended'));
+    expect(heard(stage)).toBe('Goodbye, and have a nice day.');
+    expect(stage.caller.isClosed).toBe(false);
+    await stage.until(() => stage.caller.isClosed);
+    expect(stage.clock.pendingTimers).toBe(0);
+  });
+
+  it('goes on when the caller says more before it has ended', async () => {
+    const stage = await openCall({ answers: farewell });
+    await stage.say('Okay, goodbye.');
+    await stage.until(() => heard(stage).includes('have'));
+    // The words of scripted voices go up and down alike; spoken at the same beat they would pass for an echo.
+    await stage.pass(120);
+    await stage.say('No wait, one more thing.');
+    await stage.until(() => heard(stage).endsWith('I am still here.'));
+    await stage.pass(5000);
+    expect(wasTold(stage, 'call-ended')).toBe(false);
+    expect(stage.caller.isClosed).toBe(false);
+  });
+});
+
+describe('a greeting', () => {
+  const behavior = { greeting: 'Hello, this is the museum.' };
+
+  it('is said when the call begins, once, and belongs to the conversation', async () => {
+    const stage = await openCall({ behavior, answers: [{ text: 'At nine.' }] });
+    stage.caller.tell({ type: 'client-ready' });
+    stage.caller.tell({ type: 'client-ready' });
+    await stage.until(() => stage.types().includes('bot-stopped-speaking'));
+    await stage.say('When do you open?');
+    await stage.until(() => heard(stage).endsWith('At nine.'));
+    expect(heard(stage)).toBe('Hello, this is the museum. At nine.');
+  });
+
+  it('is not said again when a lost line comes back', async () => {
+    const stage = await openCall({ behavior });
+    stage.caller.tell({ type: 'client-ready', data: { about: { reconnected: true } } });
+    await stage.pass(3000);
+    expect(heard(stage)).toBe('');
+  });
+});
+
+describe('a caller who says nothing', () => {
+  const behavior = { reprompt_after: 8 };
+
+  it('is asked once whether they are still there, and again after they have spoken', async () => {
+    const stage = await openCall({ behavior, answers: [{ text: 'At nine.' }] });
+    const asked = () => heard(stage).split('Are you still there?').length - 1;
+    await stage.say('When do you open?');
+    await stage.until(() => asked() === 1);
+    await stage.pass(30_000);
+    expect(asked()).toBe(1);
+    await stage.say('Yes, and on Sundays?');
+    await stage.until(() => asked() === 2);
+  });
+
+  it('is not asked while they speak, nor where the skill does not want it', async () => {
+    const stage = await openCall({ answers: [{ text: 'At nine.' }] });
+    await stage.say('When do you open?');
+    await stage.pass(30_000);
+    expect(heard(stage)).toBe('At nine.');
+  });
+});
+
+describe('speech over the bot', () => {
+  const answers = [
+    { text: 'The museum opens at nine, and it closes at six in the evening on every day of the week.' },
+  ];
+
+  it('lowers its voice at once, and a backchannel brings it back', async () => {
+    const stage = await openCall({ answers });
+    const { speaker } = stage.caller;
+    await stage.say('When does the museum open?');
+    await stage.until(() => heard(stage).includes('nine'));
+    const at = stage.clock.now();
+    let duckedAt = Infinity;
+    const speech = stage.say('mhm');
+    await stage.until(() => {
+      if (speaker.ducked) duckedAt = Math.min(duckedAt, stage.clock.now());
+      return duckedAt < Infinity;
+    });
+    await speech;
+    expect(duckedAt - at).toBeLessThanOrEqual(150);
+    await stage.until(() => !speaker.ducked);
+    await stage.until(() => heard(stage).endsWith('week.'));
+  });
+
+  it('does not lower the voice of one who may not be interrupted', async () => {
+    const stage = await openCall({ answers, behavior: { bargein: false } });
+    await stage.say('When does the museum open?');
+    await stage.until(() => heard(stage).includes('nine'));
+    await stage.say('mhm');
+    await stage.until(() => heard(stage).endsWith('week.'));
+    expect(stage.caller.speaker.ducks).toBe(0);
+  });
+});
