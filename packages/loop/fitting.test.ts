@@ -1,4 +1,4 @@
-import { defineTool, type Tool } from '@trunkline/llm';
+import { contextWindowOf, defineTool, type Tool } from '@trunkline/llm';
 import { type ChatRequestBody, type ScriptedReply, startModelServer } from '@trunkline/testing';
 import type { ModelMessage } from 'ai';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -38,7 +38,12 @@ async function endpoint({ window, lists = false, reply }: EndpointOptions) {
   return {
     server,
     counts,
-    turn: (more: Partial<RunTurnOptions>) => collect(runTurn(turnOptions(server, more))),
+    turn: async (more: Partial<RunTurnOptions>) => {
+      const options = turnOptions(server, more);
+      // A turn does not wait long for the list, and without it offers all tools.
+      if (lists) await contextWindowOf(options.model, undefined, 30_000);
+      return await collect(runTurn(options));
+    },
   };
 }
 

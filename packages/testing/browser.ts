@@ -95,7 +95,11 @@ async function openPage(browser: Browser, url: string, options: BrowserContextOp
 async function watchProblems(page: Page): Promise<string[]> {
   const problems: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(`console: ${message.text()}`);
+    if (message.type() !== 'error') return;
+    const text = message.text();
+    // Its own words do not say which.
+    const which = text.startsWith('Failed to load resource') ? ` ${message.location().url}` : '';
+    problems.push(`console: ${text}${which}`);
   });
   page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));
   await page.exposeFunction('reportPolicyBreach', (words: string) =>
