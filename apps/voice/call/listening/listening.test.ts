@@ -208,6 +208,33 @@ describe('the input', () => {
     expect(input.finalTranscript?.split(' ').length).toBeGreaterThan(230);
   });
 
+  it('sends an endpoint little more than what is said', async () => {
+    const sent: { seconds: number; final: boolean }[] = [];
+    const { input, hear } = open({
+      recognizer: {
+        backend: 'test',
+        isRemote: true,
+        async recognize(samples, { final }) {
+          sent.push({ seconds: samples.length / 16_000, final });
+          return textIn(samples);
+        },
+        close: async () => undefined,
+      },
+    });
+    const words = Array.from({ length: 60 }, (_, index) => `number${index}`);
+    for (let at = 0; at < words.length; at += 4) {
+      await hear(speechOf(words.slice(at, at + 4).join(' ')));
+      await hear(silenceOf(140));
+    }
+    await hear(silenceOf(300));
+    const spoken = input.totalSpeechMs / 1000;
+    expect(spoken).toBeGreaterThan(25);
+    expect(input.finalTranscript).toBe(words.join(' '));
+    const all = sent.reduce((sum, { seconds }) => sum + seconds, 0);
+    expect(all / spoken).toBeLessThan(5);
+    expect(sent.length).toBeGreaterThan(4);
+  });
+
   it('forgets what a recogniser says about an utterance that is over', async () => {
     const answers: ((text: string) => void)[] = [];
     const texts: string[] = [];

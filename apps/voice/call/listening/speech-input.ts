@@ -18,6 +18,8 @@ export interface SpeechInputDeps {
 
 const firstInterimMs = 300;
 const interimEveryMs = 600;
+/** Where each transcript sends all of the utterance, those before a pause send at most so many times its length, and a little. */
+const [remoteShare, remoteFreeMs] = [3, 2000];
 /** A pause of this length is worth a final transcript of what came before it. */
 const pauseMs = 200;
 /** Most silences of this length become such a pause: recognition starts before that is certain. */
@@ -35,6 +37,8 @@ interface UserUtterance {
   /** Speech at the last interim transcript; 0: none yet. */
   interimAtMs: number;
   interimPending: boolean;
+  /** Sound that the recognizer was given. */
+  sentMs: number;
   transcript: string | undefined;
   /** The transcript of sound that is no longer recorded. */
   settled: Promise<string>;
@@ -167,9 +171,16 @@ export class SpeechInput {
   #whileSpeaking(utterance: UserUtterance): void {
     if (this.#recording.isFull) this.#settle(utterance);
     if (this.silenceMs === 0) dropAhead(utterance);
-    else if (this.silenceMs >= likelyPauseMs) utterance.ahead ??= this.#recognizeAhead(utterance);
+    else if (this.silenceMs >= likelyPauseMs && this.#isWithinBudget(utterance))
+      utterance.ahead ??= this.#recognizeAhead(utterance);
     const dueMs = utterance.interimAtMs === 0 ? firstInterimMs : utterance.interimAtMs + interimEveryMs;
-    if (!utterance.interimPending && this.totalSpeechMs >= dueMs) void this.#updateInterim(utterance);
+    const isDue = !utterance.interimPending && this.totalSpeechMs >= dueMs;
+    if (isDue && this.#isWithinBudget(utterance)) void this.#updateInterim(utterance);
+  }
+
+  #isWithinBudget({ sentMs }: UserUtterance): boolean {
+    if (!this.#deps.recognizer.isRemote) return true;
+    return sentMs + this.#recording.lengthMs <= remoteShare * this.totalSpeechMs + remoteFreeMs;
   }
 
   async #updateInterim(utterance: UserUtterance): Promise<void> {
@@ -234,6 +245,7 @@ export class SpeechInput {
     final: boolean,
     signal = utterance.controller.signal,
   ): Promise<string | undefined> {
+    utterance.sentMs += this.#recording.lengthMs;
     try {
       const recognized = this.#deps.recognizer.recognize(this.#recording.samples(), { final, signal });
       const [before, text] = await Promise.all([utterance.settled, recognized]);
@@ -262,6 +274,7 @@ function newUserUtterance(): UserUtterance {
     earlierSpeechMs: 0,
     interimAtMs: 0,
     interimPending: false,
+    sentMs: 0,
     transcript: undefined,
     settled: Promise.resolve(''),
     ahead: undefined,

@@ -16,6 +16,10 @@ const options = {
     }),
     sttModel: text({ env: 'STT_MODEL', default: 'whisper-1', doc: 'Transcription model at STT_URL.' }),
     sttApiKey: text({ env: 'STT_API_KEY', secret: true, doc: 'API key for STT_URL.' }),
+    sttLanguage: text({
+      env: 'STT_LANGUAGE',
+      doc: 'With STT_BACKEND=compat: language of the speech, such as de or pt; left out, the endpoint finds it out.',
+    }),
   }),
   ...group('Speech output', {
     ttsCompatUrl: url({
@@ -118,12 +122,14 @@ export function createCompatRecognition(values: CompatOptions, timeouts = limits
     const endpoint = transcriptionEndpoint(values, timeoutMs);
     const form = new FormData();
     form.set('model', values.sttModel);
+    if (values.sttLanguage !== undefined) form.set('language', values.sttLanguage);
     form.set('file', new Blob([Uint8Array.from(bytes)]), name);
     const response = await endpoint.send('/audio/transcriptions', { body: form, signal });
     const accepted = await accept(response, `the transcription endpoint answered ${response.status}`);
     return (await endpoint.read(accepted, answerSchema, signal)).text.trim();
   };
   return {
+    isRemote: true,
     transcribe(samples, { signal }) {
       const file = { bytes: encodeWav(bytesOf(samples), rate), name: 'speech.wav' };
       return transcribe(file, timeouts.live, signal);

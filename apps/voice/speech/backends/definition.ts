@@ -55,6 +55,8 @@ interface RecognitionDefinition<Values> {
 }
 
 export interface BackendRecognition {
+  /** Each transcript sends the whole utterance to an endpoint, so that interim ones become rarer the longer it gets. */
+  isRemote?: boolean;
   /** Transcribes a piece of speech. It gets no silence, and implausible text is dropped. */
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   /** Transcribes an uploaded file; without this `transcribe` gets its samples. */

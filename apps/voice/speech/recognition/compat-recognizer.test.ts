@@ -39,6 +39,14 @@ describe('recognition by an endpoint', () => {
     expect(channels[0]?.[100]).toBeCloseTo(0.25, 3);
   });
 
+  it('says which language is spoken, where that is set', async () => {
+    const server = await startSpeechServer({ transcript: 'Guten Tag.' });
+    onTestFinished(() => server.stop());
+    const options = readOptions(voiceOptions, { env: { STT_URL: server.url, STT_LANGUAGE: 'de' } });
+    await createCompatRecognition(options).transcribe(samples, { final: true });
+    expect(server.requests[0]?.fields).toEqual({ model: 'whisper-1', language: 'de' });
+  });
+
   it('sends no silence', async () => {
     const { server, hear } = await start(0.1);
     expect(await hear()).toBe('');

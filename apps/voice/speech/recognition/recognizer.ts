@@ -14,6 +14,8 @@ export interface RecognitionOptions {
 /** Live speech to text; silence and noise give ''. */
 export interface Recognizer {
   readonly backend: string;
+  /** Each transcript sends the whole utterance to an endpoint. */
+  readonly isRemote?: boolean;
   /** Takes the utterance so far at 16 kHz, -1 to 1. */
   recognize(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
@@ -22,13 +24,15 @@ export interface Recognizer {
 /** Lets only speech through to the backend, and only plausible text back. */
 export function createGatedRecognizer(parts: {
   backend: string;
+  isRemote?: boolean;
   scan: LocalRecognition['scan'];
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
 }): Recognizer {
-  const { backend, scan, transcribe, close } = parts;
+  const { backend, isRemote = false, scan, transcribe, close } = parts;
   return {
     backend,
+    isRemote,
     close,
     async recognize(samples, options) {
       const spans = speechSpans(samples, await scan(samples, options));
