@@ -42,7 +42,7 @@ import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { createReminderTools, Reminders } from './tools/reminders.ts';
 import { createToolbox, delegation, sharedTools, type ToolsFor } from './tools/toolbox.ts';
-import { createModels, snapshotPersona } from './turn/persona.ts';
+import { createModels, type PersonaRequest, snapshotPersona } from './turn/persona.ts';
 import { createAgentServer } from './turn/text-turn.ts';
 import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
@@ -261,8 +261,8 @@ export function voiceComponents(
   const persona = component('personas', { context, selection, preferences, modelFor, toolsFor }, (deps) => {
     const { verbosity } = options;
     const policy = deps.context.policy.for('voice');
-    return (user: User, principal: Principal = anonymous, isWritten = false) =>
-      snapshotPersona(user, principal, { ...deps, verbosity, policy, isWritten });
+    return (user: User, principal: Principal = anonymous, request?: PersonaRequest) =>
+      snapshotPersona(user, principal, { ...deps, verbosity, policy }, request);
   });
   const conversations = component(
     'conversations',

@@ -110,7 +110,7 @@ const agent = {
     agentName: text({
       env: 'AGENT_NAME',
       default: 'voice',
-      doc: 'Name of the agent. Voice shows it on its agent card; the agent also uses it for metrics, logs and traces. If <AGENT_NAME>_API_KEY is set (upper case, other characters as underscores), the agent asks callers for that key as X-API-Key.',
+      doc: 'Name of the agent: on the agent cards of voice and the agent, in metrics, logs and traces. If <AGENT_NAME>_API_KEY is set (upper case, other characters as underscores), the agent asks callers for that key as X-API-Key. If you change the name, the schedules of the agent move with it.',
     }),
     publicUrl: url({
       env: 'PUBLIC_URL',

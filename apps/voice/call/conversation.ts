@@ -5,10 +5,10 @@ import type { DeliveryPort } from '../delivery/delivery.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { SpeechRequest, Synthesizer } from '../speech/synthesis/synthesizer.ts';
-import type { Model, Persona } from '../turn/persona.ts';
+import type { Model, Persona, PersonaRequest } from '../turn/persona.ts';
 import type { User } from '../users/user.ts';
 import { Call, type CallComponents } from './call.ts';
-import type { Line } from './line.ts';
+import { fieldsOf, type Line } from './line.ts';
 import { Histories, type Memory } from './replying/history.ts';
 import { ToolRuns } from './replying/tool-runs.ts';
 
@@ -18,7 +18,7 @@ export interface ConversationDeps
   /** Writes summaries of long conversations. */
   summariser(): Model;
   /** The persona that answers a user. */
-  persona(user: User, principal: Principal): Persona;
+  persona(user: User, principal: Principal, request: PersonaRequest): Persona;
   sessions: SessionRegistry;
   /** Announces results of tools that nobody waited for. */
   delivery: DeliveryPort;
@@ -40,7 +40,12 @@ export function createConversations(given: ConversationDeps): Conversations {
   return {
     stop: () => runs.stop(),
     begin(line, user, principal = anonymous) {
-      const answering = personaOf(() => persona(user, principal), user, line, deps.logger);
+      const answering = personaOf(
+        () => persona(user, principal, { timezone: fieldsOf(line.requestData).timezone }),
+        user,
+        line,
+        deps.logger,
+      );
       if (answering === undefined) return;
       const call = new Call({ ...deps, line, persona: answering, speechCache, histories, runs });
       const leave = sessions.open(call);

@@ -5,7 +5,7 @@ import type { LoadingStatus } from './listening/audio-input.ts';
 /** One caller's line: the port that WebRTC, or a test's caller, implements. */
 export interface Line {
   readonly id: string;
-  /** What the client sent along when it connected, if anything. */
+  /** What the client sent along when it connected, if anything; the page sends its `timezone`. */
   readonly requestData?: unknown;
   /** Frames of the microphone, about every 10 ms. */
   onAudio(listener: (frame: AudioFrame) => void): void;
@@ -109,6 +109,7 @@ export function readMessage({ type, id, data }: LineMessage): Incoming | undefin
   };
 }
 
-function fieldsOf(value: unknown): Record<string, unknown> {
+/** The fields of something that the page sent; none where it is no object. */
+export function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

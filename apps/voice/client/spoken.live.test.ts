@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeWithBrowser, startModelServer, startSidecarServer, waitFor } from '@trunkline/testing';
+import {
+  checkLooks,
+  describeWithBrowser,
+  startModelServer,
+  startSidecarServer,
+  waitFor,
+} from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { tone } from '../media/lines.suite.ts';
 import { decodeSound } from '../speech/audio/decode.ts';
@@ -59,6 +65,30 @@ describeWithBrowser('a spoken exchange', () => {
     expect(problems).toEqual([]);
   });
 });
+
+describeWithBrowser('the microphone test of the setup', () => {
+  const { open } = withBrowser({ microphone: reading });
+
+  it('shows what the local recogniser understood, on a phone', { timeout: 120_000 }, async () => {
+    const voice = await startVoice();
+    const { page, problems } = await open(voice.url, PHONE);
+    await page.goto(`${voice.url}/setup/speech`);
+    await page.getByRole('button', { name: 'Test the microphone' }).click();
+    // The recording ends by itself.
+    await page.getByRole('button', { name: 'Done speaking' }).waitFor();
+    const understood = page.getByText(/^Understood: /);
+    await understood.waitFor({ timeout: 60_000 });
+    expect(await understood.textContent()).toMatch(/sense|family|dashwood|sussex|settled/i);
+    await checkLooks({ page, problems, close: async () => undefined }, { axe: true });
+  });
+});
+
+/** The first words of the reading, round and round. */
+async function reading(): Promise<AudioFrame> {
+  const { channels, sampleRate } = await decodeSound(new Uint8Array(readFileSync(READING)), 60);
+  const speech = (channels[0] ?? new Float32Array()).subarray(0, sampleRate * 10);
+  return { samples: Int16Array.from(speech, (sample) => Math.round(sample * 30_000)), sampleRate };
+}
 
 /** Silence, the first words of the reading, and silence for the answer; round and round. */
 async function readingAfterSilence(): Promise<AudioFrame> {

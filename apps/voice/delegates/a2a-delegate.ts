@@ -45,7 +45,7 @@ export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegatePa
   return {
     name,
     description,
-    async ask(query, { signal, sessionId, principal }) {
+    async ask(query, { signal, sessionId, principal, timezone }) {
       const asked = question.find();
       if (asked === undefined && late?.isExpected(query)) return comesLater(name);
       const push = late?.open();
@@ -53,6 +53,8 @@ export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegatePa
         text: query,
         contextId: contextOf(sessionId, name),
         ...asked,
+        // Where somebody lives concerns our own services alone.
+        ...(agent.peer !== undefined && timezone !== undefined && { metadata: { timezone } }),
         ...(push && { push }),
       };
       const timeoutMs = push === undefined ? longestAnswerMs : answerTimeoutMs;

@@ -29,11 +29,11 @@ function setUp() {
 
 const heard: Origin[] = [];
 
-function callsTo(reminders: Reminders, sender?: Principal) {
+function callsTo(reminders: Reminders, sender?: Principal, timezone?: string) {
   return async (name: string, input: object) => {
     const tool = createReminderTools(reminders, 'default', sender).find((each) => each.name === name);
     if (tool === undefined || tool.pause) throw new Error(`no tool ${name}`);
-    const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' };
+    const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c', timezone };
     const addOrigins = (origins: readonly Origin[]) => void heard.push(...origins);
     return await tool.execute(tool.input.parse(input), { ...context, principal: sender, addOrigins });
   };
@@ -102,6 +102,16 @@ it('repeats, is cancelled by its id, and says what is wrong', async () => {
   const other = createReminderTools(reminders, 'ada');
   expect(other.map(({ name }) => name)).toEqual(['set_reminder', 'cancel_reminder']);
   expect(reminders.cancel('ada', id)).toBe(false);
+  await reminders.stop();
+});
+
+it('takes the clock of the caller, unless the model names another zone', async () => {
+  const { open } = setUp();
+  const reminders = open();
+  const call = callsTo(reminders, undefined, 'Asia/Tokyo');
+  const nine = { text: 'Stand up.', when: '1970-01-02T09:00' };
+  expect(await call('set_reminder', nine)).toContain(' is set for 1970-01-02T00:00:00.000Z.');
+  expect(await call('set_reminder', { ...nine, timezone: 'UTC' })).toContain('1970-01-02T09:00:00.000Z.');
   await reminders.stop();
 });
 

@@ -41,7 +41,7 @@ const newReminder = z.object({
     .string()
     .max(100)
     .optional()
-    .describe('IANA time zone of `when`; left out, that of this machine.'),
+    .describe('IANA time zone of `when`; left out, that of the person.'),
 });
 
 /**
@@ -61,13 +61,13 @@ export function createReminderTools(reminders: Reminders, userId: string, sender
       description:
         'Sets a reminder that you will speak to the person when it is due, once or again and again. For work that is to be done later, not only said, ask an agent instead.',
       input: newReminder,
-      execute: async ({ text, when, in_minutes, timezone }, { principal }) => {
+      execute: async ({ text, when, in_minutes, timezone }, { principal, timezone: callers }) => {
         try {
           const at = when ?? (in_minutes === undefined ? '' : reminders.inMinutes(in_minutes));
           const { id, next } = reminders.set(userId, {
             text,
             when: at,
-            timezone,
+            timezone: timezone?.trim() || callers,
             origins: principal?.origins,
             sender: setBy,
           });

@@ -2,6 +2,7 @@ import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import { costOf, createModelGateway, type ModelGateway, priceOf, profileOf, type Tool } from '@trunkline/llm';
 import { type RunTurnOptions, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
+import { isTimezone } from '@trunkline/schedule';
 import type { SkillSelection } from '../skills/selection.ts';
 import { isVerbosity, type Skill, type Verbosity, verbosityInstructions } from '../skills/skill.ts';
 import type { Preferences, User } from '../users/user.ts';
@@ -23,6 +24,8 @@ export interface Persona {
   model: Model;
   /** Decides about its tool calls. Nobody who may allow one can be asked in a call. */
   policy?: TurnPolicy | undefined;
+  /** IANA zone of the caller, where it is known. */
+  timezone?: string | undefined;
 }
 
 export interface PersonaDeps {
@@ -33,12 +36,23 @@ export interface PersonaDeps {
   /** The default. */
   verbosity: Verbosity;
   policy?: TurnPolicy | undefined;
+}
+
+export interface PersonaRequest {
   /** It answers messages, not a call: others than the user may write them. */
-  isWritten: boolean;
+  isWritten?: boolean;
+  /** As the caller sent it: used only where it names a zone, as it stands in the instructions of the model. */
+  timezone?: unknown;
 }
 
 /** Later reloads and choices do not change a persona. */
-export function snapshotPersona(user: User, principal: Principal, deps: PersonaDeps): Persona {
+export function snapshotPersona(
+  user: User,
+  principal: Principal,
+  deps: PersonaDeps,
+  { isWritten = false, timezone: given }: PersonaRequest = {},
+): Persona {
+  const timezone = typeof given === 'string' && isTimezone(given) ? given : undefined;
   const skill = deps.selection.snapshot(user);
   const chosen = deps.preferences.verbosityOf(user.id);
   const verbosity = isVerbosity(chosen) ? chosen : (skill.filler_verbosity ?? deps.verbosity);
@@ -47,11 +61,23 @@ export function snapshotPersona(user: User, principal: Principal, deps: PersonaD
     principal,
     skill,
     verbosity,
-    instructions: `${skill.systemPrompt}\n\n${verbosityInstructions(verbosity)}`,
-    tools: deps.toolsFor(skill, user, deps.isWritten ? principal : undefined),
+    instructions: [
+      skill.systemPrompt,
+      verbosityInstructions(verbosity),
+      ...timezoneInstructions(timezone),
+    ].join('\n\n'),
+    tools: deps.toolsFor(skill, user, isWritten ? principal : undefined),
     model: deps.modelFor(skill),
     policy: deps.policy,
+    timezone,
   };
+}
+
+function timezoneInstructions(timezone: string | undefined): string[] {
+  if (timezone === undefined) return [];
+  return [
+    `The person's time zone is ${timezone}: the times they name are in it, and so are those you tell them.`,
+  ];
 }
 
 export type ModelMessages = RunTurnOptions['messages'];
@@ -68,7 +94,7 @@ interface PersonaTurn {
 
 /** One turn of a persona, written or spoken: the same model, instructions, tools and limits. */
 export function runPersona(
-  { model, instructions, tools, principal, policy }: Persona,
+  { model, instructions, tools, principal, policy, timezone }: Persona,
   turn: PersonaTurn,
 ): AsyncGenerator<TurnEvent, void> {
   const cost: RunTurnOptions['cost'] = (name, tokens) =>
@@ -76,7 +102,7 @@ export function runPersona(
       priceOf(name, {}, () => profileOf(model).price),
       tokens,
     );
-  return runTurn({ model, instructions, tools, limits, principal, policy, cost, ...turn });
+  return runTurn({ model, instructions, tools, limits, principal, policy, timezone, cost, ...turn });
 }
 
 interface ModelsOptions {

@@ -20,7 +20,7 @@ import type { Admission } from '../users/admission.ts';
 import type { UserDirectory } from '../users/directory.ts';
 import { defaultUser, type User } from '../users/user.ts';
 import { newestMessages } from './newest-messages.ts';
-import { type ModelMessages, type Persona, runPersona } from './persona.ts';
+import { type ModelMessages, type Persona, type PersonaRequest, runPersona } from './persona.ts';
 
 const maxMessages = 60;
 
@@ -32,17 +32,18 @@ interface AgentServerDeps {
   counters: Counters;
   database: Database;
   directories: Directories;
-  persona(user: User, principal: Principal, isWritten: true): Persona;
+  persona(user: User, principal: Principal, request: PersonaRequest): Persona;
 }
 
 /** Answers other agents as the user of A2A_USER_ID. */
 export function createAgentServer(deps: AgentServerDeps): A2aServer {
   const { context, address, users, admission, counters, database, directories, persona } = deps;
   const { a2aAuthToken: token, a2aUserId: id, agentName, a2aAllowedOrigins } = context.options;
-  const answering = (sender: Principal) => {
+  const answering = (sender: Principal, timezone: unknown) => {
     // A roster that cannot be read may have limited this user.
     if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
-    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' }, sender, true);
+    const user = users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' as const };
+    return persona(user, sender, { isWritten: true, timezone });
   };
   return createA2aServer({
     directory: directories.store,
@@ -66,12 +67,12 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
 
 /** Answers written messages as the persona that also speaks. */
 function createTextTurn(
-  persona: (sender: Principal) => Persona,
+  persona: (sender: Principal, timezone: unknown) => Persona,
   conversations: ConversationHistories,
 ): Executor {
   return {
     async *execute(request, signal) {
-      const answering = personaOf(() => persona(request.principal));
+      const answering = personaOf(() => persona(request.principal, request.metadata.timezone));
       if (answering instanceof Error) return yield { type: 'failed', message: answering.message };
       const owner = ownerKey(request.principal);
       const messages = [

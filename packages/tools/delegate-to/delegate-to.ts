@@ -23,7 +23,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
     timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
     callKey: ({ target, query }) => JSON.stringify([target, questionKey(query)]),
     answeredBy: ({ target }) => target,
-    async execute({ target, query }, { signal, sessionId, principal, addOrigins, approved }) {
+    async execute({ target, query }, { signal, sessionId, principal, timezone, addOrigins, approved }) {
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
@@ -32,6 +32,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
         signal,
         sessionId,
         principal,
+        timezone,
         addOrigins,
         approved,
         timeoutMs: delegate.timeoutMs ?? timeoutMs,
@@ -105,6 +106,7 @@ export interface DelegateContext {
   sessionId: string;
   /** On whose behalf the query is asked. */
   principal?: Principal | undefined;
+  timezone?: ToolContext['timezone'];
   addOrigins?: ToolContext['addOrigins'];
   approved?: ToolContext['approved'];
 }

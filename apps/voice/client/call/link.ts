@@ -1,5 +1,5 @@
 // One WebRTC connection to the service: signalling, sound both ways, and the data channel.
-import { type Api, randomId } from '@trunkline/ui';
+import { type Api, browserTimezone, randomId } from '@trunkline/ui';
 import { CallProblem, problemOf } from './problems.ts';
 
 // Messages of the data channel, in the RTVI style.
@@ -67,7 +67,7 @@ export class Link {
     await connection.setLocalDescription();
     const { sdp, type } = connection.localDescription ?? {};
     const { pc_id: id, ...answer } = await this.#api.request<OfferAnswer>('/api/offer', {
-      body: { sdp, type },
+      body: { sdp, type, request_data: { timezone: browserTimezone() } },
     });
     // The caller hung up meanwhile: free the line.
     if (this.#closed) return this.#leave(id);
