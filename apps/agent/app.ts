@@ -30,6 +30,7 @@ import { type Agent, agentComponents } from './components.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/table.ts';
+import { strayAdvice } from './scheduler/diagnose.ts';
 import { isSetupComplete, modelOverrides } from './setup/setup.ts';
 import type { ToolModule } from './tools/tool-module.ts';
 import { toolModules } from './tools/tool-modules.ts';
@@ -151,7 +152,7 @@ export function healthReport(isReady: boolean, facts: Readonly<Record<string, un
 
 function missingParts({ model, scheduler, context: { places } }: Agent, service: ServiceContext) {
   const strays = scheduler?.strayNames ?? [];
-  const hint = `Schedules of ${strays.join(', ')} in ${places.scheduler} do not run: start that agent, set AGENT_NAME back, or delete the folder.`;
+  const hint = `Schedules of ${strays.join(', ')} in ${places.scheduler} do not run. ${strayAdvice}`;
   return [
     ...missingModel(model.gateway.describe()),
     ...(strays.length > 0 ? [{ what: 'Schedules', variable: 'AGENT_NAME', hint }] : []),

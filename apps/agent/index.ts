@@ -1,4 +1,5 @@
 export { start } from './app.ts';
 export { main } from './main.ts';
 export { type AgentOptions, agentOptions } from './options.ts';
+export { diagnoseSchedules } from './scheduler/diagnose.ts';
 export { declaredTools } from './tools/declared-tools.ts';

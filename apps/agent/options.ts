@@ -48,7 +48,7 @@ const serviceOptions = group('Service', {
     default: 'trunkline-agent',
     check: (name) => /[a-z0-9]/i.test(name),
     expected: 'a name with a letter or digit in it',
-    doc: 'Name of the agent. Voice shows it on its agent card; the agent also uses it for metrics, logs and traces. If <AGENT_NAME>_API_KEY is set (upper case, other characters as underscores), the agent asks callers for that key as X-API-Key. If you change it, the schedules of the former name move to the new one.',
+    doc: 'Name of the agent: on the agent cards of voice and the agent, in metrics, logs and traces. If <AGENT_NAME>_API_KEY is set (upper case, other characters as underscores), the agent asks callers for that key as X-API-Key. If you change the name, the schedules of the agent move with it.',
   }),
   ui: choice({
     env: 'CORE_UI',

@@ -101,7 +101,7 @@ describeWithBrowser('the console', () => {
       .toContain('Good morning.');
     await job.getByRole('button', { name: 'Pause' }).click();
     await job.getByText('Paused').waitFor();
-    await job.getByRole('button', { name: 'Go on' }).click();
+    await job.getByRole('button', { name: 'Resume' }).click();
     await job.getByText('Scheduled').waitFor();
     await job.getByRole('button', { name: 'Cancel the schedule' }).click();
     await page.getByText('Nothing is scheduled').waitFor();

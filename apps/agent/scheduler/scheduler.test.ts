@@ -2,14 +2,17 @@ import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openAccounts } from '@trunkline/accounts';
+import { readOptions } from '@trunkline/config';
 import { anonymous, type Principal } from '@trunkline/identity';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { agentOptions } from '../options.ts';
 import { startAnswering } from '../tools/answering-server.suite.ts';
 import { callTool } from '../tools/call-tool.suite.ts';
 import { toolDeps } from '../tools/tool-deps.suite.ts';
 import { collectTools } from '../toolset.ts';
 import { chooseBackend } from './choose-backend.ts';
+import { diagnoseSchedules, strayAdvice } from './diagnose.ts';
 import { createInvoke, type DueJob } from './invoke.ts';
 import { LocalBackend } from './local-backend.ts';
 import { schedulerTools } from './scheduler-tools.ts';
@@ -75,6 +78,15 @@ describe('after the agent got another name', () => {
       strayNames: ['ada'],
     });
     expect(warnings).toContain('schedules of other agent names do not run');
+    const env = { TRUNKLINE_HOME: join(home.path, 'home'), SCHEDULER_DB_DIR: home.path, AGENT_NAME: 'grace' };
+    expect(diagnoseSchedules(readOptions(agentOptions, { env }), env)).toEqual([
+      {
+        subject: 'schedules',
+        state: 'warning',
+        words: `those of ada (1) in ${home.path} do not run.`,
+        advice: strayAdvice,
+      },
+    ]);
     const own = { agentName: 'grace', owner: 'state-of-grace', isOwn: true };
     expect(await jobsOf(own)).toEqual({ jobs: ['plants: by ada'], strayNames: [] });
     expect((await jobsOf({ agentName: 'lovelace', owner: 'state-of-lovelace' })).jobs).toHaveLength(1);

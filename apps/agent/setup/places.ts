@@ -24,7 +24,8 @@ type ConfiguredPlaces = Pick<AgentConfig, 'instance' | 'memory' | 'knowledge'>;
 
 type Log = { warn(fields: object, message: string): void };
 
-const imageRoot = '/sandbox';
+/** Where the image of an agent keeps its data, if there is such a folder. */
+export const imageRoot = '/sandbox';
 
 export function configDirectoryOf(options: AgentOptions): string {
   return options.configDirectory ?? join(serviceHome(options.trunklineHome, 'agent'), 'config');

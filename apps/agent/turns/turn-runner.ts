@@ -184,16 +184,20 @@ export class TurnRunner {
     return { options, spending, approvals: graph.approvals };
   }
 
-  #model(graph: Graph, { sessionId, principal }: TurnRequest): ReturnType<Graph['model']> {
+  #model(graph: Graph, { sessionId, taskId, principal }: TurnRequest): ReturnType<Graph['model']> {
     const { sessions, chats, owners } = this.#options;
-    const root = chats.rootOf(sessionId);
+    const turn = chats.find(taskId);
+    // The run of a schedule has a session of its own, and the model of the chat in which it was made.
+    const isScheduled = turn?.schedule !== undefined;
+    const root = chats.rootOf(isScheduled ? turn.session_id : sessionId);
     const chosen = sessions.chosenModel(root);
     if (chosen === undefined) return graph.model();
     // Others who share the conversation have what `model.choices` lists.
     const mayUseAny = [operatorScope, sessions.owner(root)].includes(owners.asker(principal));
     const model = graph.chosenModel({ ...chosen, byOperator: chosen.byOperator && mayUseAny });
     if (model !== undefined) return model;
-    if (chosen.byOperator) return graph.model();
+    // Nobody is there to choose another when a schedule runs.
+    if (chosen.byOperator || isScheduled) return graph.model();
     throw new TurnRefusal(
       `The model ${chosen.model}, which was chosen for this chat, is no longer offered. Choose another beside the message box, then retry.`,
     );

@@ -22,12 +22,21 @@ const LONGEST_DETAIL = 100;
 export class AgentClient {
   readonly #client = createA2aClient();
   readonly #agent: RemoteAgent;
-  readonly #contextId = randomUUID();
+  readonly #joins: { joins: true } | undefined;
+  /** The id of the chat, also on the page. */
+  readonly contextId: string;
   #taskId: string | undefined;
   #waiting = false;
 
-  /** `operatorHeaders`: who is at the terminal, where the agent may know it. */
-  constructor(url: string, token: string | undefined, operatorHeaders: Record<string, string> = {}) {
+  /** `operatorHeaders`: who is at the terminal, where the agent may know it. `chat`: the one to continue, if any. */
+  constructor(
+    url: string,
+    token: string | undefined,
+    operatorHeaders: Record<string, string> = {},
+    chat?: string,
+  ) {
+    this.contextId = chat ?? randomUUID();
+    this.#joins = chat === undefined ? undefined : { joins: true };
     const credentials = token === undefined ? {} : { credentials: { bearer: token } };
     this.#agent = {
       name: `at ${url}`,
@@ -46,8 +55,9 @@ export class AgentClient {
   async *send(text: string): AsyncGenerator<ChatEvent> {
     const answered = this.#waiting && this.#taskId !== undefined ? { taskId: this.#taskId } : {};
     this.#waiting = false;
-    const metadata = { channel: 'terminal', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone };
-    const message = { text, contextId: this.#contextId, metadata, ...answered };
+    const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const metadata = { channel: 'terminal', timezone, ...this.#joins };
+    const message = { text, contextId: this.contextId, metadata, ...answered };
     for await (const event of this.#client.stream(this.#agent, message, { timeoutMs: SILENCE_LIMIT_MS })) {
       yield* this.#read(event);
     }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { type AgentApi, askAgent, withoutControls } from '../chat/agent-api.ts';
 import { operatorHeaders } from '../operator/operator-headers.ts';
 import { chatOptions } from './chat.ts';
 import { CommandError, defineCommand } from './command.ts';
 
-const LIMIT_MS = 15_000;
 const usage = 'trunkline approvals [approve ID [task | always] | deny ID [REASON]]';
 
 const approvalSchema = z.object({
@@ -33,9 +33,10 @@ export const main = defineCommand({
       ...operatorHeaders(url, trunklineHome, env),
     };
     const [action = 'list', id = '', ...reason] = words;
-    if (action === 'list') return await list(url, headers);
+    const api = { url, headers };
+    if (action === 'list') return await list(api);
     if ((action === 'approve' || action === 'deny') && id !== '')
-      return await answer(url, headers, { id, approve: action === 'approve', words: reason.join(' ') });
+      return await answer(api, { id, approve: action === 'approve', words: reason.join(' ') });
     console.error(`Usage: ${usage}`);
     return 2;
   },
@@ -43,8 +44,8 @@ export const main = defineCommand({
 
 const scopes = ['once', 'task', 'always'];
 
-async function list(url: string, headers: Record<string, string>): Promise<number> {
-  const waiting = await load(url, headers);
+async function list(api: AgentApi): Promise<number> {
+  const waiting = await load(api);
   if (waiting.length === 0) console.log('Nothing waits for an approval.');
   for (const approval of waiting) console.log(`${describe(approval)}\n`);
   if (waiting.length > 0) console.log('Answer with "trunkline approvals approve ID" or "… deny ID REASON".');
@@ -58,47 +59,24 @@ interface Answer {
   words: string;
 }
 
-async function answer(
-  url: string,
-  headers: Record<string, string>,
-  { id, approve, words }: Answer,
-): Promise<number> {
-  const matching = (await load(url, headers)).filter((approval) => approval.id.startsWith(id));
+async function answer(api: AgentApi, { id, approve, words }: Answer): Promise<number> {
+  const matching = (await load(api)).filter((approval) => approval.id.startsWith(id));
   const [found] = matching;
   if (found === undefined)
     throw new CommandError(`Nothing waits under ${id}. Run "trunkline approvals" for what does.`);
   if (matching.length > 1)
     throw new CommandError(`${id} fits ${matching.length} approvals. Give more of it.`);
   const scope = scopes.find((name) => name === words) ?? 'once';
-  const body = JSON.stringify(
-    approve ? { approve, scope } : { approve, ...(words !== '' && { note: words }) },
-  );
-  await ask(`${url}/api/approvals/${found.id}`, { method: 'POST', headers, body });
+  const body = approve ? { approve, scope } : { approve, ...(words !== '' && { note: words }) };
+  await askAgent(api, `/api/approvals/${found.id}`, { method: 'POST', body });
   console.log(`${approve ? 'Approved' : 'Denied'}:\n${describe(found)}`);
   return 0;
 }
 
-async function load(url: string, headers: Record<string, string>): Promise<Approval[]> {
-  const parsed = listSchema.safeParse(await ask(`${url}/api/approvals`, { headers }));
-  if (!parsed.success) throw new CommandError(`${url} is no agent service of this version.`);
+async function load(api: AgentApi): Promise<Approval[]> {
+  const parsed = listSchema.safeParse(await askAgent(api, '/api/approvals'));
+  if (!parsed.success) throw new CommandError(`${api.url} is no agent service of this version.`);
   return parsed.data.approvals;
-}
-
-async function ask(url: string, init: RequestInit & { headers: Record<string, string> }): Promise<unknown> {
-  const headers = { ...init.headers, ...(init.body !== undefined && { 'content-type': 'application/json' }) };
-  const response = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(LIMIT_MS) }).catch(
-    (error: unknown) => {
-      throw new CommandError(
-        `Cannot reach the agent at ${new URL(url).origin}. Start it with "npm start", or set AGENT_URL to where it runs.`,
-        { cause: error },
-      );
-    },
-  );
-  const answered = await response.json().catch(() => undefined);
-  if (response.ok) return answered;
-  const detail = z.object({ detail: z.string() }).safeParse(answered);
-  const words = detail.success ? detail.data.detail : `It answered with status ${response.status}.`;
-  throw new CommandError(`The agent at ${new URL(url).origin} refused: ${words}`);
 }
 
 /** The text of the agent is shown as it was made visible there, so that nothing in it moves the cursor. */
@@ -114,9 +92,4 @@ function describe(approval: Approval): string {
   ]
     .map(withoutControls)
     .join('\n');
-}
-
-/** Control characters in the name of a file or a caller must not reach the terminal. */
-function withoutControls(line: string): string {
-  return line.replace(/\p{Cc}|\p{Cf}/gu, '\ufffd');
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Child, freePort, startChild, temporaryHome } from '@trunkline/testing';
+import { type Child, freePort, startChild, startModelServer, temporaryHome } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
@@ -23,6 +23,35 @@ describe('trunkline chat', () => {
     expect(await chat.exited).toMatchObject({ code: 0 });
     const { sessions } = await (await fetch(`${url}/api/chat/sessions`)).json();
     expect(sessions).toMatchObject([{ title: 'what is 12*7+3', origin: 'terminal', state: 'completed' }]);
+  });
+
+  it('continues a chat with the model that was chosen for it, and chooses another', async () => {
+    const model = await startModelServer({ models: ['small', 'large'], script: () => 'Here.' });
+    cleanups.push(() => model.stop());
+    const { url } = await startAgent({ LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'any', LLM_MODEL: 'small' });
+    const first = run(['chat', '--url', url, '--model', 'large']);
+    first.write('Hello\n\n');
+    await first.exited;
+    expect(model.chats().at(-1)?.model).toBe('large');
+    const { sessions } = (await (await fetch(`${url}/api/chat/sessions`)).json()) as {
+      sessions: { session_id: string }[];
+    };
+    const chat = run(['chat', '--url', url, '--chat', sessions[0]?.session_id ?? '']);
+    await chat.waitForLine('Continuing "Hello" with large.');
+    chat.write('And now?\n/model\n');
+    await chat.waitForLine('This chat uses large. Choose with "/model NAME": standard, large.');
+    chat.write('/model huge\n');
+    await chat.waitForLine(/refused: The model huge is not offered to you/);
+    chat.write('/model standard\n');
+    await chat.waitForLine('This chat uses small (standard).');
+    chat.write('And then?\n\n');
+    expect(await chat.exited).toMatchObject({ code: 0 });
+    const asked = model.chats().filter(({ stream }) => stream);
+    expect(asked.slice(-2).map((body) => body.model)).toEqual(['large', 'small']);
+    expect(JSON.stringify(asked.at(-1)?.messages)).toContain('Hello');
+    const lost = run(['chat', '--url', url, '--chat', 'nowhere']);
+    expect(await lost.exited).toMatchObject({ code: 1 });
+    expect(lost.output()).toContain('There is no chat nowhere.');
   });
 
   it('says what to do when no agent answers', async () => {

@@ -1,10 +1,13 @@
 import { createInterface, type Interface } from 'node:readline';
 import { RemoteAgentError } from '@trunkline/a2a';
 import { defineOptions, homeOptions, text, url } from '@trunkline/config';
+import { type AgentApi, chooseModel, describeModels, findChat } from '../chat/agent-api.ts';
 import { AgentClient, adviceFor, type ChatEvent } from '../chat/agent-client.ts';
 import { keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
+
+const MODEL_COMMAND = /^\/model(?:\s+(\S+))?$/;
 
 const marks = { started: '·', completed: '✓', failed: '✗' } as const;
 
@@ -24,23 +27,45 @@ export const chatOptions = defineOptions('chat', 'Chat: a conversation with the 
   }),
 });
 
+const ownOptions = defineOptions('trunkline chat', chatOptions.title, {
+  ...chatOptions.options,
+  chat: text({
+    flag: '--chat',
+    doc: 'Continues this chat, with the model that was chosen for it: the id at the end of the address of its page.',
+  }),
+  model: text({
+    flag: '--model',
+    doc: 'Model of the chat, of those that its page offers; "standard" for the configured one. It stays with the chat.',
+  }),
+});
+
 /** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
 export const main = defineCommand({
   usage: 'trunkline chat',
-  options: chatOptions,
-  async run({ agentPort, agentUrl: given, authToken, trunklineHome }, env) {
+  options: ownOptions,
+  async run({ agentPort, agentUrl: given, authToken, trunklineHome, chat, model }, env) {
     const agentUrl = given ?? `http://127.0.0.1:${agentPort}`;
     const target = { url: agentUrl, isNamed: given !== undefined, home: trunklineHome };
     const token = keyFor(target, authToken);
-    const client = new AgentClient(agentUrl, token, operatorHeaders(agentUrl, trunklineHome, env));
+    const operator = operatorHeaders(agentUrl, trunklineHome, env);
+    const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const api = { url: agentUrl, headers: { ...bearer, ...operator } };
+    const known = chat === undefined ? undefined : await findChat(api, chat);
+    const client = new AgentClient(agentUrl, token, operator, known?.branch);
+    if (model !== undefined) await chooseModel(api, client.contextId, model);
     const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
     const reader = createInterface({
       input: process.stdin,
       ...(process.stdin.isTTY && { output: process.stdout }),
     });
     try {
-      writer.line(`Talking to the agent at ${agentUrl}. An empty line or Ctrl-D ends the conversation.`);
-      await converse(client, writer, reader);
+      writer.line(
+        `Talking to the agent at ${agentUrl}. An empty line or Ctrl-D ends the conversation; /model shows and changes the model.`,
+      );
+      if (known)
+        writer.line(`Continuing "${known.title}" with ${model ?? known.model ?? 'the standard model'}.`);
+      await converse({ client, api, writer, reader });
+      if (process.stdin.isTTY) writer.line(`Continue with "trunkline chat --chat ${client.contextId}".`);
       return 0;
     } catch (error) {
       if (!(error instanceof RemoteAgentError)) throw error;
@@ -55,7 +80,14 @@ export const main = defineCommand({
   },
 });
 
-async function converse(client: AgentClient, writer: ChatWriter, reader: Interface): Promise<void> {
+interface Terminal {
+  client: AgentClient;
+  api: AgentApi;
+  writer: ChatWriter;
+  reader: Interface;
+}
+
+async function converse({ client, api, writer, reader }: Terminal): Promise<void> {
   let answering = false;
   reader.on('SIGINT', () => {
     if (!answering) return reader.close();
@@ -64,10 +96,25 @@ async function converse(client: AgentClient, writer: ChatWriter, reader: Interfa
   prompt(client, reader);
   for await (const line of reader) {
     if (line.trim() === '') return;
-    answering = true;
-    for await (const event of client.send(line)) writer.write(event);
-    answering = false;
+    const command = MODEL_COMMAND.exec(line.trim());
+    if (command !== null) writer.line(await changeModel(api, client.contextId, command[1]));
+    else {
+      answering = true;
+      for await (const event of client.send(line)) writer.write(event);
+      answering = false;
+    }
     prompt(client, reader);
+  }
+}
+
+/** Shows or chooses the model of this chat; what cannot be chosen does not end the conversation. */
+async function changeModel(api: AgentApi, chat: string, name: string | undefined): Promise<string> {
+  try {
+    if (name !== undefined) await chooseModel(api, chat, name);
+    return await describeModels(api, chat);
+  } catch (error) {
+    if (error instanceof CommandError) return error.message;
+    throw error;
   }
 }
 

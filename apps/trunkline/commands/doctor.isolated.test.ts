@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import {
   freePort,
   type ModelServer,
@@ -119,6 +120,12 @@ describe('trunkline doctor', () => {
       const home = temporaryHome();
       cleanups.push(home.remove);
       writeFileSync(join(home.path, 'operator-key'), 'x'.repeat(43), { mode: 0o644 });
+      // As an agent of an older version left them, which recorded no owner.
+      const schedules = join(home.path, 'schedules');
+      mkdirSync(join(schedules, 'ada'), { recursive: true });
+      const jobs = new DatabaseSync(join(schedules, 'ada', 'jobs.db'));
+      jobs.exec("CREATE TABLE jobs (id TEXT); INSERT INTO jobs VALUES ('plants'), ('bins')");
+      jobs.close();
       result = await doctor({
         ...modelAt(model, 'wrong-key', 'large'),
         AGENT_PORT: String(heldPort),
@@ -126,6 +133,7 @@ describe('trunkline doctor', () => {
         OIDC_ISSUER: `http://127.0.0.1:${heldPort}`,
         OIDC_CLIENT_ID: 'trunkline',
         RESEARCH_HOST: '0.0.0.0',
+        SCHEDULER_DB_DIR: schedules,
         SEARXNG_URL: `http://127.0.0.1:${await freePort()}`,
         TRUNKLINE_HOME: home.path,
         TRUNKLINE_OPEN: '0',
@@ -160,6 +168,11 @@ describe('trunkline doctor', () => {
 
     it('names an address where nothing listens, once for all services that use it', () => {
       expect(result.output).toMatch(/^FAILED {2}SEARXNG_URL +Cannot reach http:.*: connection refused\.$/m);
+    });
+
+    it('names schedules that no agent runs', () => {
+      expect(result.output).toMatch(/^note {4}schedules +those of ada \(2\) in .*schedules do not run\.$/m);
+      expect(result.output).toContain('set AGENT_NAME back');
     });
 
     it('fails with these six findings and no other', () => {

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import type { AgentOptions } from '@trunkline/agent';
+import { type AgentOptions, diagnoseSchedules } from '@trunkline/agent';
 import {
   ConfigError,
   createLogger,
@@ -109,6 +109,7 @@ const examine = defineCommand({
       checkBus(services.switchboard),
       diagnoseSurfaces(services.switchboard),
       checkAddresses(services, env),
+      Promise.resolve(diagnoseSchedules(services.agent, env)),
       checkPorts(services),
       checkDirectories(options.trunklineHome),
       Promise.resolve(

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { Diagnosis } from '@trunkline/service';
 import type { ServiceOptions } from '../fleet/service-options.ts';
 
-const LIMIT_MS = 2000;
+const LIMIT_MS = 5000;
 
 /** Checks that each service's port is free, or held by that service. */
 export function checkPorts(services: ServiceOptions): Promise<Diagnosis[]> {

@@ -126,6 +126,18 @@ it('reaches a role at its own endpoint', async () => {
   expect(elsewhere.chats().at(-1)?.model).toBe('small-model');
 });
 
+const runSchedule = async () =>
+  expect((await ask('ava', 'POST', '/api/scheduler/jobs/stretch/run', {})).status).toBe(200);
+
+it('runs schedules that were made in a chat with its model', async () => {
+  const job = { prompt: 'Stretch', when: '0 9 * * *', job_id: 'stretch', session_id: 'ava' };
+  expect((await ask('ava', 'POST', '/api/scheduler/jobs', job)).status).toBe(200);
+  const before = elsewhere.chats().length;
+  await runSchedule();
+  await waitFor(() => elsewhere.chats().length > before);
+  expect(elsewhere.chats().at(-1)?.model).toBe('small-model');
+});
+
 it('tells that a chosen model is no longer offered, and goes on with another', async () => {
   const { text } = await ask<{ text: string }>('operator', 'GET', '/api/config');
   expect(text).toContain('fine-model, helper');
@@ -138,6 +150,11 @@ it('tells that a chosen model is no longer offered, and goes on with another', a
     kind: 'note',
     text: 'The model helper, which was chosen for this chat, is no longer offered. Choose another beside the message box, then retry.',
   });
+  // Nobody is there to choose another.
+  const before = model.chats().length;
+  await runSchedule();
+  await waitFor(() => model.chats().length > before);
+  expect(model.chats().at(-1)?.model).toBe('test-model');
   expect(await choose('ava', 'fine-model')).toBe(200);
   await ask('ava', 'POST', '/api/chat/sessions/ava/branches', { task_id: failed?.task_id });
   await waitFor(async () => model.chats().at(-1)?.model === 'fine-model');

@@ -112,7 +112,7 @@ function JobRow({ job }: { job: Job }) {
         <div className="flex">
           <IconButton small label="Run now" icon={<CirclePlay aria-hidden />} onClick={act.run} />
           {job.paused ? (
-            <IconButton small label="Go on" icon={<Play aria-hidden />} onClick={act.resume} />
+            <IconButton small label="Resume" icon={<Play aria-hidden />} onClick={act.resume} />
           ) : (
             <IconButton small label="Pause" icon={<Pause aria-hidden />} onClick={act.pause} />
           )}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { CommandError } from '../commands/command.ts';
+
+const LIMIT_MS = 15_000;
+
+/** Where the agent is, and what shows who asks. */
+export interface AgentApi {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** Asks a route of the agent's own API; fails with words for the terminal. */
+export async function askAgent(
+  { url, headers }: AgentApi,
+  path: string,
+  { method = 'GET', body }: { method?: 'GET' | 'POST' | 'PUT'; body?: object } = {},
+): Promise<unknown> {
+  const request = {
+    method,
+    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(LIMIT_MS),
+  };
+  const response = await fetch(new URL(path, url), request).catch((error: unknown) => {
+    throw new CommandError(
+      `Cannot reach the agent at ${new URL(url).origin}. Start it with "npm start", or set AGENT_URL to where it runs.`,
+      { cause: error },
+    );
+  });
+  const answered = await response.json().catch(() => undefined);
+  if (response.ok) return answered;
+  const detail = z.object({ detail: z.string() }).safeParse(answered);
+  const words = detail.success ? detail.data.detail : `It answered with status ${response.status}.`;
+  throw new CommandError(`The agent at ${new URL(url).origin} refused: ${words}`);
+}
+
+const chatSchema = z.object({
+  chat: z.object({ title: z.string() }).nullable(),
+  branch: z.string(),
+  model: z.string().nullable(),
+});
+const modelsSchema = z.object({
+  standard: z.string(),
+  models: z.array(z.object({ id: z.string(), name: z.string() })),
+  problem: z.string().nullable(),
+});
+
+const STANDARD = 'standard';
+
+/** A chat as the page knows it: where it goes on, and which model answers in it. */
+export async function findChat(api: AgentApi, id: string) {
+  const { chat, branch, model } = chatSchema.parse(await askAgent(api, chatPath(id)));
+  if (chat === null)
+    throw new CommandError(`There is no chat ${id}. Its id is at the end of the address of its page.`);
+  return { title: withoutControls(chat.title), branch, model };
+}
+
+/** Chooses the model of a chat, as its page does; "standard" is the configured one. */
+export async function chooseModel(api: AgentApi, chat: string, name: string): Promise<void> {
+  const model = name === STANDARD ? null : name;
+  await askAgent(api, `${chatPath(chat)}/model`, { method: 'PUT', body: { model } });
+}
+
+/** Which model answers in a chat, and which others it may use. */
+export async function describeModels(api: AgentApi, chat: string): Promise<string> {
+  const { standard, models, problem } = modelsSchema.parse(await askAgent(api, '/api/chat/models'));
+  const { model } = chatSchema.parse(await askAgent(api, chatPath(chat)));
+  const now = `This chat uses ${model ?? `${standard} (${STANDARD})`}.`;
+  if (problem !== null) return `${now} ${problem}`;
+  if (models.length === 0) return `${now} There is no other to choose.`;
+  const others = models.map(({ id, name }) => (id === name ? id : `${id} (${name})`)).join(', ');
+  return withoutControls(`${now} Choose with "/model NAME": ${STANDARD}, ${others}.`);
+}
+
+function chatPath(id: string): string {
+  return `/api/chat/sessions/${encodeURIComponent(id)}`;
+}
+
+/** Control characters in the name of a file, a chat or a caller must not reach the terminal. */
+export function withoutControls(line: string): string {
+  return line.replace(/\p{Cc}|\p{Cf}/gu, '\ufffd');
+}
