@@ -38,13 +38,15 @@ export type {
   SetupView,
   StepState,
 } from './setup-api.ts';
-export type {
-  ConnectorCheck,
-  ConnectorsView,
-  ConnectorView,
-  HeardSpeech,
-  SearchTrial,
-  SpeechSetup,
+export {
+  type ConnectorCheck,
+  type ConnectorsView,
+  type ConnectorView,
+  type HeardSpeech,
+  type SearchTrial,
+  type SpeechSetup,
+  testMessage,
+  testTopicAt,
 } from './setup-steps-api.ts';
 export { offlineSuggestions, type Suggestion, suggestions } from './suggestions.ts';
 export type {

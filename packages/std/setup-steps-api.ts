@@ -37,8 +37,10 @@ export interface ConnectorView {
   state: 'off' | 'waiting' | 'running' | 'failed';
   /** What the surface says about that state. */
   words: string | null;
-  /** The outbound topic of a message that names no place; null where none can be sent. */
+  /** The outbound topic of a test message; null where none can be sent. `{place}` in it is what the person names: see `testTopicAt`. */
   testTopic: string | null;
+  /** What the person names; null where a test message needs no place. */
+  testPlace: { label: string; example: string } | null;
   fields: {
     variable: string;
     doc: string;
@@ -60,4 +62,21 @@ export interface ConnectorsView {
 export interface ConnectorCheck {
   ok: boolean;
   words: string;
+}
+
+/** Of a test message; some products show the title. */
+export const testMessage = {
+  title: 'Test message from Trunkline',
+  content: 'Hello from Trunkline. This is a test message.',
+};
+
+/** The topic of a test message to a place such as `octo/hello-world#12` or `ENG-12`. */
+export function testTopicAt(topic: string, place: string): string {
+  const segments = place.split(/[/#\s]+/).filter(Boolean);
+  return topic.replace('{place}', () => segments.map(escaped).join('.'));
+}
+
+/** As the bus escapes a segment. */
+function escaped(segment: string): string {
+  return encodeURIComponent(segment).replace(/[.*]/g, (character) => (character === '.' ? '%2E' : '%2A'));
 }

@@ -5,7 +5,8 @@ import {
   mcpProgram,
   startModelServer,
 } from '@trunkline/testing';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { consolePages } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
@@ -70,7 +71,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByRole('checkbox', { name: 'Read incidents' }).check();
     await page.getByRole('button', { name: 'Add a skill' }).click();
     await page.getByLabel('Skill', { exact: true }).fill('summarise');
-    await page.getByLabel('Keywords, with commas').fill('summary, summarise');
+    await page.getByLabel('Keywords, separated by commas').fill('summary, summarise');
     await checkLooks(opened);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'scribe', level: 1 }).waitFor();
@@ -102,7 +103,35 @@ describeWithBrowser('how the switchboard is set up', () => {
     await form.getByRole('button', { name: 'Connect it' }).click();
     expect((await saved).postDataJSON()).toMatchObject({ cardKeys: [key], cardHosts: ['afar.example'] });
     await page.getByRole('link', { name: 'afar' }).click();
-    await page.getByText('afar is not reached.').waitFor();
+    await page.getByText('Cannot reach afar.').waitFor();
+  });
+
+  it('agents elsewhere show whether their card is signed, and by a known key', async () => {
+    const other = await startSwitchboard();
+    onTestFinished(() => other.stop());
+    const published = (await (await fetch(`${other.url}/.well-known/jwks.json`)).json()) as {
+      keys: object[];
+    };
+    const strange = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    const entries = { known: { cardKeys: published.keys }, unknown: {}, forged: { cardKeys: [strange] } };
+    const { call } = pages.service();
+    for (const [name, keys] of Object.entries(entries)) {
+      const { status } = await call('/api/external-agents', { name, url: `${other.url}/a2a`, ...keys });
+      expect(status).toBe(201);
+    }
+    const opened = await pages.open('/app#/agents');
+    const { page } = opened;
+    const row = (name: string) =>
+      page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) });
+    await row('known').getByText('Card verified', { exact: true }).waitFor(SOON);
+    await row('unknown').getByText('Card signed, not checked').waitFor(SOON);
+    await row('forged').getByText('Unreachable').waitFor(SOON);
+    expect(await row('forged').getByText(/Card/).count()).toBe(0);
+    await checkLooks(opened);
+    await page.getByRole('link', { name: 'known', exact: true }).click();
+    await page.getByText('Card verified', { exact: true }).waitFor();
+    await page.goto(`${pages.service().url}/app#/agents/forged`);
+    await page.getByRole('alert').getByText(/sign/).waitFor();
   });
 
   it('MCP servers are tested, added, switched and removed', async () => {
@@ -138,7 +167,7 @@ describeWithBrowser('how the switchboard is set up', () => {
   });
 
   it('schedules are added, run, paused, changed and removed, with their history', async () => {
-    const opened = await pages.open('/app#/schedules');
+    const opened = await pages.open('/app#/schedules', { timezoneId: 'Asia/Tokyo' });
     const { page } = opened;
     await page.getByText('Nothing is scheduled').waitFor();
     await page.getByRole('button', { name: 'Add a schedule' }).click();
@@ -157,6 +186,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     const row = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
     const times = row.getByRole('list', { name: 'Next five times' }).getByRole('listitem');
     await expect.poll(() => times.count(), SOON).toBe(5);
+    await row.getByText('Asia/Tokyo').waitFor();
     await row.getByRole('button', { name: 'Run morning now' }).click();
     await row.getByRole('link', { name: 'morning' }).click();
     const history = page.getByRole('list', { name: 'History' });
@@ -166,7 +196,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.keyboard.press('Escape');
     await row.getByRole('button', { name: 'Pause morning' }).click();
     await row.getByText('Paused').waitFor();
-    await row.getByRole('button', { name: 'Let morning go on' }).click();
+    await row.getByRole('button', { name: 'Resume morning' }).click();
     await row.getByText('On', { exact: true }).waitFor();
     await row.getByRole('button', { name: 'Change morning' }).click();
     await form.getByLabel('What the agent reads').fill('Say good evening');
@@ -210,7 +240,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: 'retro', level: 1 }).waitFor();
     await page.getByText('This is what is in force.').waitFor();
-    await page.getByText('It has not been performed yet').waitFor();
+    await page.getByText('It has not run yet').waitFor();
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('list', { name: 'Runs' }).getByText('Done').waitFor();
     await checkLooks(opened);

@@ -87,9 +87,9 @@ describeWithBrowser('what passes through the switchboard', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
     model.enqueue('Later.');
     await say('Held back');
-    await page.getByRole('button', { name: /^Go on \(\d+ new\)/ }).waitFor();
+    await page.getByRole('button', { name: /^Resume \(\d+ new\)/ }).waitFor();
     expect(await rows('Held back').count()).toBe(0);
-    await page.getByRole('button', { name: /^Go on/ }).click();
+    await page.getByRole('button', { name: /^Resume/ }).click();
     await rows('Held back').waitFor();
     await page.getByLabel('Topic pattern').fill('no.such.topic');
     await page.keyboard.press('Enter');

@@ -82,14 +82,14 @@ describeWithBrowser('what goes wrong', () => {
     const { page } = opened;
     await page.getByRole('button', { name: 'Report an incident' }).click();
     const form = page.getByRole('dialog');
-    await form.getByLabel('What happens').fill('The crane is stuck');
-    await form.getByLabel('How bad').selectOption({ label: 'high' });
+    await form.getByLabel('Title').fill('The crane is stuck');
+    await form.getByLabel('Severity').selectOption({ label: 'high' });
     await form.getByRole('button', { name: 'Report it' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'The crane is stuck' });
     await row.getByText('Open', { exact: true }).waitFor();
     await checkLooks(opened);
     await row.getByRole('button', { name: 'Resolve' }).click();
-    await form.getByLabel('What was done').fill('Oiled it');
+    await form.getByLabel('Resolution').fill('Oiled it');
     await form.getByRole('button', { name: 'Resolve it' }).click();
     await row.getByText('Resolved', { exact: true }).waitFor();
     await row.getByText('Oiled it').waitFor();

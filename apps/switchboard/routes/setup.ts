@@ -81,7 +81,8 @@ function viewOf(
     guide: surface.guide,
     state: status?.state ?? 'off',
     words: status?.words ?? null,
-    testTopic: surface.schedules?.topic('test', undefined) ?? null,
+    testTopic: surface.test?.topic ?? surface.schedules?.topic('test', undefined) ?? null,
+    testPlace: surface.test?.place ?? null,
     fields: Object.entries(surface.options).map(([key, option]) => ({
       variable: option.env[0] ?? key,
       doc: option.doc,

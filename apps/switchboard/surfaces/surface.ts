@@ -55,6 +55,8 @@ export interface Surface<Table extends OptionSet = OptionSet> {
     readonly channel: string;
     topic(channel: string, sender: string | undefined): string;
   };
+  /** Where a test message goes, if not where results of schedules go. `{place}` in the topic is what the person names. */
+  readonly test?: { readonly topic: string; readonly place?: { label: string; example: string } };
   /** The plugin. */
   create(options: SurfaceOptions<Table>, deps: SurfaceDeps): SurfacePlugin;
   /** A harmless call that says who we are there; undefined when nothing is configured. */

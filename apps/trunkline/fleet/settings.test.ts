@@ -246,7 +246,9 @@ it('trunkline init tests a connector and a search with the services, and they ta
   expect(text).toContain('Discord: signed in as trunk');
   expect(text).toContain('Lionel Messi Facts | Britannica  https://www.britannica.com');
   expect(text).toContain(`${url('voice')}/setup/result#reminder`);
-  await waitFor(() => guild.posts.some(({ content }) => content.includes('this connection works')));
+  await waitFor(() =>
+    guild.posts.some(({ content }) => content === 'Hello from Trunkline. This is a test message.'),
+  );
   const saved = readFileSync(file, 'utf8');
   expect(saved).not.toContain('sesame-discord');
   expect(saved).not.toContain(searchKey);

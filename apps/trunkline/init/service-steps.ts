@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Setup } from '@trunkline/setup';
-import type { SetupStep } from '@trunkline/std';
+import { type SetupStep, testMessage, testTopicAt } from '@trunkline/std';
 import { CommandError } from '../commands/command.ts';
 import type { RunningServices, ServiceName } from './services.ts';
 import { choose, confirm, type Terminal } from './terminal.ts';
@@ -164,7 +164,7 @@ async function connector(deps: StepDeps, trials: Trials): Promise<boolean> {
   if (trials === deps.direct) {
     const page = `${services.url('switchboard')}/setup/connector`;
     terminal.say(`Saved. It connects when the services start; ${page} then sends a test message.`);
-  } else if (await isConnected(deps.terminal, trials, chosen.name)) await testMessage(deps, chosen);
+  } else if (await isConnected(deps.terminal, trials, chosen.name)) await sendTestMessage(deps, chosen);
   return true;
 }
 
@@ -187,13 +187,15 @@ async function isConnected(terminal: Terminal, trials: Trials, name: string): Pr
   return false;
 }
 
-async function testMessage(
+async function sendTestMessage(
   { terminal, services }: StepDeps,
-  { title, testTopic }: Pick<Connector, 'title' | 'testTopic'>,
+  { title, testTopic, testPlace }: Pick<Connector, 'title' | 'testTopic' | 'testPlace'>,
 ): Promise<void> {
   if (testTopic === null || !(await confirm(terminal, `Send a test message through ${title}?`, true))) return;
-  const payload = { content: 'Hello from Trunkline: this connection works.' };
-  await services.send('switchboard', '/publish', { method: 'POST', body: { topic: testTopic, payload } });
+  const place = testPlace && (await terminal.ask(`${testPlace.label}, such as ${testPlace.example}: `));
+  if (testPlace && !place) return;
+  const body = { topic: testTopicAt(testTopic, place ?? ''), payload: testMessage };
+  await services.send('switchboard', '/publish', { method: 'POST', body });
   terminal.say(`Sent. Look into ${title}; the page Deliveries of the switchboard shows what became of it.`);
 }
 

@@ -44,6 +44,7 @@ const connectorsSchema = z.object({
       state: z.string(),
       words: z.string().nullable(),
       testTopic: z.string().nullable(),
+      testPlace: z.object({ label: z.string(), example: z.string() }).nullable(),
       fields: z.array(
         z.object({
           variable: z.string(),

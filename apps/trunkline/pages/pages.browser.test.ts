@@ -17,21 +17,22 @@ const SOON = { timeout: 15_000 };
 /** Every page of every service; the pages that all services share are opened at the agent. */
 const PAGES: Record<Name, readonly string[]> = {
   // The service with the fewest routes: the page is the same for all, and axe reads every one of them.
-  voice: ['/', '/docs'],
+  voice: ['/', '/docs', '/setup/speech'],
   agent: [
     '/',
     ...['activity', 'tasks', 'schedules', 'goals', 'board', 'memory', 'notes', 'skills'].map(inConsole),
     ...['helpers', 'connections', 'telemetry', 'audit', 'settings'].map(inConsole),
     ...['people', 'policy', 'audit', 'secrets', 'posture'].map((tab) => `/trust/${tab}`),
-    '/setup',
-    '/help',
+    ...['/setup', '/setup/result', '/setup/settings'],
+    ...['/help', '/help/quickstart'],
   ],
-  research: ['/', '/#/library', '/#/files', '/#/sources'],
+  research: ['/', '/#/library', '/#/files', '/#/sources', '/setup/search'],
   switchboard: [
     '/',
     ...['map', 'feed', 'flows', 'questions', 'schedules', 'schedules/ceremonies'].map(inConsole),
     ...['agents', 'agents/helm', 'agents/+', 'routes', 'routes/+', 'servers', 'plugins'].map(inConsole),
     ...['deliveries', 'incidents', 'alerts', 'changes'].map(inConsole),
+    '/setup/connector',
   ],
 };
 

@@ -122,7 +122,7 @@ describeWithBrowser('the voice page', () => {
       await drawer.getByRole('button', { name: 'Reload the users' }).click();
       await page.getByText('ada, ben, cleo').first().waitFor();
       await drawer.getByRole('button', { name: 'Reload the delegates' }).click();
-      await page.getByText('Delegates read anew.').first().waitFor();
+      await page.getByText('Delegates reloaded.').first().waitFor();
     });
 
     it("sets another user's skill, and says when there is no such user", async () => {

@@ -48,6 +48,7 @@ export const cloudSurface = defineSurface({
   variables,
   carriesQuestions: false,
   hasChannels: true,
+  test: { topic: 'message.outbound.cloud.docs' },
   durableTopics: ['cloud.mail.reply.#'],
   create(settings, { deliveries, leader }) {
     let context: PluginContext | undefined;

@@ -19,6 +19,10 @@ export const codehostSurface = defineSurface({
   options: codehostOptions,
   variables: 'CODEHOST_TOKEN, CODEHOST_APP_ID and CODEHOST_APP_PRIVATE_KEY',
   carriesQuestions: false,
+  test: {
+    topic: 'message.outbound.codehost.{place}',
+    place: { label: 'Issue or pull request', example: 'owner/repository#12' },
+  },
   anyBodyPaths: paths,
   create(options, { deliveries }) {
     const { codehostToken: token, codehostWebhookSecret: secret } = options;

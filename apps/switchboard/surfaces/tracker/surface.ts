@@ -61,6 +61,7 @@ export const trackerSurface = defineSurface({
   variables: 'TRACKER_API_KEY',
   carriesQuestions: true,
   hasChannels: true,
+  test: { topic: 'tracker.reply.{place}', place: { label: 'Issue', example: 'ENG-12' } },
   durableTopics: ['tracker.#'],
   create(settings, { deliveries }) {
     const { trackerApiKey, trackerWebhookSecret, trackerRefreshToken } = settings;

@@ -250,14 +250,14 @@ function ReloadPanel({ onReloaded }: { onReloaded(): void }) {
       const body = await ask<Record<string, unknown>>(api, path, { method: 'POST' });
       const names = body[field];
       const detail = Array.isArray(names) && names.length > 0 ? names.join(', ') : 'There are none.';
-      toast({ title: `${noun} read anew.`, detail, state: 'live' });
+      toast({ title: `${noun} reloaded.`, detail, state: 'live' });
       onReloaded();
     } catch (error) {
       toast({ title: `${noun} kept as they were.`, detail: errorMessage(error), state: 'failed' });
     }
   };
   return (
-    <Panel title="Files" detail="Reads changed files anew. Calls under way keep what they began with.">
+    <Panel title="Files" detail="Reloads changed files. Calls under way keep what they began with.">
       <div className="flex flex-col gap-2">
         {RELOADS.map((entry) => (
           <Button key={entry.path} onClick={() => void reload(entry)}>

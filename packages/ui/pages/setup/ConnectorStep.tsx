@@ -1,4 +1,10 @@
-import type { ConnectorCheck, ConnectorsView, ConnectorView } from '@trunkline/std';
+import {
+  type ConnectorCheck,
+  type ConnectorsView,
+  type ConnectorView,
+  testMessage,
+  testTopicAt,
+} from '@trunkline/std';
 import { PlugZap, Send } from 'lucide-react';
 import { useState } from 'react';
 import { useApi } from '../../src/api/ApiProvider.tsx';
@@ -135,7 +141,7 @@ function Connector({ connector, onChange }: { connector: ConnectorView; onChange
         </div>
       </Panel>
       {state === 'running' && connector.testTopic !== null && (
-        <TestMessage title={title} topic={connector.testTopic} />
+        <TestMessage title={title} topic={connector.testTopic} place={connector.testPlace} />
       )}
     </>
   );
@@ -168,15 +174,23 @@ interface SentMessage {
   };
 }
 
-function TestMessage({ title, topic }: { title: string; topic: string }) {
+interface TestMessageProps {
+  title: string;
+  topic: string;
+  place: ConnectorView['testPlace'];
+}
+
+function TestMessage({ title, topic, place }: TestMessageProps) {
   const api = useApi();
   const settled = useSettled();
   const sending = useWork<{ isSent: boolean; error: string | null }>();
-  const [content, setContent] = useState('Hello from Trunkline. This is a test message.');
+  const [content, setContent] = useState(testMessage.content);
+  const [named, setNamed] = useState('');
   const send = () =>
     sending.run(async () => {
       const correlationId = crypto.randomUUID();
-      await api.request('/publish', { body: { topic, payload: { content }, correlationId } });
+      const body = { topic: testTopicAt(topic, named), payload: { ...testMessage, content }, correlationId };
+      await api.request('/publish', { body });
       const find = ({ data: { deliveries } }: SentMessage) =>
         deliveries.find((one) => one.correlationId === correlationId && one.state !== 'queued');
       const found = find(
@@ -185,7 +199,7 @@ function TestMessage({ title, topic }: { title: string; topic: string }) {
       return { isSent: found?.state === 'sent', error: found?.error ?? null };
     });
   return (
-    <Panel title="Test message" detail={`Goes to ${title} as the results of schedules do.`}>
+    <Panel title="Test message" detail={`Goes to ${title} as the answers of agents do.`}>
       <div className="flex flex-col gap-4">
         <form
           className="flex flex-wrap items-end gap-2"
@@ -194,6 +208,17 @@ function TestMessage({ title, topic }: { title: string; topic: string }) {
             send();
           }}
         >
+          {place && (
+            <TextField
+              label={place.label}
+              required
+              maxLength={200}
+              placeholder={place.example}
+              className="min-w-0 flex-1 basis-48"
+              value={named}
+              onChange={(event) => setNamed(event.target.value)}
+            />
+          )}
           <TextField
             label="Message"
             required

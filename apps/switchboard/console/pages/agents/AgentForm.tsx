@@ -89,7 +89,7 @@ export function AgentForm({ values, fresh, busy, onSave }: FileFormProps) {
           />
         </div>
       </Panel>
-      <Panel title="What it may use">
+      <Panel title="Tools">
         <div className="grid gap-2 sm:grid-cols-2">
           {Object.entries(TOOL_LABELS).map(([tool, label]) => (
             <CheckboxField
@@ -148,7 +148,7 @@ function Skills({ skills, onChange }: SkillsProps) {
                 onChange={(event) => change(skill.key, { description: event.target.value })}
               />
               <TextField
-                label="Keywords, with commas"
+                label="Keywords, separated by commas"
                 value={skill.keywords}
                 onChange={(event) => change(skill.key, { keywords: event.target.value })}
               />

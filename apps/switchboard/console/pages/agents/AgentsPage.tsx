@@ -109,8 +109,7 @@ function AgentLine({ agent }: { agent: AgentView }) {
             </span>
           )}
           {agent.default && <Badge>Default</Badge>}
-          {agent.sighting?.card === 'verified' && <Badge>Card verified</Badge>}
-          {agent.sighting?.card === 'signed' && <Badge>Card signed, not checked</Badge>}
+          <CardBadge agent={agent} />
           <Badge>{KINDS[agent.type]}</Badge>
         </>
       }
@@ -118,10 +117,16 @@ function AgentLine({ agent }: { agent: AgentView }) {
   );
 }
 
+/** Whether its card is signed, and by a key that we were told. */
+function CardBadge({ agent: { sighting } }: { agent: AgentView }) {
+  if (sighting?.card === 'verified') return <Badge>Card verified</Badge>;
+  return sighting?.card === 'signed' ? <Badge>Card signed, not checked</Badge> : null;
+}
+
 /** Whether the agent accepts work. */
 function AgentLamp({ agent }: { agent: AgentView }) {
   const { load, sighting } = agent;
-  if (load.circuit === 'open') return <Lamp {...stateLamp('failed', 'Rests')} className="w-20" />;
+  if (load.circuit === 'open') return <Lamp {...stateLamp('failed', 'Failing')} className="w-20" />;
   if (sighting && !sighting.reachable) return <Lamp {...stateLamp('unreachable')} className="w-20" />;
   if (isUnreachable(agent)) return <Lamp {...stateLamp('warning', 'No skill')} className="w-20" />;
   return <Lamp {...stateLamp('ready')} className="w-20" />;
@@ -153,7 +158,7 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
     >
       {sighting && !sighting.reachable && (
         <ErrorState
-          what={`${name} is not reached.`}
+          what={`Cannot reach ${name}.`}
           why={sighting.error ?? 'It does not answer.'}
           todo="Check its address and key in agents.d, and that it runs. It is asked again every minute."
         />
@@ -164,6 +169,7 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
         actions={
           sighting?.reachable && (
             <>
+              <CardBadge agent={agent} />
               <Lamp {...stateLamp('connected', 'Reached')} />
               <span className="text-12 text-muted">
                 <RelativeTime at={sighting.at} />

@@ -29,7 +29,7 @@ const FORM = {
       type: 'array',
       items: { type: 'string' },
       title: 'Other hosts',
-      description: 'Where its card may place it, one a line. Its key goes there too.',
+      description: 'Where its card may place it, one per line. Its key goes there too.',
     },
   },
 };

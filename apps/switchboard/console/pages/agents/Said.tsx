@@ -12,7 +12,7 @@ export function Said({ answer, name }: { answer: Answered; name: string }) {
       <ErrorState
         what={`${name} could not do it.`}
         why={answer.error}
-        todo="Its flow shows every step; mend the cause and send it again."
+        todo="Its flow shows every step. Fix the cause, then send it again."
       />
     );
   return (

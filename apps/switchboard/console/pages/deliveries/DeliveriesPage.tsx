@@ -56,8 +56,7 @@ function Outside() {
     ({ deliveries }) => deliveries,
   );
   const replay = async ({ id }: Delivery) => {
-    if (await send(`/api/deliveries/${encodeURIComponent(id)}/replay`, { title: 'Trying once more.' }))
-      list.reload();
+    if (await send(`/api/deliveries/${encodeURIComponent(id)}/replay`, { title: 'Retrying.' })) list.reload();
   };
   return (
     <div className="flex flex-col gap-4">
@@ -121,7 +120,7 @@ function DeadLetters() {
   );
   const replay = async ({ id }: DeadLetter) => {
     const path = `/api/dead-letters/${encodeURIComponent(id)}/replay`;
-    if (await send(path, { title: 'Handed to the handler once more.' })) list.reload();
+    if (await send(path, { title: 'Retrying.' })) list.reload();
   };
   return (
     <List

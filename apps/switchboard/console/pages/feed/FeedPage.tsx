@@ -18,7 +18,7 @@ export default function FeedPage() {
           aria-pressed={paused}
           onClick={() => pause(!paused)}
         >
-          {paused ? `Go on${held > 0 ? ` (${held} new)` : ''}` : 'Pause'}
+          {paused ? `Resume${held > 0 ? ` (${held} new)` : ''}` : 'Pause'}
         </Button>
       }
     >

@@ -50,7 +50,7 @@ function Replay({ path }: { path: string }) {
         const { data } = await api.request<Answer<{ id: string }>>(`${path}/replay`, { method: 'POST' });
         window.location.hash = hashRoute('flows', data.id);
       },
-      { title: 'Asked once more.', detail: 'This is the new flow.' },
+      { title: 'Sent again.', detail: 'This is the new flow.' },
     );
   return (
     <Button variant="primary" icon={<RotateCcw aria-hidden />} onClick={replay}>
@@ -71,15 +71,15 @@ function Whole({ flow }: { flow: FlowDetails }) {
       </p>
       {flow.errorPreview && (
         <ErrorState
-          what="It came to nothing."
+          what="It failed."
           why={flow.errorPreview}
-          todo="Mend the cause, then replay it; Routes shows where a message would go."
+          todo="Fix the cause, then replay it. Routes shows where a message would go."
         />
       )}
       <div className="grid items-start gap-4 lg:grid-cols-[2fr_3fr]">
         <div className="flex min-w-0 flex-col gap-4">
           <Why flow={flow} />
-          <Panel title="What it took">
+          <Panel title="Usage">
             <TimeBar flow={flow} />
             <Facts facts={factsOf(flow)} />
           </Panel>
@@ -145,7 +145,7 @@ function factsOf(flow: FlowDetails): [string, ReactNode][] {
       'Correlation',
       <span key="correlation" className="flex min-w-0 items-center">
         <span className="truncate">{correlationId}</span>
-        <CopyButton value={correlationId} label="Copy the correlation" />
+        <CopyButton value={correlationId} label="Copy the correlation id" />
       </span>,
     ],
   ];

@@ -10,16 +10,16 @@ const REPORT = {
   type: 'object',
   required: ['title', 'severity'],
   properties: {
-    title: { type: 'string', title: 'What happens', maxLength: 200 },
-    severity: { title: 'How bad', enum: ['critical', 'high', 'medium', 'low'], default: 'medium' },
-    description: { type: 'string', title: 'More about it', maxLength: 20_000 },
+    title: { type: 'string', title: 'Title', maxLength: 200 },
+    severity: { title: 'Severity', enum: ['critical', 'high', 'medium', 'low'], default: 'medium' },
+    description: { type: 'string', title: 'Description', maxLength: 20_000 },
     affectedProjects: { type: 'array', title: 'Projects', items: { type: 'string' } },
-    assignee: { type: 'string', title: 'Who looks after it' },
+    assignee: { type: 'string', title: 'Owner' },
   },
 };
 const RESOLVE = {
   type: 'object',
-  properties: { resolutionNote: { type: 'string', title: 'What was done', maxLength: 20_000 } },
+  properties: { resolutionNote: { type: 'string', title: 'Resolution', maxLength: 20_000 } },
 };
 const TONES = { critical: 'failed', high: 'failed', medium: 'waiting', low: 'plain' } as const;
 
@@ -34,7 +34,7 @@ export default function IncidentsPage() {
     return accepted;
   };
   const report = async (body: object) =>
-    done(await send('/api/incidents', { title: 'The incident is on record.', body }));
+    done(await send('/api/incidents', { title: 'Incident reported.', body }));
   const resolve = async ({ id }: Incident, body: object) =>
     done(await send(`/api/incidents/${id}/resolve`, { title: `${id} is resolved.`, body }));
   const add = (

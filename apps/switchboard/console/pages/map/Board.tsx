@@ -1,5 +1,5 @@
 import { hashRoute, Lamp, useMediaQuery } from '@trunkline/ui';
-import { type RefObject, useEffect, useRef, useState } from 'react';
+import { Fragment, type RefObject, useEffect, useRef, useState } from 'react';
 import { type Column, type ExchangeMap, edgeId, type MapEdge, type MapNode, unique } from './model.ts';
 import type { Lights } from './useLights.ts';
 
@@ -63,9 +63,9 @@ function Jack({ node, lit, count }: { node: MapNode; lit: boolean; count: number
       >
         <Lamp state={node.state} word={WORDS[node.state]} dotOnly size="small" />
         <span
-          className={`min-w-0 flex-1 truncate ${node.column === 'topics' ? 'font-mono text-12' : 'text-14'} ${node.state === 'idle' ? 'text-muted' : ''}`}
+          className={`min-w-0 flex-1 leading-snug [overflow-wrap:anywhere] ${node.column === 'topics' ? 'font-mono text-12' : 'text-14'} ${node.state === 'idle' ? 'text-muted' : ''}`}
         >
-          {node.label}
+          {breakable(node.label)}
         </span>
         {count > 0 && (
           <span className="font-mono text-12 text-muted">
@@ -76,6 +76,17 @@ function Jack({ node, lit, count }: { node: MapNode; lit: boolean; count: number
       </a>
     </li>
   );
+}
+
+/** A long name breaks behind its dots and dashes first. */
+function breakable(label: string) {
+  const parts = label.split(/(?<=[.\-_/])/);
+  return parts.map((part, at) => (
+    <Fragment key={parts.slice(0, at + 1).join('')}>
+      {part}
+      <wbr />
+    </Fragment>
+  ));
 }
 
 interface LinesProps {

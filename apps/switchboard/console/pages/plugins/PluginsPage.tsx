@@ -53,7 +53,7 @@ function Problems() {
       key={file}
       what={`${file.slice(body.data.directory.length + 1) || file} cannot be used.`}
       why={<span className="whitespace-pre-wrap">{error.replaceAll(`${body.data.directory}/`, '')}</span>}
-      todo="Mend the file; until then its last good version holds."
+      todo="Fix the file. Until then the last good version counts."
     />
   ));
 }

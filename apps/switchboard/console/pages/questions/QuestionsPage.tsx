@@ -50,7 +50,7 @@ function QuestionRow({ question, onAnswered }: { question: Question; onAnswered(
           >
             {question.correlationId}
           </a>
-          <CopyButton value={question.correlationId} label="Copy the correlation" />
+          <CopyButton value={question.correlationId} label="Copy the correlation id" />
           {question.question.includes('Decided by ') && (
             <a className="text-accent-text underline underline-offset-2" href="/trust/policy">
               Look at the policy

@@ -45,7 +45,7 @@ export function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
             mono
             rows={2}
             placeholder="result.status = failed"
-            hint="One condition a line: a field of the message, and the value it must have."
+            hint="One condition per line: a field of the message, and the value it must have."
             value={match}
             onChange={(event) => setMatch(event.target.value)}
           />

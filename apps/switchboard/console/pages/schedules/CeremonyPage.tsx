@@ -88,8 +88,8 @@ function RunList({ runs }: Pick<Performed, 'runs'>) {
     return (
       <EmptyState
         icon={<Users aria-hidden />}
-        title="It has not been performed yet"
-        next="Run it now to see what comes of it."
+        title="It has not run yet"
+        next="Run it now to see the result."
       />
     );
   return (

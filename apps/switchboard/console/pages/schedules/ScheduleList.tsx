@@ -1,16 +1,18 @@
 import {
   Button,
+  browserTimezone,
   FormDialog,
   hashRoute,
   IconButton,
   type JsonSchema,
+  knownTimezones,
   Lamp,
   RelativeTime,
   stateLamp,
   usePages,
 } from '@trunkline/ui';
 import { AlarmClock, CirclePlay, Pause, Pencil, Play, Plus, Trash2 } from 'lucide-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { Answer, ScheduleView } from '../../../api-types.ts';
 import { List, useRemove } from '../../shared/blocks.tsx';
 import { useReloadOn } from '../../shared/live.ts';
@@ -31,6 +33,11 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
     }),
   });
   useReloadOn(['schedule.#', 'cron.#', 'config.updated', 'autonomous.outcome.#'], list.reload);
+  // The same object while the form is open, or it would begin anew.
+  const form = useMemo(
+    () => (typeof editing === 'object' ? editForm(editing) : newForm(browserTimezone())),
+    [editing],
+  );
   const close = () => setEditing(undefined);
   const add = (values: Readonly<Record<string, unknown>>) =>
     send('/api/schedules', { title: 'Scheduled.', body: recordOf(String(values.id), values) });
@@ -64,18 +71,12 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
         )}
       </List>
       {editing === 'new' && (
-        <FormDialog
-          title="Add a schedule"
-          schema={NEW_FORM}
-          action="Schedule it"
-          onClose={close}
-          onSave={add}
-        />
+        <FormDialog title="Add a schedule" schema={form} action="Schedule it" onClose={close} onSave={add} />
       )}
       {typeof editing === 'object' && (
         <FormDialog
           title={`Change ${editing.id}`}
-          schema={EDIT_FORM}
+          schema={form}
           values={valuesOf(editing)}
           onClose={close}
           onSave={(values) => change(editing, values)}
@@ -87,7 +88,7 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
 
 type Values = Readonly<Record<string, unknown>>;
 
-const FIELDS: Record<string, JsonSchema> = {
+const fieldsIn = (zone: string): Record<string, JsonSchema> => ({
   schedule: {
     type: 'string',
     title: 'When',
@@ -96,7 +97,9 @@ const FIELDS: Record<string, JsonSchema> = {
   timezone: {
     type: 'string',
     title: 'Time zone',
-    description: 'Such as Europe/Berlin; that of the machine when left empty.',
+    enum: [...new Set([zone, ...knownTimezones()])],
+    default: zone,
+    description: 'Of the time above; daylight saving time is followed.',
   },
   content: { type: 'string', title: 'What the agent reads', maxLength: 20_000 },
   topic: { type: 'string', title: 'Topic', description: 'cron. and the name when left empty.' },
@@ -107,15 +110,15 @@ const FIELDS: Record<string, JsonSchema> = {
     description: 'cli, messenger, the id of a chat channel, or a2a.',
   },
   overlap: {
-    title: 'When its last run still goes on',
+    title: 'If the last run is still going',
     default: 'skip',
     oneOf: [
-      { const: 'skip', title: 'Leave it out' },
-      { const: 'queue', title: 'Wait for it' },
+      { const: 'skip', title: 'Skip this run' },
+      { const: 'queue', title: 'Wait for the last run' },
       { const: 'allow', title: 'Run both' },
     ],
   },
-};
+});
 
 const ID: JsonSchema = {
   type: 'string',
@@ -124,17 +127,17 @@ const ID: JsonSchema = {
   description: 'Small letters, digits, - and dots.',
 };
 
-const NEW_FORM: JsonSchema = {
+const newForm = (zone: string): JsonSchema => ({
   type: 'object',
-  required: ['id', 'schedule', 'content'],
-  properties: { id: ID, ...FIELDS },
-};
+  required: ['id', 'schedule', 'timezone', 'content'],
+  properties: { id: ID, ...fieldsIn(zone) },
+});
 
-const EDIT_FORM: JsonSchema = {
+const editForm = ({ timezone }: ScheduleView): JsonSchema => ({
   type: 'object',
-  required: ['schedule', 'content'],
-  properties: FIELDS,
-};
+  required: ['schedule', 'timezone', 'content'],
+  properties: fieldsIn(timezone),
+});
 
 function valuesOf({ schedule, timezone, topic, overlap, payload }: ScheduleView): Values {
   const { content, skillHint, channel } = payload;
@@ -196,7 +199,7 @@ function ScheduleRow({ schedule, selected, onEdit }: ScheduleRowProps) {
         <div className="flex">
           <IconButton small label={`Run ${id} now`} icon={<CirclePlay aria-hidden />} onClick={act.run} />
           {paused ? (
-            <IconButton small label={`Let ${id} go on`} icon={<Play aria-hidden />} onClick={act.resume} />
+            <IconButton small label={`Resume ${id}`} icon={<Play aria-hidden />} onClick={act.resume} />
           ) : (
             <IconButton small label={`Pause ${id}`} icon={<Pause aria-hidden />} onClick={act.pause} />
           )}
@@ -227,7 +230,7 @@ function useActions(id: string) {
   return {
     run: () => void send(`${path}/run-now`, { title: `${id} runs now.` }),
     pause: () => void send(`${path}/pause`, { title: `${id} is paused.` }),
-    resume: () => void send(`${path}/resume`, { title: `${id} goes on.` }),
+    resume: () => void send(`${path}/resume`, { title: `${id} is resumed.` }),
     remove: () => void remove(),
   };
 }

@@ -75,7 +75,7 @@ function History({ id }: { id: string }) {
 
 function FireList({ history }: { history: readonly FireRow[] }) {
   if (history.length === 0)
-    return <EmptyState title="It has not fired yet" next="Run it now to see what comes of it." />;
+    return <EmptyState title="It has not run yet" next="Run it now to see the result." />;
   return (
     <ol aria-label="History" className="flex flex-col">
       {history.map((fire) => (

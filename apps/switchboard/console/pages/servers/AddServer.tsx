@@ -72,7 +72,7 @@ const SERVER_FORM: JsonSchema = {
     },
     url: { type: 'string', title: 'Address', format: 'uri', description: 'Of a server that runs elsewhere.' },
     transport: {
-      title: 'How it is spoken to at its address',
+      title: 'Transport',
       default: 'http',
       oneOf: [
         { const: 'http', title: 'Streamable HTTP' },
