@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
 import {
   DefaultPushNotificationSender,
   DefaultRequestHandler,
@@ -7,21 +8,33 @@ import {
   InMemoryTaskStore,
 } from '@a2a-js/sdk/server';
 import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import { A2AService, UserBuilder as GrpcUserBuilder, grpcService } from '@a2a-js/sdk/server/grpc';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
 import express from 'express';
 
 /** @type {import('../peer.ts').Peer} */
 export const peer = {
   name: 'Official SDK 0.3',
   package: '@a2a-js/sdk',
-  clients: { '0.3 JSON-RPC': client('JSONRPC'), '0.3 REST': client('HTTP+JSON') },
-  servers: { 'JSON-RPC': server('JSONRPC'), REST: server('HTTP+JSON') },
+  clients: { '0.3 JSON-RPC': client('JSONRPC'), '0.3 REST': client('HTTP+JSON'), '0.3 gRPC': client('GRPC') },
+  servers: { 'JSON-RPC': server('JSONRPC'), REST: server('HTTP+JSON'), gRPC: server('GRPC') },
+};
+
+const lacks = {
+  JSONRPC: {},
+  'HTTP+JSON': { files: 'its REST of 0.3 has no field for the name of a file' },
+  GRPC: { files: 'the protocol buffers of 0.3 have no field for the name of a file' },
 };
 
 function client(transport) {
   return {
-    lacks: transport === 'HTTP+JSON' ? { files: 'its REST of 0.3 has no field for the name of a file' } : {},
+    lacks: lacks[transport],
     async connect(url) {
-      const transports = [new JsonRpcTransportFactory(), new RestTransportFactory()];
+      const transports = [
+        new JsonRpcTransportFactory(),
+        new RestTransportFactory(),
+        new GrpcTransportFactory(),
+      ];
       const preferredTransports = [transport];
       const sdk = await new ClientFactory({ transports, preferredTransports }).createFromUrl(url);
       return {
@@ -123,21 +136,25 @@ const executor = {
 
 function server(preferredTransport) {
   return {
-    lacks:
-      preferredTransport === 'HTTP+JSON'
-        ? { files: 'its REST of 0.3 has no field for the name of a file' }
-        : {},
+    lacks: lacks[preferredTransport],
     async start() {
       const app = express();
       const http = app.listen(0, '127.0.0.1');
       await once(http, 'listening');
       const url = `http://127.0.0.1:${http.address().port}`;
+      const grpc = new Server();
+      const port = await new Promise((resolve, reject) =>
+        grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+          error ? reject(error) : resolve(bound),
+        ),
+      );
+      const addresses = { JSONRPC: `${url}/rpc`, 'HTTP+JSON': `${url}/rest`, GRPC: `127.0.0.1:${port}` };
       const card = {
         name: 'Peer',
         description: 'Echoes.',
         version: '1',
         protocolVersion: '0.3.0',
-        url: `${url}/${preferredTransport === 'JSONRPC' ? 'rpc' : 'rest'}`,
+        url: addresses[preferredTransport],
         preferredTransport,
         capabilities: { streaming: true, pushNotifications: true },
         defaultInputModes: ['text/plain'],
@@ -157,9 +174,14 @@ function server(preferredTransport) {
       app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
       app.use('/rpc', jsonRpcHandler(options));
       app.use('/rest', restHandler(options));
+      grpc.addService(
+        A2AService,
+        grpcService({ requestHandler, userBuilder: GrpcUserBuilder.noAuthentication }),
+      );
       return {
         url,
         stop: () => {
+          grpc.forceShutdown();
           http.closeAllConnections();
           http.close();
         },

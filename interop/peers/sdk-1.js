@@ -29,6 +29,7 @@ export const peer = {
     '1.0 gRPC': client('1.0', 'GRPC'),
     '0.3 JSON-RPC': client('0.3', 'JSONRPC'),
     '0.3 REST': client('0.3', 'HTTP+JSON'),
+    '0.3 gRPC': client('0.3', 'GRPC'),
   },
   servers: {
     'JSON-RPC': server('JSONRPC'),
@@ -40,8 +41,8 @@ export const peer = {
 function client(version, binding) {
   return {
     lacks:
-      version === '0.3' && binding === 'HTTP+JSON'
-        ? { files: 'its REST of 0.3 has no field for the name of a file' }
+      version === '0.3' && binding !== 'JSONRPC'
+        ? { files: `${binding} of 0.3 has no field for the name of a file` }
         : {},
     async connect(url) {
       const legacyCompat = { enabled: true };
@@ -52,7 +53,7 @@ function client(version, binding) {
       const transports = [
         new JsonRpcTransportFactory({ legacyCompat }),
         new RestTransportFactory({ legacyCompat }),
-        new GrpcTransportFactory(),
+        new GrpcTransportFactory({ legacyCompat }),
       ];
       const sdk = await new ClientFactory({ transports }).createFromAgentCard({
         ...card,

@@ -12,11 +12,7 @@ export const peer = {
   clients: {
     '0.3 JSON-RPC': {
       lacks: { ...lacksTasks, files: 'it sends text only' },
-      fails: {
-        question: 'it reads answers of completed tasks only, and cannot name a task',
-        'research: send':
-          'it takes the last status message for the answer, not the artifact that holds the report',
-      },
+      fails: { question: 'it reads answers of completed tasks only, and cannot name a task' },
       connect,
     },
   },

@@ -146,13 +146,14 @@ export class Operations {
     const { dialect, params } = call;
     const push = this.#push();
     const live = this.#tasks(call).find(requiredId(params, 'taskId', 'id'));
-    const target = readPushTarget(findPushConfig(params));
+    const target = readPushTarget(findPushConfig(params), dialect);
     await push.check(target);
     return dialect.pushConfig(push.add(live.snapshot(), target, dialect.version));
   }
 
-  getPush({ dialect, ...call }: Call): object {
-    const { taskId, id } = this.#pushPlace(call);
+  getPush(call: Call): object {
+    const { dialect } = call;
+    const { taskId, id } = this.#pushConfigPlace(call);
     return dialect.pushConfig(this.#push().get(taskId, id));
   }
 
@@ -161,8 +162,9 @@ export class Operations {
     return dialect.pushConfigs(this.#push().list(taskId));
   }
 
-  deletePush({ dialect, ...call }: Call): object | null {
-    const { taskId, id } = this.#pushPlace(call);
+  deletePush(call: Call): object | null {
+    const { dialect } = call;
+    const { taskId, id } = this.#pushConfigPlace(call);
     this.#push().delete(taskId, id);
     return dialect.deleted;
   }
@@ -172,7 +174,10 @@ export class Operations {
     return { deliveries: this.#push().deliveries(taskId) };
   }
 
-  card({ dialect, principal }: Call): object {
+  card(call: Call): object {
+    const { dialect, principal } = call;
+    // Refuses a tenant that there is not.
+    this.#tasks(call);
     const card = this.#options.extendedCard(dialect, principal);
     if (card !== undefined) return card;
     throw new A2aError('UNSUPPORTED_OPERATION', 'This operation is not supported: there is no extended card');
@@ -211,7 +216,10 @@ export class Operations {
   #tasks({ params, principal }: Pick<Call, 'params' | 'principal'>): VisibleTasks {
     const tenant = optionalText(params, 'tenant');
     if (tenant !== undefined && !this.#options.isTenant(tenant))
-      throw invalidParams(`There is no tenant ${tenant.slice(0, 100)} here: the card names those there are`);
+      throw invalidParams(
+        `There is no tenant ${tenant.slice(0, 100)} here: the card names those there are`,
+        'tenant',
+      );
     return this.#options.engine.for(principal, tenant);
   }
 
@@ -224,6 +232,13 @@ export class Operations {
   #push(): PushService {
     if (this.#options.push !== undefined) return this.#options.push;
     throw new A2aError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push Notification is not supported');
+  }
+
+  /** 1.0 names the config; in 0.3 none means the first to read, and all to delete. */
+  #pushConfigPlace(call: Call): { taskId: string; id: string | undefined } {
+    const place = this.#pushPlace(call);
+    if (place.id === undefined && call.dialect.strict) throw invalidParams('id is missing', 'id');
+    return place;
   }
 
   /** In 0.3 `id` names the task, and the config has a long name; in 1.0 `id` is the config. */
@@ -278,13 +293,16 @@ function readQuery(params: JsonObject): ListQuery {
 function readState(name: string): string {
   const state = stateOfName(name);
   if (state !== undefined) return state;
-  throw invalidParams('status is not a state that tasks have here');
+  throw invalidParams('status is not a state that tasks have here', 'status');
 }
 
 function readTime(text: string): number {
   const time = Date.parse(text);
   if (!Number.isNaN(time)) return time;
-  throw invalidParams('statusTimestampAfter must be a time like 2026-01-31T12:00:00Z');
+  throw invalidParams(
+    'statusTimestampAfter must be a time like 2026-01-31T12:00:00Z',
+    'statusTimestampAfter',
+  );
 }
 
 /** Numbers beyond the last event are not ours. */

@@ -126,7 +126,8 @@ describe.each(settings)('an agent %s', (_, env, headers) => {
     const grpc = card.supportedInterfaces.filter(
       ({ protocolBinding }: { protocolBinding: string }) => protocolBinding === 'GRPC',
     );
-    expect(grpc).toEqual('A2A_GRPC_PORT' in env ? [expect.objectContaining({ protocolVersion: '1.0' })] : []);
+    const versions = grpc.map(({ protocolVersion }: { protocolVersion: string }) => protocolVersion);
+    expect(versions).toEqual('A2A_GRPC_PORT' in env ? ['1.0', '0.3'] : []);
     for (const { url } of grpc) {
       const socket = connect({ host: '127.0.0.1', port: Number(url.split(':').at(-1)) });
       await once(socket, 'connect');

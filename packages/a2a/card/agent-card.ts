@@ -30,7 +30,10 @@ function cardV03(agent: AgentDescription, facts: ServerFacts) {
     protocolVersion: '0.3.0',
     url,
     preferredTransport: 'JSONRPC',
-    additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url, transport })),
+    additionalInterfaces: [
+      ...['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url, transport })),
+      ...(agent.grpcPort === undefined ? [] : [{ url: grpcAddress(agent), transport: 'GRPC' }]),
+    ],
     capabilities: {
       streaming: true,
       pushNotifications: facts.pushNotifications,
@@ -159,19 +162,29 @@ function cardV10(agent: AgentDescription, facts: ServerFacts) {
   };
 }
 
-/** Both versions over both transports, all at one address; tenants are a thing of 1.0. */
-function interfacesOf({ publicUrl, grpcPort, tenants = [] }: AgentDescription): object[] {
+/** Both versions over all transports; tenants are a thing of 1.0. */
+function interfacesOf(agent: AgentDescription): object[] {
+  const { publicUrl, grpcPort, tenants = [] } = agent;
   const url = endpointOf(publicUrl);
   const bindings = ['JSONRPC', 'HTTP+JSON'];
-  const own = ['1.0', '0.3'].flatMap((protocolVersion) =>
+  const versions = ['1.0', '0.3'];
+  const own = versions.flatMap((protocolVersion) =>
     bindings.map((protocolBinding) => ({ url, protocolBinding, protocolVersion })),
   );
   const theirs = tenants.flatMap((tenant) =>
     bindings.map((protocolBinding) => ({ url, protocolBinding, tenant, protocolVersion: '1.0' })),
   );
   if (grpcPort === undefined) return [...own, ...theirs];
-  const address = `${new URL(publicUrl).hostname}:${grpcPort}`;
-  return [...own, { url: address, protocolBinding: 'GRPC', protocolVersion: '1.0' }, ...theirs];
+  const grpc = versions.map((protocolVersion) => ({
+    url: grpcAddress(agent),
+    protocolBinding: 'GRPC',
+    protocolVersion,
+  }));
+  return [...own, ...grpc, ...theirs];
+}
+
+function grpcAddress({ publicUrl, grpcPort }: AgentDescription): string {
+  return `${new URL(publicUrl).hostname}:${grpcPort}`;
 }
 
 function endpointOf(publicUrl: string): string {

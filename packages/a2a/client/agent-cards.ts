@@ -8,7 +8,10 @@ import { isObject } from '../dialects/read/values.ts';
 import { createAgentFetch, type Fetch } from './agent-fetch.ts';
 import { needsNoCard, type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
 
-const lifetimeMs = 10 * 60 * 1000;
+/** For how long a card is kept that says nothing of it, and at most. */
+const longestMs = 10 * 60 * 1000;
+/** One that may not be kept would otherwise be asked for with every call. */
+const shortestMs = 10 * 1000;
 
 const mostKept = 200;
 
@@ -22,10 +25,25 @@ const oftenMissing = {
   skills: [],
 };
 
-/** The cards of other agents, each asked for at most every ten minutes. */
+interface KeptCard {
+  card: AgentCard;
+  until: number;
+  source: CardSource | undefined;
+}
+
+/** Where a card came from, for how long it may be kept, and the tag by which to ask whether it still reads so. */
+interface CardSource {
+  place: string;
+  /** Strangers get it too. */
+  isOpen: boolean;
+  lifetimeMs: number;
+  etag: string | null;
+}
+
+/** The cards of other agents, each kept as long as its server says, but for ten minutes at most. */
 export class AgentCards {
   readonly #now: () => number;
-  readonly #cards = new BoundedMap<string, { card: AgentCard; until: number }>(mostKept);
+  readonly #cards = new BoundedMap<string, KeptCard>(mostKept);
 
   constructor(now: () => number) {
     this.#now = now;
@@ -37,13 +55,23 @@ export class AgentCards {
     const key = JSON.stringify([agent.url, agent.trust, agent.cardHosts]);
     const known = this.#cards.get(key);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
-    const card = needsNoCard(agent) ? assumedCard(agent) : await this.#discover(agent, send, signal);
-    this.#cards.set(key, { card, until: this.#now() + lifetimeMs });
-    return card;
+    // The keys of a card that is checked may have changed, if the card has not.
+    const source = fresh || agent.trust !== undefined ? undefined : known?.source;
+    const ask = source?.isOpen ? this.#withoutCredentials(agent) : send;
+    const isSame = source !== undefined && (await isUnchanged(source, ask, signal));
+    const found: Omit<KeptCard, 'until'> =
+      isSame && known !== undefined ? known : await this.#find(agent, send, signal);
+    this.#cards.set(key, { ...found, until: this.#now() + (found.source?.lifetimeMs ?? longestMs) });
+    return found.card;
   }
 
-  async #discover(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<AgentCard> {
-    const { raw, isItsCard } = await discover(agent, [this.#withoutCredentials(agent), send], signal);
+  async #find(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<Omit<KeptCard, 'until'>> {
+    if (needsNoCard(agent)) return { card: assumedCard(agent), source: undefined };
+    const found = await discover(agent, [this.#withoutCredentials(agent), send], signal);
+    return { card: await this.#read(agent, found, signal), source: found.source };
+  }
+
+  async #read(agent: RemoteAgent, { raw, isItsCard }: FoundCard, signal: AbortSignal): Promise<AgentCard> {
     if (agent.trust === undefined)
       return raw === undefined ? assumedCard(agent) : withOwnAddress(normalise(raw, agent), agent, isItsCard);
     const keys = await trustedKeys(agent, agent.trust, signal, this.#now);
@@ -62,6 +90,7 @@ export class AgentCards {
 interface FoundCard {
   /** As it came, for its signature. Undefined if the agent has none. */
   raw?: object;
+  source?: CardSource;
   isItsCard: boolean;
 }
 
@@ -76,13 +105,14 @@ async function discover(
 ): Promise<FoundCard> {
   const hasCredentials = [agent.credentials, agent.peer, agent.headers].some((each) => each !== undefined);
   for (const place of cardPlaces(agent.url)) {
-    let raw = await cardAt(place, agent, open, signal).catch((error: unknown) => {
+    let found = await cardAt(place, agent, { send: open, isOpen: true }, signal).catch((error: unknown) => {
       const isAnswer = error instanceof RemoteAgentError && error.code !== 'agent_unreachable';
       if (!isAnswer || !hasCredentials) throw error;
       return undefined;
     });
-    if (raw === undefined && hasCredentials) raw = await cardAt(place, agent, identified, signal);
-    if (raw !== undefined) return { raw, isItsCard: describesAgent(place, agent) };
+    if (found === undefined && hasCredentials)
+      found = await cardAt(place, agent, { send: identified, isOpen: false }, signal);
+    if (found !== undefined) return { ...found, isItsCard: describesAgent(place, agent) };
   }
   return { isItsCard: false };
 }
@@ -90,15 +120,42 @@ async function discover(
 async function cardAt(
   place: string,
   agent: RemoteAgent,
-  send: Fetch,
+  { send, isOpen }: { send: Fetch; isOpen: boolean },
   signal: AbortSignal,
-): Promise<object | undefined> {
-  const headers = { accept: 'application/json', 'a2a-version': '1.0' };
-  const response = await send(place, { headers, signal });
+): Promise<{ raw: object; source: CardSource } | undefined> {
+  const response = await send(place, { headers: cardHeaders, signal });
   if (response.status >= 500)
     throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
   const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
-  return isObject(body) && typeof body.name === 'string' ? body : undefined;
+  if (!isObject(body) || typeof body.name !== 'string') return undefined;
+  const { headers } = response;
+  const source = { place, isOpen, lifetimeMs: lifetimeOf(headers), etag: headers.get('etag') };
+  return { raw: body, source };
+}
+
+const cardHeaders = { accept: 'application/json', 'a2a-version': '1.0' };
+
+function lifetimeOf(headers: Headers): number {
+  const control = headers.get('cache-control') ?? '';
+  if (/\bno-(cache|store)\b/i.test(control)) return shortestMs;
+  const [, seconds] = /\bmax-age="?(\d{1,9})/i.exec(control) ?? [];
+  return seconds === undefined
+    ? longestMs
+    : Math.min(Math.max(Number(seconds) * 1000, shortestMs), longestMs);
+}
+
+/** Whatever goes wrong here is found out when the card is asked for as a whole. */
+async function isUnchanged({ place, etag }: CardSource, send: Fetch, signal: AbortSignal): Promise<boolean> {
+  if (etag === null) return false;
+  const headers = { ...cardHeaders, 'if-none-match': etag };
+  try {
+    const response = await send(place, { headers, signal });
+    await response.body?.cancel();
+    return response.status === 304;
+  } catch (error) {
+    if (error instanceof RemoteAgentError) return false;
+    throw error;
+  }
 }
 
 /** The keys that the operator pinned, and those that stand at the address which they named. */

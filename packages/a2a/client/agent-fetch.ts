@@ -26,7 +26,7 @@ export function createAgentFetch(
       const isStranger = agent.peer !== undefined && principal.kind === 'anonymous';
       throw new RemoteAgentError(isStranger ? 'agent_unknown_caller' : 'agent_unauthorized', agent);
     }
-    if (response.status >= 300 && response.status < 400) {
+    if (response.status >= 300 && response.status < 400 && response.status !== 304) {
       await response.body?.cancel();
       throw new RemoteAgentError('agent_error', agent, 'its address has moved');
     }

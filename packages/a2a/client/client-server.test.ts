@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { FakeClock, type FakePeer, startFakePeer } from '@trunkline/testing';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
 import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
@@ -230,6 +232,38 @@ describe('the card of an agent', () => {
     await clock.advanceBy(10 * 60_000);
     await client.ask(agent, { text: 'x' });
     expect(reads()).toBe(3);
+  });
+
+  it('is kept as long as its server says, and then asked for by its tag', async () => {
+    const clock = new FakeClock('2026-03-01T12:00:00Z');
+    const client = createA2aClient(clock);
+    const seen: [string | undefined, number][] = [];
+    let name = 'Peer';
+    const server = createServer((request, response) => {
+      if (request.method !== 'GET') return response.end('{}');
+      const status = request.headers['if-none-match'] === `"${name}"` ? 304 : 200;
+      seen.push([request.headers['if-none-match'], status]);
+      const headers = { etag: `"${name}"`, 'cache-control': 'public, max-age=60' };
+      response.writeHead(status, { ...headers, 'content-type': 'application/json' });
+      return response.end(status === 304 ? '' : JSON.stringify({ ...card(), name }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const looked = async (laterMs: number) => {
+      await clock.advanceBy(laterMs);
+      await expect(client.ask({ name, url: `http://127.0.0.1:${port}` }, { text: 'x' })).rejects.toThrow();
+      return seen.splice(0);
+    };
+    expect(await looked(0)).toEqual([[undefined, 200]]);
+    expect(await looked(59_000)).toEqual([]);
+    expect(await looked(2_000)).toEqual([['"Peer"', 304]]);
+    expect(await looked(59_000)).toEqual([]);
+    name = 'Another';
+    expect(await looked(2_000)).toEqual([
+      ['"Peer"', 200],
+      [undefined, 200],
+    ]);
   });
 
   it('may be missing: then the agent is taken to speak 0.3', async () => {

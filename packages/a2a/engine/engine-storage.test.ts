@@ -61,7 +61,8 @@ describe('memory and disk', () => {
     expect(times).toEqual(times.toSorted((left, right) => right - left));
     expect(new Set(times).size).toBe(3);
     expect(engine.list({ state: 'working' }).totalSize).toBe(0);
-    expect(engine.list({ updatedAfter: times[1] ?? 0 }).totalSize).toBe(1);
+    expect(engine.list({ updatedAfter: times[1] ?? 0 }).totalSize).toBe(2);
+    expect(engine.list({ updatedAfter: (times[1] ?? 0) + 1 }).totalSize).toBe(1);
     expect(() => engine.list({ pageToken: 'nonsense' })).toThrow('pageToken');
     expect(() => engine.list({ pageSize: 101 })).toThrow('pageSize');
   });

@@ -22,6 +22,8 @@ export interface StatusChange {
   usage?: Usage;
   durationMs?: number;
   question?: Task['question'];
+  /** The message went out with the status before: it stands in the task, but does not go out again. */
+  isSaid?: boolean;
 }
 
 /** A task in memory: its present form, those who follow it, and what is not on disk yet. */
@@ -188,9 +190,9 @@ export class LiveTask {
   }
 }
 
-function reported({ message, usage, durationMs }: StatusChange) {
+function reported({ message, usage, durationMs, isSaid }: StatusChange) {
   return {
-    ...(message && { message }),
+    ...(message && !isSaid && { message }),
     ...(usage && { usage }),
     ...(durationMs !== undefined && { durationMs }),
   };

@@ -144,7 +144,10 @@ function cannotContinue(id: string, live: LiveTask | undefined): A2aError {
 /** An answer that names another conversation than that of its task is refused. */
 function requireSameContext(task: Task, message: Message): void {
   if (message.contextId === undefined || message.contextId === task.contextId) return;
-  throw invalidParams(`contextId does not belong to task ${task.id}: leave it away, or send the task's own`);
+  throw invalidParams(
+    `contextId does not belong to task ${task.id}: leave it away, or send the task's own`,
+    'message.contextId',
+  );
 }
 
 /** Finds the task of a request that comes again, so that a schedule's second attempt starts nothing new. */

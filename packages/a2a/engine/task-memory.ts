@@ -139,7 +139,7 @@ export function listTasks(store: TaskStore, query: ListQuery): TaskPage {
 
 function checkPageSize(size: number): number {
   if (Number.isInteger(size) && size >= 1 && size <= largestPage) return size;
-  throw invalidParams(`pageSize must be a whole number between 1 and ${largestPage}`);
+  throw invalidParams(`pageSize must be a whole number between 1 and ${largestPage}`, 'pageSize');
 }
 
 function writeToken(task: Task): string {
@@ -149,7 +149,10 @@ function writeToken(task: Task): string {
 function readToken(token: string): ListCursor {
   const [, time, id] = /^(\d{1,16})\.(.+)$/s.exec(Buffer.from(token, 'base64url').toString()) ?? [];
   if (time === undefined || id === undefined) {
-    throw invalidParams('pageToken is not one that this server gave out: leave it away to begin anew');
+    throw invalidParams(
+      'pageToken is not one that this server gave out: leave it away to begin anew',
+      'pageToken',
+    );
   }
   return { updatedAt: Number(time), id };
 }

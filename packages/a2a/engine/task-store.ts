@@ -219,7 +219,7 @@ function conditions(filter: ListFilter): { where: string; values: (string | numb
   const wanted: [sql: string, value: string | number | undefined][] = [
     ['context_id = ?', filter.contextId],
     ['state = ?', filter.state],
-    ['updated_at > ?', filter.updatedAfter],
+    ['updated_at >= ?', filter.updatedAfter],
     ["body ->> '$.tenant' = ?", filter.tenant],
   ];
   const given = wanted.filter((entry): entry is [string, string | number] => entry[1] !== undefined);

@@ -88,9 +88,12 @@ export class Turn {
   }
 
   /** The executor has nothing more to say. */
-  complete(text?: string, message?: string): void {
-    this.#finishAnswer(text ?? this.#streamed);
-    this.#end('completed', message === undefined ? undefined : [textPart(message)]);
+  complete(text = this.#streamed, message?: string): void {
+    this.#finishAnswer(text);
+    // Some clients take what is said with the end for the answer: a note beside an answer goes out before it.
+    const isSaid = message !== undefined && text !== '';
+    if (isSaid) this.#progress(message);
+    this.#end('completed', message === undefined ? undefined : [textPart(message)], isSaid);
   }
 
   fail(reason: string): void {
@@ -160,10 +163,10 @@ export class Turn {
     else this.#end('completed', parts);
   }
 
-  #end(state: 'completed' | 'failed' | 'rejected', parts: readonly Part[] | undefined): void {
+  #end(state: 'completed' | 'failed' | 'rejected', parts: readonly Part[] | undefined, isSaid = false): void {
     this.#live.enter(state, this.#clock.now(), {
       ...this.#spent(),
-      ...(parts && { message: this.#says(parts) }),
+      ...(parts && { message: this.#says(parts), isSaid }),
     });
   }
 

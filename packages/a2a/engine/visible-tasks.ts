@@ -74,7 +74,7 @@ export class VisibleTasks {
       prepare(task) {
         const isNamed = command.message.contextId !== undefined && !isParked(task.state);
         const refusal = isNamed ? refuseContext?.(task.contextId, principal) : undefined;
-        if (refusal !== undefined) throw invalidParams(refusal);
+        if (refusal !== undefined) throw invalidParams(refusal, 'message.contextId');
         command.prepare?.(task);
       },
     });

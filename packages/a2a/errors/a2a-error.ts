@@ -36,7 +36,16 @@ export function isErrorReason(name: unknown): name is A2aErrorReason {
   return typeof name === 'string' && Object.hasOwn(catalogue, name);
 }
 
+/** The first error of a JSON-RPC code: 0.3 names no reasons. */
+export function reasonOfCode(code: unknown): A2aErrorReason | undefined {
+  return Object.keys(catalogue)
+    .filter(isErrorReason)
+    .find((reason) => catalogue[reason].code === code);
+}
+
 interface A2aErrorOptions extends ErrorOptions {
+  /** The parameter that is wrong. */
+  field?: string | undefined;
   /** Nothing was accepted: the caller may ask again after so many seconds. */
   retryAfterSeconds?: number;
 }
@@ -45,12 +54,14 @@ interface A2aErrorOptions extends ErrorOptions {
 export class A2aError extends Error {
   readonly reason: A2aErrorReason;
   readonly retryAfterSeconds: number | undefined;
+  readonly field: string | undefined;
 
   constructor(reason: A2aErrorReason, message: string, options: A2aErrorOptions = {}) {
     super(message, options);
     this.name = 'A2aError';
     this.reason = reason;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.field = options.field;
   }
 
   /** For the HTTP answer that carries the error. */
@@ -67,8 +78,9 @@ export function taskNotFound(id: string): A2aError {
   return new A2aError('TASK_NOT_FOUND', `Task not found: ${id}`);
 }
 
-export function invalidParams(message: string): A2aError {
-  return new A2aError('INVALID_PARAMS', message);
+/** `field` is the path of the parameter that is wrong, where it is one. */
+export function invalidParams(message: string, field?: string): A2aError {
+  return new A2aError('INVALID_PARAMS', message, { field });
 }
 
 /** A caller must not hold an id that a crash could make us forget, nor take for accepted what was not. */
@@ -84,14 +96,15 @@ function toA2aError(error: unknown): A2aError {
 }
 
 /** What 1.0 tells programs about an error beside its code. */
-export function errorDetails(error: A2aError): object[] {
-  return [
-    {
-      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-      reason: error.reason,
-      domain: 'a2a-protocol.org',
-    },
-  ];
+export function errorDetails({ reason, field, message }: A2aError): object[] {
+  const info = {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason,
+    domain: 'a2a-protocol.org',
+  };
+  if (field === undefined) return [info];
+  const fieldViolations = [{ field, description: message }];
+  return [info, { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }];
 }
 
 /** Logs unexpected failures, whose details callers do not see. */

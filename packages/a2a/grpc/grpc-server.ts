@@ -1,25 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import {
-  AgentCard,
-  CancelTaskRequest,
-  DeleteTaskPushNotificationConfigRequest,
-  GetExtendedAgentCardRequest,
-  GetTaskPushNotificationConfigRequest,
-  GetTaskRequest,
-  ListTaskPushNotificationConfigsRequest,
-  ListTaskPushNotificationConfigsResponse,
-  ListTasksRequest,
-  ListTasksResponse,
-  SendMessageRequest,
-  SendMessageResponse,
-  StreamResponse,
-  SubscribeToTaskRequest,
-  Task,
-  TaskPushNotificationConfig,
-} from '@a2a-js/sdk';
 import { encodeGrpcStatusDetails, GRPC_STATUS_DETAILS_BIN } from '@a2a-js/sdk/errors/grpc';
-import { A2AService } from '@a2a-js/sdk/server/grpc';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import {
   type handleServerStreamingCall,
@@ -27,6 +8,8 @@ import {
   Metadata,
   Server,
   ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptor,
   type ServerUnaryCall,
   type ServerWritableStream,
   type ServiceDefinition,
@@ -37,7 +20,9 @@ import {
 import type { AcceptConnection } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import type { Logger } from '../protocol/model.ts';
-import { callService, RpcFailure } from './rpc-call.ts';
+import { bindingV10, type GrpcBinding, type GrpcMethod } from './binding.ts';
+import { bindingV03 } from './binding-v03.ts';
+import { RpcFailure, ServiceRequest } from './service-request.ts';
 
 export interface GrpcServerOptions {
   host: string;
@@ -59,74 +44,77 @@ export interface RunningGrpcServer {
 
 /** A message may be as large as a body that the service takes over HTTP. */
 const largestMessage = 1024 * 1024;
-/** Keys are checked after a message was decoded, and an empty part takes two bytes on the wire but hundreds in memory. */
+/** An empty part takes two bytes on the wire but hundreds in memory. */
 const mostNumbers = 100_000;
 const mostStreams = 100;
 const stopWithinMs = 2_000;
 
-/** The codecs of a call: protocol buffers to the JSON of 1.0 and back. */
-interface Codec {
-  toJSON(message: never): unknown;
-}
-
-interface Decoder {
-  fromJSON(value: unknown): unknown;
-}
-
-const empty: Decoder = { fromJSON: () => ({}) };
-
-const unary: Record<string, [method: string, request: Codec, response: Decoder]> = {
-  sendMessage: ['SendMessage', SendMessageRequest, SendMessageResponse],
-  getTask: ['GetTask', GetTaskRequest, Task],
-  listTasks: ['ListTasks', ListTasksRequest, ListTasksResponse],
-  cancelTask: ['CancelTask', CancelTaskRequest, Task],
-  createTaskPushNotificationConfig: [
-    'CreateTaskPushNotificationConfig',
-    TaskPushNotificationConfig,
-    TaskPushNotificationConfig,
-  ],
-  getTaskPushNotificationConfig: [
-    'GetTaskPushNotificationConfig',
-    GetTaskPushNotificationConfigRequest,
-    TaskPushNotificationConfig,
-  ],
-  listTaskPushNotificationConfigs: [
-    'ListTaskPushNotificationConfigs',
-    ListTaskPushNotificationConfigsRequest,
-    ListTaskPushNotificationConfigsResponse,
-  ],
-  deleteTaskPushNotificationConfig: [
-    'DeleteTaskPushNotificationConfig',
-    DeleteTaskPushNotificationConfigRequest,
-    empty,
-  ],
-  getExtendedAgentCard: ['GetExtendedAgentCard', GetExtendedAgentCardRequest, AgentCard],
-};
-
-const streaming: Record<string, [method: string, request: Codec]> = {
-  sendStreamingMessage: ['SendStreamingMessage', SendMessageRequest],
-  subscribeToTask: ['SubscribeToTask', SubscribeToTaskRequest],
-};
+const bindings = [bindingV10, bindingV03];
 
 /**
- * A2A 1.0 over gRPC. Each call becomes a JSON-RPC request to the service's own HTTP server, over a connection in memory:
- * keys, limits, log and engine are the same, and there is no second door to guard.
+ * A2A over gRPC, in both versions. Each call becomes a JSON-RPC request to the service's own HTTP server, over a connection
+ * in memory: keys, limits, log and engine are the same, and there is no second door to guard.
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningGrpcServer> {
+  const requests: OpenRequests = new WeakMap();
   const server = new Server({
     'grpc.max_receive_message_length': largestMessage,
     'grpc.max_concurrent_streams': mostStreams,
     'grpc.keepalive_time_ms': 60_000,
+    interceptors: [admission(options, requests)],
   });
-  server.addService(boundedService(), implementation(options));
+  for (const binding of bindings)
+    server.addService(boundedService(binding.service), implementation(binding, requests, options.logger));
   const credentials = await credentialsOf(options);
   const port = await bind(server, options, credentials);
   return { port, stop: () => stopServer(server) };
 }
 
+/** The requests to the service, by the metadata of their calls. */
+type OpenRequests = WeakMap<Metadata, ServiceRequest>;
+
+/** Opens the request to the service with the metadata of a call. Its message is read, unpacked and decoded once the guards let it in. */
+function admission({ accept, logger }: GrpcServerOptions, requests: OpenRequests): ServerInterceptor {
+  return ({ path }, call) => {
+    const binding = bindings.find(({ service }) =>
+      Object.values(service).some((method) => method.path === path),
+    );
+    if (binding === undefined) return new ServerInterceptingCall(call);
+    let request: ServiceRequest | undefined;
+    const refused = (error: unknown) =>
+      call.sendStatus({ metadata: null, ...toStatus(error, binding, logger) });
+    return new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata(metadata, pass) {
+            const header = (name: string) => metadata.get(name).map(String).join(',') || undefined;
+            const version = header('a2a-version') ?? binding.version;
+            if (!isSpoken(version, binding)) return refused(unspoken(version, binding));
+            const caller = { version, header, peer: addressIn(call.getPeer()) };
+            request = new ServiceRequest(accept, caller, { admitted: () => pass(metadata), refused });
+            requests.set(metadata, request);
+          },
+          onReceiveMessage: (message, pass) => pass(message),
+          onReceiveHalfClose: (pass) => pass(),
+          onCancel: () => request?.abort(),
+        }),
+    });
+  };
+}
+
+/** The service of the other version is another one; versions that nobody speaks are refused by the JSON-RPC behind. */
+function isSpoken(version: string, { version: own }: GrpcBinding): boolean {
+  const other = bindings.find((binding) => binding.version !== own)?.version;
+  return !version.trim().startsWith(other ?? '?');
+}
+
+function unspoken(version: string, binding: GrpcBinding): RpcFailure {
+  const words = `Version not supported: this gRPC service speaks A2A ${binding.version}, not ${version.slice(0, 20)}`;
+  return new RpcFailure('FAILED_PRECONDITION', words, 'VERSION_NOT_SUPPORTED');
+}
+
 /** The service of the SDK, which refuses to decode a message of too many fields. */
-function boundedService(): ServiceDefinition {
-  const service: ServiceDefinition = A2AService;
+function boundedService(service: ServiceDefinition): ServiceDefinition {
   const methods = Object.entries(service).map(([name, method]) => {
     // The SDK's codecs take bytes or a reader of them.
     const decode = (bytes: Buffer): unknown => method.requestDeserialize(boundedReader(bytes) as never);
@@ -148,73 +136,63 @@ function boundedReader(bytes: Uint8Array): BinaryReader {
   return reader;
 }
 
-function implementation(options: GrpcServerOptions): UntypedServiceImplementation {
-  const simple = Object.entries(unary).map(([name, [method, request, response]]) => [
-    name,
-    answerOnce(options, method, request, response),
-  ]);
-  const streams = Object.entries(streaming).map(([name, [method, request]]) => [
-    name,
-    answerStream(options, method, request),
-  ]);
-  return Object.fromEntries([...simple, ...streams]);
+function implementation(
+  binding: GrpcBinding,
+  requests: OpenRequests,
+  logger: Logger,
+): UntypedServiceImplementation {
+  const handlers = Object.entries(binding.methods).map(([name, method]) => {
+    const open = (call: AnyCall) => {
+      const request = requests.get(call.metadata);
+      if (request === undefined) throw new Error('The call has no request to the service.');
+      return request.call(method.name, method.params(call.request as never));
+    };
+    const toError = (error: unknown, call: AnyCall) =>
+      toStatus(error, binding, call.cancelled ? undefined : logger);
+    const isStream = binding.service[name]?.responseStream === true;
+    return [name, isStream ? answerStream(open, method, toError) : answerOnce(open, method, toError)];
+  });
+  return Object.fromEntries(handlers);
 }
-
-type AnswerOnce = (...given: Parameters<handleUnaryCall<unknown, unknown>>) => Promise<void>;
 
 type AnyCall = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
+type Open = (call: AnyCall) => ReturnType<ServiceRequest['call']>;
+type ToError = (error: unknown, call: AnyCall) => GrpcStatus;
 
-function open(options: GrpcServerOptions, call: AnyCall, method: string, request: Codec) {
-  const controller = new AbortController();
-  call.on('cancelled', () => controller.abort());
-  return callService(options.accept, {
-    method,
-    params: request.toJSON(call.request as never),
-    header: (name) => call.metadata.get(name).map(String).join(',') || undefined,
-    peer: addressIn(call.getPeer()),
-    signal: controller.signal,
-  });
-}
-
-function answerOnce(
-  options: GrpcServerOptions,
-  method: string,
-  request: Codec,
-  response: Decoder,
-): handleUnaryCall<unknown, unknown> {
-  const answer: AnswerOnce = async (call, callback) => {
+function answerOnce(open: Open, method: GrpcMethod, toError: ToError): handleUnaryCall<unknown, unknown> {
+  const answer = async (...[call, callback]: Parameters<handleUnaryCall<unknown, unknown>>) => {
     try {
-      const { extensions, frames } = await open(options, call, method, request);
+      const { extensions, frames } = await open(call);
       for await (const result of frames) {
         call.sendMetadata(headersOf(extensions));
-        callback(null, response.fromJSON(result));
+        callback(null, method.message(result));
         return;
       }
       throw new RpcFailure('INTERNAL', 'the service gave no answer');
     } catch (error) {
-      callback(toServiceError(error, call, options.logger));
+      callback(toError(error, call));
     }
   };
   return (call, callback) => void answer(call, callback);
 }
 
 function answerStream(
-  options: GrpcServerOptions,
-  method: string,
-  request: Codec,
+  open: Open,
+  method: GrpcMethod,
+  toError: ToError,
 ): handleServerStreamingCall<unknown, unknown> {
   const answer = async (call: ServerWritableStream<unknown, unknown>) => {
     try {
-      const { extensions, frames } = await open(options, call, method, request);
+      const { extensions, frames } = await open(call);
       call.sendMetadata(headersOf(extensions));
       for await (const frame of frames) {
         if (call.cancelled) return;
         // A reader that does not follow slows the connection behind, which has a limit of its own.
-        if (!call.write(StreamResponse.fromJSON(frame))) await drained(call);
+        if (!call.write(method.message(frame))) await drained(call);
       }
       call.end();
     } catch (error) {
-      if (!call.cancelled) call.emit('error', toServiceError(error, call, options.logger));
+      if (!call.cancelled) call.emit('error', toError(error, call));
     }
   };
   return (call) => void answer(call);
@@ -238,16 +216,22 @@ function headersOf(extensions: string | undefined): Metadata {
   return metadata;
 }
 
-function toServiceError(error: unknown, call: AnyCall, logger: Logger): Partial<ServiceError> {
+type GrpcStatus = Pick<ServiceError, 'code' | 'details'> & { metadata?: Metadata };
+
+/** Without a logger, nobody is told of failures that are none of the caller's. */
+function toStatus(error: unknown, { statusNames }: GrpcBinding, logger: Logger | undefined): GrpcStatus {
   if (!(error instanceof RpcFailure)) {
-    if (!call.cancelled) logger.error({ err: error }, 'gRPC call failed');
+    logger?.error({ err: error }, 'gRPC call failed');
     return { code: status.INTERNAL, details: 'Internal error: the server log has the details' };
   }
-  const code = status[error.statusName as keyof typeof status] ?? status.UNKNOWN;
+  const { message: details, reason, challenge } = error;
+  const name = (reason && statusNames?.[reason]) ?? error.statusName;
+  const code = status[name as keyof typeof status] ?? status.UNKNOWN;
   const metadata = new Metadata();
-  if (error.reason !== undefined)
-    metadata.set(GRPC_STATUS_DETAILS_BIN, encodeGrpcStatusDetails(code, error.message, error.reason));
-  return { code, details: error.message, metadata };
+  if (reason !== undefined)
+    metadata.set(GRPC_STATUS_DETAILS_BIN, encodeGrpcStatusDetails(code, details, reason));
+  if (challenge !== undefined) metadata.set('www-authenticate', challenge);
+  return { code, details, metadata };
 }
 
 /** `ipv4:` and `ipv6:` stand before the address in some versions, the port after it. */

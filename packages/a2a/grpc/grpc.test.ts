@@ -11,14 +11,14 @@ import {
   withA2AExtensions,
 } from '@a2a-js/sdk/client';
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
-import { ChannelCredentials, credentials, Metadata } from '@grpc/grpc-js';
-import { temporaryDirectory } from '@trunkline/testing';
+import { Client as Channel, ChannelCredentials, credentials, Metadata, status } from '@grpc/grpc-js';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
 import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 import type { A2aServerOptions } from '../server.ts';
-import { callService } from './rpc-call.ts';
+import { ServiceRequest } from './service-request.ts';
 import { startGrpc } from './start-grpc.ts';
 
 const startAgent = agentsOfThisFile();
@@ -226,17 +226,94 @@ it('tells the service from where a call comes', async () => {
   let headers: IncomingHttpHeaders = {};
   const service = createServer((request, response) => {
     headers = request.headers;
-    response.end('{"result":{}}');
+    request.resume().once('end', () => response.end('{"result":{}}'));
   });
   const given: Record<string, string> = { 'x-forwarded-for': '192.0.2.7', origin: 'https://console.example' };
-  await callService((connection) => service.emit('connection', connection), {
-    method: 'GetTask',
-    params: {},
-    header: (name) => given[name],
-    peer: '127.0.0.1',
-    signal: new AbortController().signal,
+  const admitted = Promise.withResolvers<void>();
+  const request = new ServiceRequest(
+    (connection) => service.emit('connection', connection),
+    { version: '1.0', header: (name) => given[name], peer: '127.0.0.1' },
+    { admitted: admitted.resolve, refused: admitted.reject },
+  );
+  await admitted.promise;
+  await request.call('GetTask', {});
+  expect(headers).toMatchObject({ ...given, 'a2a-version': '1.0' });
+});
+
+describe('a caller without the key', () => {
+  const path = '/lf.a2a.v1.A2AService/SendMessage';
+  const key = () => {
+    const metadata = new Metadata();
+    metadata.set('authorization', 'Bearer sesame');
+    return metadata;
+  };
+
+  async function startLocked() {
+    const { agent, grpc } = await start(echo, { credentials: { bearer: 'sesame' } });
+    const channel = new Channel(`127.0.0.1:${grpc.port}`, credentials.createInsecure());
+    closers.push(() => channel.close());
+    const unary = (bytes: Buffer, metadata = new Metadata(), at = path) =>
+      new Promise<{ code: number; challenge: unknown }>((resolve) =>
+        channel.makeUnaryRequest(
+          at,
+          (message: Buffer) => message,
+          (message) => message,
+          bytes,
+          metadata,
+          (error) =>
+            resolve({
+              code: error?.code ?? status.OK,
+              challenge: error?.metadata.get('www-authenticate')[0],
+            }),
+        ),
+      );
+    return { agent, channel, unary };
+  }
+
+  // No codec takes these bytes, and those above the limit are not even unpacked.
+  it.each([
+    ['1 MB that is no message', Buffer.alloc(1024 * 1024, 0xff), status.INTERNAL],
+    ['more than a message may have', Buffer.alloc(2 * 1024 * 1024), status.RESOURCE_EXHAUSTED],
+  ])('is refused before anybody reads its message: %s', async (_, bytes, otherwise) => {
+    const { unary } = await startLocked();
+    expect(await unary(bytes)).toEqual({ code: status.UNAUTHENTICATED, challenge: 'Bearer' });
+    expect(await unary(bytes, new Metadata(), '/a2a.v1.A2AService/SendMessage')).toMatchObject({
+      code: status.UNAUTHENTICATED,
+    });
+    expect((await unary(bytes, key())).code).toBe(otherwise);
   });
-  expect(headers).toMatchObject(given);
+
+  it('is refused although it never sends one', async () => {
+    const { channel } = await startLocked();
+    const identity = (message: Buffer) => message;
+    const codes: number[] = [];
+    const call = channel.makeClientStreamRequest(path, identity, identity, new Metadata(), (error) =>
+      codes.push(error?.code ?? status.OK),
+    );
+    await waitFor(() => codes.length > 0);
+    expect(codes).toEqual([status.UNAUTHENTICATED]);
+    call.cancel();
+  });
+});
+
+it.each([
+  ['/lf.a2a.v1.A2AService/GetTask', '0.3'],
+  ['/lf.a2a.v1.A2AService/GetTask', '9.9'],
+  ['/a2a.v1.A2AService/GetTask', '1.0'],
+])('%s refuses version %s', async (path, version) => {
+  const { grpc } = await start(echo);
+  const channel = new Channel(`127.0.0.1:${grpc.port}`, credentials.createInsecure());
+  closers.push(() => channel.close());
+  const metadata = new Metadata();
+  metadata.set('a2a-version', version);
+  const identity = (message: Buffer) => message;
+  const failure = await new Promise((resolve) =>
+    channel.makeUnaryRequest(path, identity, identity, Buffer.alloc(0), metadata, resolve),
+  );
+  expect(failure).toMatchObject({
+    code: status.FAILED_PRECONDITION,
+    details: expect.stringContaining('Version not supported'),
+  });
 });
 
 it('says in words what is wrong with its settings, and is off by default', async () => {

@@ -66,10 +66,10 @@ async function tryOnce(
   }
 }
 
-function tokenHeaders({ token, scheme }: PushConfig): Record<string, string> {
+function tokenHeaders({ token, scheme, notificationToken }: PushConfig): Record<string, string> {
   return token === undefined
     ? {}
-    : { authorization: `${scheme} ${token}`, 'x-a2a-notification-token': token };
+    : { authorization: `${scheme} ${token}`, 'x-a2a-notification-token': notificationToken ?? token };
 }
 
 function outcomeOf(status: number): PushDelivery['outcome'] {
@@ -129,7 +129,7 @@ export function createPushGuard(options: PushGuardOptions): PushGuard {
       const parsed = webAddress(url);
       if (allowedHosts.has(parsed.hostname) || isRelated(parsed)) return;
       await assertPublicUrl(parsed, policy).catch((error: unknown) => {
-        throw error instanceof HttpError ? invalidParams(refusal) : error;
+        throw error instanceof HttpError ? invalidParams(refusal, 'url') : error;
       });
     },
     async post(url, headers, body, signal) {
@@ -155,7 +155,7 @@ async function postPlainly(
 function webAddress(text: string): URL {
   const url = URL.parse(text);
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
-  throw invalidParams(refusal);
+  throw invalidParams(refusal, 'url');
 }
 
 function checkedCidrs(cidrs: readonly string[]): string[] {

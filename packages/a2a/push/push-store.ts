@@ -120,6 +120,8 @@ export interface PushConfig {
   token?: string;
   /** How the token is announced in the Authorization header. */
   scheme: string;
+  /** For `X-A2A-Notification-Token`, where it is another than that. */
+  notificationToken?: string;
   /** The version of the caller who registered it: its notifications speak the same. */
   version: ProtocolVersion;
 }

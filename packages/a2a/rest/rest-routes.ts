@@ -134,7 +134,11 @@ function answering(operation: OperationName, legacy: Dialect, options: RestOptio
       const result = await Promise.resolve(operations[operation](call));
       announceExtensions(context, dialect, operations.activated(call));
       if (context.req.method === 'DELETE') return new Response(null, { status: 204 });
-      return answerText(context, JSON.stringify(result), { 'content-type': dialect.contentType });
+      return answerText(context, JSON.stringify(result), {
+        'content-type': dialect.contentType,
+        // Who asks decides what stands in an extended card.
+        ...(operation === 'card' && { 'cache-control': 'private, no-cache' }),
+      });
     } catch (error) {
       if (error instanceof HttpError) throw error;
       return restError(reportError(error, logger), dialect);
@@ -161,7 +165,10 @@ async function readBody(context: RequestContext): Promise<JsonObject> {
   return body;
 }
 
-/** 1.0 has the error form of Google's APIs; 0.3 the bare code of its JSON-RPC. */
+/**
+ * 1.0 has the error form of Google's APIs; 0.3 the bare code of its JSON-RPC. Errors are plain JSON: 1.0.0 demands it, and
+ * its successor, which recommends a type of its own, allows it.
+ */
 function restError(error: A2aError, dialect: Dialect): Response {
   const { code, status, statusName } = error.binding;
   const { message } = error;

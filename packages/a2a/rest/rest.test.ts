@@ -205,7 +205,7 @@ describe('REST of 1.0', () => {
         error: {
           code: status,
           message: expect.any(String),
-          details: [{ reason, domain: 'a2a-protocol.org' }],
+          details: expect.arrayContaining([expect.objectContaining({ reason, domain: 'a2a-protocol.org' })]),
         },
       },
     });

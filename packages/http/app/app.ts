@@ -102,9 +102,11 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
  */
 function pathOf(request: Request): string {
   const path = withoutTenant(getPath(request));
-  const isRoute = path.endsWith('/') && (isA2aPath(path) || path === '/extendedAgentCard/');
+  const isRoute = path.endsWith('/') && (isA2aPath(path) || CARD_PATH.test(path));
   return isRoute ? withoutLastSlashes(path) : path;
 }
+
+const CARD_PATH = /^\/(?:extendedAgentCard|v1\/(?:card|extendedAgentCard))\/+$/;
 
 function checksOf(options: AppOptions, limitOf: BodyLimit): RequestCheck[] {
   const { anyBodyType = [], uploadPaths = [] } = options;

@@ -29,9 +29,12 @@ export function limitBody(limitOf: BodyLimit): RequestCheck {
 /** Where no length is declared, the body breaks off as soon as too much has come. */
 export function capBody(req: HonoRequest, limitOf: BodyLimit): void {
   if (isBodiless(req.method) || req.header('content-length') !== undefined) return;
+  if (req.header('transfer-encoding') === undefined) return;
   const { raw } = req;
-  if (req.header('transfer-encoding') === undefined || raw.body === null) return;
-  req.raw = withBody(raw, capped(raw.body, limitOf(req.path)));
+  req.raw = withBody(
+    raw,
+    capped(() => raw.body, limitOf(req.path)),
+  );
 }
 
 function isBodiless(method: string): boolean {
@@ -49,16 +52,26 @@ function withBody(request: Request, body: ReadableStream<Uint8Array>): Request {
   return new Request(request.url, init);
 }
 
-function capped(body: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
+/** Opens the body with the first read: nobody asks for the body of a caller that is refused. */
+function capped(open: () => ReadableStream<Uint8Array> | null, limit: number): ReadableStream<Uint8Array> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   let seen = 0;
-  const counter = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      seen += chunk.byteLength;
-      if (seen > limit) controller.error(tooLarge(limit));
-      else controller.enqueue(chunk);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        reader ??= open()?.getReader();
+        const { done = true, value } = (await reader?.read()) ?? {};
+        if (done || value === undefined) return controller.close();
+        seen += value.byteLength;
+        if (seen <= limit) return controller.enqueue(value);
+        const error = tooLarge(limit);
+        controller.error(error);
+        await reader?.cancel(error);
+      },
+      cancel: (reason) => reader?.cancel(reason),
     },
-  });
-  return body.pipeThrough(counter);
+    { highWaterMark: 0 },
+  );
 }
 
 /** The rest of the body is not read, so the connection cannot be used again. */

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { duplexPair } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { collectingLogger, eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { sse } from '../sse/sse.ts';
@@ -33,6 +34,56 @@ async function failure(promise: Promise<unknown>): Promise<StartError> {
 }
 
 describe('serve', () => {
+  it('asks a caller that waits with its body for it when a route reads it, and not where it is refused', async () => {
+    const server = await startApp((app) => {
+      app.use('/closed', async (c) => c.text('no', 401));
+      app.post('/:where', async (c) => c.text(`${(await c.req.text()).length} bytes`));
+    });
+    const ask = async (path: string, length: string) => {
+      const client = await rawClient(server.port);
+      const headers = ['host: x', 'content-type: application/json', 'expect: 100-continue', length];
+      client.write(`POST ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
+      return client;
+    };
+    for (const [length, body] of [
+      ['content-length: 4', 'abcd'],
+      ['transfer-encoding: chunked', '4\r\nabcd\r\n0\r\n\r\n'],
+    ] as const) {
+      const open = await ask('/open', length);
+      await open.until('100 Continue');
+      open.write(body);
+      await open.until('4 bytes');
+      const closed = await ask('/closed', length);
+      await closed.closed;
+      expect(closed.received).toMatch(/^HTTP\/1\.1 401 /);
+      expect(closed.received.toLowerCase()).toContain('connection: close');
+    }
+  });
+
+  it('stops while a connection within the process waits for its answer', async () => {
+    const { open, opened } = gate();
+    const asked = gate();
+    const server = await startApp((app) =>
+      app.get('/', async (c) => {
+        asked.open();
+        await opened;
+        return c.text('late');
+      }),
+    );
+    const [ours, theirs] = duplexPair();
+    let received = '';
+    ours.setEncoding('utf8').on('data', (text: string) => {
+      received += text;
+    });
+    server.accept(theirs);
+    ours.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await asked.opened;
+    const stopped = server.stop();
+    open();
+    await stopped;
+    expect(received).toMatch(/late$/);
+  });
+
   it('takes a free port and says where it is', async () => {
     const server = await startApp((app) => app.get('/', (c) => c.text('hello')));
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);

@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
@@ -74,7 +74,7 @@ function createHttpServer(app: ServableApp, options: ServeOptions, streams: Open
     (request, bindings) => app.fetch(request, Object.assign(bindings, { streams }) as ServerBindings),
     { overrideGlobalObjects: false, errorHandler: (error) => refuse(error, options.logger) },
   );
-  return createServer(
+  const server = createServer(
     {
       keepAlive: true,
       headersTimeout: timeouts.headersMs,
@@ -84,6 +84,21 @@ function createHttpServer(app: ServableApp, options: ServeOptions, streams: Open
     },
     (incoming, outgoing) => void listener(incoming, outgoing),
   );
+  server.on('checkContinue', (incoming, outgoing) => {
+    continueWhenRead(incoming, outgoing);
+    server.emit('request', incoming, outgoing);
+  });
+  return server;
+}
+
+/** A caller that sends `Expect: 100-continue` is asked for its body when a route reads it, after every guard. */
+function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const read = incoming._read;
+  incoming._read = (size) => {
+    incoming._read = read;
+    if (!outgoing.headersSent) outgoing.writeContinue();
+    read.call(incoming, size);
+  };
 }
 
 /** For what never reached the app: a Host or path that makes no address. */
@@ -146,7 +161,7 @@ function trackConnections(server: Server): Connections {
     if (stopping) response.shouldKeepAlive = false;
     response.once('close', () => {
       responses?.splice(responses.indexOf(response), 1);
-      if (stopping && responses?.length === 0) request.socket.destroySoon();
+      if (stopping && responses?.length === 0) endConnection(request.socket);
     });
   });
   return {
@@ -161,6 +176,12 @@ function trackConnections(server: Server): Connections {
       for (const socket of busy.keys()) socket.destroy();
     },
   };
+}
+
+/** After what was written to it. One that came by another way than the port is no socket, and lacks `destroySoon`. */
+function endConnection(connection: Socket | Duplex): void {
+  if ('destroySoon' in connection) connection.destroySoon();
+  else connection.end();
 }
 
 /** Why a server could not start, in words that name the setting to change. */

@@ -33,7 +33,7 @@ export function readSend(params: JsonObject, dialect: Dialect): SendRequest {
   const given = optionalObject(params, 'configuration');
   const configuration = given ?? {};
   const historyLength = optionalCount(configuration, 'historyLength');
-  const push = readInlinePush(configuration);
+  const push = readInlinePush(configuration, dialect);
   return {
     message,
     mediaTypes,
@@ -47,12 +47,12 @@ export function readSend(params: JsonObject, dialect: Dialect): SendRequest {
 
 /** Checked after the media types, so that a wrong type is not reported as missing text. */
 export function requireText(message: Message): void {
-  if (!hasText(message.parts)) throw invalidParams('message.parts must hold a text part');
+  if (!hasText(message.parts)) throw invalidParams('message.parts must hold a text part', 'message.parts');
 }
 
 function readMessage(params: JsonObject, dialect: Dialect): { message: Message; mediaTypes: string[] } {
   const value = optionalObject(params, 'message');
-  if (value === undefined) throw invalidParams('message is missing');
+  if (value === undefined) throw invalidParams('message is missing', 'message');
   requireUserRole(value, dialect);
   const given = field(value, 'parts') ?? field(value, 'content');
   const { parts, mediaTypes } = readParts(given, { nestedData: dialect.protobuf, kinds: dialect.hasKinds });
@@ -77,7 +77,7 @@ function readMessage(params: JsonObject, dialect: Dialect): { message: Message; 
 /** 1.0 requires one; the contract's 0.3 wire does not. */
 function readMessageId(message: JsonObject, { strict }: Dialect): string {
   const id = optionalId(message, 'messageId');
-  if (id === undefined && strict) throw invalidParams('message.messageId is missing');
+  if (id === undefined && strict) throw invalidParams('message.messageId is missing', 'message.messageId');
   return id ?? crypto.randomUUID();
 }
 
@@ -86,7 +86,7 @@ const absentRoles: unknown[] = [undefined, '', 'ROLE_UNSPECIFIED'];
 function requireUserRole(message: JsonObject, { strict }: Dialect): void {
   const role = field(message, 'role');
   if (role === 'user' || role === 'ROLE_USER' || (!strict && absentRoles.includes(role))) return;
-  throw invalidParams(`message.role must be ${strict ? 'ROLE_USER' : 'user'}`);
+  throw invalidParams(`message.role must be ${strict ? 'ROLE_USER' : 'user'}`, 'message.role');
 }
 
 function isBlocking(configuration: JsonObject, protobuf: boolean): boolean {
@@ -94,10 +94,10 @@ function isBlocking(configuration: JsonObject, protobuf: boolean): boolean {
   return blocking && optionalFlag(configuration, 'returnImmediately') !== true;
 }
 
-function readInlinePush(configuration: JsonObject): PushTarget | undefined {
+function readInlinePush(configuration: JsonObject, dialect: Dialect): PushTarget | undefined {
   const names = ['taskPushNotificationConfig', 'pushNotificationConfig', 'pushNotification'];
   const value = names.map((name) => optionalObject(configuration, name)).find((found) => found !== undefined);
-  return value === undefined ? undefined : readPushTarget(value);
+  return value === undefined ? undefined : readPushTarget(value, dialect);
 }
 
 interface ReadParts {
@@ -116,7 +116,7 @@ interface PartForm {
 /** Takes parts in the spelling of either version. */
 export function readParts(value: unknown, form: PartForm = {}): ReadParts {
   if (!Array.isArray(value) || value.length === 0)
-    throw invalidParams('message.parts must hold at least one part');
+    throw invalidParams('message.parts must hold at least one part', 'message.parts');
   const read = value.map((part) => readPart(part, form));
   return {
     parts: read.map(({ part }) => part),
@@ -125,7 +125,7 @@ export function readParts(value: unknown, form: PartForm = {}): ReadParts {
 }
 
 function readPart(value: unknown, form: PartForm): { part: Part; mediaType: string | undefined } {
-  if (!isObject(value)) throw invalidParams('every part of a message must be an object');
+  if (!isObject(value)) throw invalidParams('every part of a message must be an object', 'message.parts');
   if (form.kinds) requireKnownKind(value);
   const file = field(value, 'file');
   const inner = isObject(file) ? file : undefined;
@@ -146,7 +146,7 @@ const partKinds: unknown[] = [undefined, 'text', 'file', 'data'];
 /** Versions before 0.3 called it `type`. */
 function requireKnownKind(part: JsonObject): void {
   if (!partKinds.includes(field(part, 'kind') ?? field(part, 'type')))
-    throw invalidParams('the kind of a part must be text, file or data');
+    throw invalidParams('the kind of a part must be text, file or data', 'message.parts');
 }
 
 function readContent(value: JsonObject, file: JsonObject | undefined, { nestedData }: PartForm): Part {
@@ -155,14 +155,14 @@ function readContent(value: JsonObject, file: JsonObject | undefined, { nestedDa
   if (typeof value.raw === 'string' || typeof value.url === 'string') return readFile(value);
   if (field(value, 'data') !== undefined)
     return { type: 'data', data: readData(value.data, nestedData === true) };
-  throw invalidParams('a part must hold text, a file or data');
+  throw invalidParams('a part must hold text, a file or data', 'message.parts');
 }
 
 function readFile(file: JsonObject): FilePart {
   const bytes = firstText(file, ['raw', 'bytes', 'fileWithBytes']);
   const uri = firstText(file, ['url', 'uri', 'fileWithUri']);
   if (bytes === undefined && uri === undefined)
-    throw invalidParams('a file part must hold its content or its url');
+    throw invalidParams('a file part must hold its content or its url', 'message.parts');
   return { type: 'file', ...(bytes === undefined ? { uri: uri ?? '' } : { bytes }) };
 }
 
@@ -189,21 +189,26 @@ export interface PushTarget {
   token?: string;
   /** How the token is announced in the Authorization header. */
   scheme: string;
+  /** For `X-A2A-Notification-Token`, where it is another than that. */
+  notificationToken?: string;
 }
 
-/** Of both token forms the top-level one wins. */
-export function readPushTarget(config: JsonObject): PushTarget {
+/** Of both token forms the top-level one wins in 0.3, as the contract has it; 1.0 sends both, each in its own header. */
+export function readPushTarget(config: JsonObject, { strict }: Pick<Dialect, 'strict'>): PushTarget {
   const url = optionalText(config, 'url');
-  if (url === undefined) throw invalidParams('the push notification config has no url');
+  if (url === undefined) throw invalidParams('the push notification config has no url', 'url');
   const id = optionalId(config, 'id');
   const topLevel = optionalText(config, 'token');
   const structured = optionalObject(config, 'authentication') ?? {};
-  const token = topLevel ?? optionalText(structured, 'credentials');
+  const credentials = optionalText(structured, 'credentials');
+  const isBoth = strict && topLevel !== undefined && credentials !== undefined;
+  const token = isBoth ? credentials : (topLevel ?? credentials);
   return {
     url,
-    scheme: topLevel === undefined ? schemeOf(structured) : 'Bearer',
+    scheme: topLevel === undefined || isBoth ? schemeOf(structured) : 'Bearer',
     ...(id !== undefined && { id }),
     ...(token !== undefined && { token: headerSafe(token) }),
+    ...(isBoth && { notificationToken: headerSafe(topLevel) }),
   };
 }
 
@@ -218,7 +223,10 @@ function schemeOf(authentication: JsonObject): string {
   const several = field(authentication, 'schemes');
   const scheme = single ?? (Array.isArray(several) ? several[0] : undefined) ?? 'Bearer';
   if (typeof scheme === 'string' && /^[A-Za-z][A-Za-z0-9-]*$/.test(scheme)) return properCase(scheme);
-  throw invalidParams('authentication.scheme must be the name of an HTTP authentication scheme');
+  throw invalidParams(
+    'authentication.scheme must be the name of an HTTP authentication scheme',
+    'authentication.scheme',
+  );
 }
 
 /** Receivers compare the word as the standard writes it. */
@@ -228,5 +236,5 @@ function properCase(scheme: string): string {
 
 function headerSafe(token: string): string {
   if (/^[\x21-\x7e][\x20-\x7e]*$/.test(token)) return token;
-  throw invalidParams('the token of a push notification config may hold printable ASCII only');
+  throw invalidParams('the token of a push notification config may hold printable ASCII only', 'token');
 }

@@ -37,7 +37,7 @@ export function optionalId(object: JsonObject, name: string): string | undefined
   const value = field(object, name);
   if (value === undefined || value === '') return undefined;
   if (typeof value === 'string' && value.length <= longestId) return value;
-  throw invalidParams(`${name} must be a text of at most ${longestId} characters`);
+  throw invalidParams(`${name} must be a text of at most ${longestId} characters`, name);
 }
 
 export function requiredId(object: JsonObject, ...names: string[]): string {
@@ -45,19 +45,19 @@ export function requiredId(object: JsonObject, ...names: string[]): string {
     const value = optionalId(object, name);
     if (value !== undefined && value.trim() !== '') return value;
   }
-  throw invalidParams(`${names[0]} is missing`);
+  throw invalidParams(`${names[0]} is missing`, names[0]);
 }
 
 export function optionalText(object: JsonObject, name: string): string | undefined {
   const value = field(object, name);
   if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
-  throw invalidParams(`${name} must be a text`);
+  throw invalidParams(`${name} must be a text`, name);
 }
 
 export function optionalObject(object: JsonObject, name: string): JsonObject | undefined {
   const value = field(object, name);
   if (value === undefined || isObject(value)) return value;
-  throw invalidParams(`${name} must be an object`);
+  throw invalidParams(`${name} must be an object`, name);
 }
 
 const longestList = 100;
@@ -70,6 +70,7 @@ export function optionalTexts(object: JsonObject, name: string): string[] | unde
   if (!isRight)
     throw invalidParams(
       `${name} must be a list of at most ${longestList} texts of at most ${longestText} characters`,
+      name,
     );
   return value.length === 0 ? undefined : value;
 }
@@ -86,7 +87,7 @@ export function optionalCount(object: JsonObject, name: string): number | undefi
   if (value === undefined || value === '') return undefined;
   const number = typeof value === 'string' ? Number(value) : value;
   if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
-  throw invalidParams(`${name} must be a whole number, zero or more`);
+  throw invalidParams(`${name} must be a whole number, zero or more`, name);
 }
 
 export function optionalFlag(object: JsonObject, name: string): boolean | undefined {
@@ -94,5 +95,5 @@ export function optionalFlag(object: JsonObject, name: string): boolean | undefi
   if (value === undefined || value === '') return undefined;
   if (value === true || value === 'true') return true;
   if (value === false || value === 'false') return false;
-  throw invalidParams(`${name} must be true or false`);
+  throw invalidParams(`${name} must be true or false`, name);
 }
