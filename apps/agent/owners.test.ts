@@ -528,6 +528,29 @@ it('counts all that somebody keeps together, and refuses more at every door', as
   expect((await ask('operator', issue(20_000))).status).toBeLessThan(300);
 });
 
+it('counts a conversation that people of a surface share for whoever began it, and strangers of a surface together', async () => {
+  const person = (id: string, more: Partial<Principal> = {}) =>
+    handed({ kind: 'person', id, via: ['switchboard'], ...more });
+  Object.assign(callers, {
+    dee: () => person('chat:1'),
+    eli: () => person('chat:2'),
+    ...Object.fromEntries(
+      ['discord:1', 'discord:2', 'signal:3'].map((id) => [id, () => person(id, { role: 'guest' })]),
+    ),
+  });
+  const say = async (who: string, length: number, contextId: string) =>
+    (await ask(who, rpc('message/send', { message: message('z'.repeat(length), { contextId }) }))).text;
+  // Its task, its turn in the list of chats and the conversation itself.
+  expect(await say('dee', 300_000, 'room')).toContain('Done.');
+  expect(await say('eli', 200_000, 'room')).toContain('Done.');
+  await waitFor(async () => /person:chat:1 keeps/.test(await say('dee', 200_000, 'room-2')));
+  expect(await say('eli', 20_000, 'room-2')).toContain('Done.');
+
+  expect(await say('discord:1', 300_000, 'direct-1')).toContain('Done.');
+  await waitFor(async () => /person:discord:\* keeps/.test(await say('discord:2', 200_000, 'direct-2')));
+  expect(await say('signal:3', 20_000, 'direct-3')).toContain('Done.');
+});
+
 it('lets whoever keeps too much close and shorten an issue, and not write more', () => {
   const home = temporaryDirectory();
   onTestFinished(home.remove);

@@ -1,4 +1,4 @@
-import { ownerKey, type Principal } from '@trunkline/identity';
+import { ownerKey, type Principal, quotaKey } from '@trunkline/identity';
 import { StoreError } from './stores/store-error.ts';
 
 /** The operator's own things, and memories and conversations that were stored before they had owners. */
@@ -76,8 +76,8 @@ export function createOwners(
   return {
     viewer,
     actor(principal: Principal): Actor {
-      const owner = ownerKey(principal);
-      return { owner, viewer: viewer(principal), keep: (bytes) => keepWithin(room, owner, bytes) };
+      const keep = (bytes: number) => keepWithin(room, quotaKey(principal), bytes);
+      return { owner: ownerKey(principal), viewer: viewer(principal), keep };
     },
     /** Says how much owners may keep. */
     limit(quota: Room) {

@@ -4,7 +4,7 @@ import type { Tool } from '@trunkline/llm';
 import { McpClients, type McpServerConfig, type McpServerState } from '@trunkline/mcp';
 import type { Sandbox } from '@trunkline/sandbox';
 import type { Peers } from '@trunkline/service';
-import type { ApprovedTool, Delegate } from '@trunkline/tools';
+import { type ApprovedTool, type Delegate, FileMarks } from '@trunkline/tools';
 import { type Approvals, approvalsOf } from './approvals/approvals.ts';
 import type { AgentOptions } from './options.ts';
 import type { Owners } from './owners.ts';
@@ -47,6 +47,7 @@ export interface Tools {
 export class Toolset {
   readonly #options: ToolsetOptions;
   readonly #mcp: McpClients;
+  readonly #fileMarks: FileMarks;
   #plugins: OpenPlugins | undefined;
   #delegates: Delegate[] = [];
   #onToolsChange: () => void = () => undefined;
@@ -56,6 +57,7 @@ export class Toolset {
 
   constructor(options: ToolsetOptions) {
     this.#options = options;
+    this.#fileMarks = new FileMarks(options.options.trunklineHome);
     this.#mcp = this.#mcpClients((client) => {
       // While tools are being collected, what changes is collected with them.
       if (client !== undefined && !this.#isOpening) this.#onToolsChange();
@@ -117,6 +119,7 @@ export class Toolset {
       scheduler: config.middleware.scheduler ? scheduler : undefined,
       actor: (principal = anonymous) => owners.actor(principal),
       workspace,
+      fileMarks: this.#fileMarks,
       sandbox,
       delegates: this.#delegates,
       skills,

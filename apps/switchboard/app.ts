@@ -136,6 +136,10 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     exposure: { host: options.host, key: options.apiKey, variable: 'SWITCHBOARD_API_KEY' },
     sandbox: context.sandbox,
     approvers: () => workspace.approvers().map((identity) => ({ identity, file: 'approvers.yaml' })),
+    senders: () => ({
+      pairing: options.pairing,
+      trustedChannels: workspace.channels().flatMap(({ id, trustMembers }) => (trustMembers ? [id] : [])),
+    }),
   });
   mountSetup(app, {
     service: 'switchboard',

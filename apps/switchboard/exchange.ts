@@ -5,6 +5,7 @@ import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
+import { FileMarks } from '@trunkline/tools';
 import { type AgentParts, createAgentExecutor, toolsOfAgents } from './agents/agent-executor.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
@@ -152,6 +153,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     memory: createTurnMemory(stores.conversations),
     builtIn: {
       directory,
+      marks: new FileMarks(options.trunklineHome),
       shell: options.shell,
       path: readVariable('PATH', env) ?? programs,
       sandbox: settings.sandbox,

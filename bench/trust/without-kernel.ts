@@ -5,7 +5,6 @@ import { registerHooks } from 'node:module';
 const marks = `
 export const markOf = () => ({});
 export const originsIn = () => [];
-export const markOfDropped = () => ({});
 export const noteOutsideRead = (message) => message;
 export const isPersonLast = () => false;
 export const markRequest = (messages) => messages;
@@ -14,15 +13,22 @@ export const fenceInstructions = () => '';
 export const fenceMessages = (messages) => messages;
 export const createFenceFilter = () => ({ push: (text) => text, end: () => '' });
 export const withoutFences = (messages) => messages;
+`;
+const addresses = `
+export const markOfDropped = () => ({});
 export const isKnownUrl = () => true;
 export const quotesUrl = () => true;
 `;
+const replaced = new Map([
+  ['taint.ts', marks],
+  ['known-addresses.ts', addresses],
+]);
 
 registerHooks({
-  load: (url, context, next) =>
-    url.endsWith('/packages/loop/taint.ts')
-      ? { format: 'module', source: marks, shortCircuit: true }
-      : next(url, context),
+  load: (url, context, next) => {
+    const source = replaced.get(url.split('/packages/loop/')[1] ?? '');
+    return source === undefined ? next(url, context) : { format: 'module', source, shortCircuit: true };
+  },
 });
 
 const { Policy } = await import('@trunkline/policy');

@@ -26,6 +26,7 @@ export {
   type Principal,
   type PrincipalKind,
   principalHeader,
+  quotaKey,
   type Role,
   roleOf,
   withOrigins,

@@ -124,6 +124,15 @@ export function ownerKey({ kind, id }: Principal): string {
 }
 
 /**
+ * Whose quota a thing counts on: its owner's. Guests without an account share one on each surface (`person:mail:*`), as a
+ * stranger can have as many addresses there as they like.
+ */
+export function quotaKey(principal: Principal): string {
+  if (roleOf(principal) !== 'guest' || accountIdOf(principal) !== undefined) return ownerKey(principal);
+  return `person:${principal.id.split(':', 1)[0]}:*`;
+}
+
+/**
  * Whether somebody may see a thing with this owner: their own, what belongs to nobody (no owner: it was stored before
  * owners were), and the operator all.
  */

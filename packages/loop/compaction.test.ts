@@ -2,7 +2,8 @@ import { createModelGateway } from '@trunkline/llm';
 import type { ModelMessage, ToolModelMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { compact } from './compaction.ts';
-import { isKnownUrl, isPersonLast, markOf } from './taint.ts';
+import { isKnownUrl } from './known-addresses.ts';
+import { isPersonLast, markOf } from './taint.ts';
 import { add, calling, ended, play, serve, stopServersAfterEach, turnOptions } from './turn.suite.ts';
 
 import { runTurn } from './turn.ts';

@@ -1,8 +1,9 @@
 import { contextWindowOf, toModelError } from '@trunkline/llm';
 import { Deadline } from '@trunkline/std';
 import { generateText, type LanguageModelUsage, type ModelMessage } from 'ai';
+import { markOfDropped } from './known-addresses.ts';
 import type { CompactionOptions } from './options.ts';
-import { markOfDropped, noteOutsideRead, originsIn } from './taint.ts';
+import { noteOutsideRead, originsIn } from './taint.ts';
 import { cutText, estimateTokens, promptBudget } from './usage.ts';
 
 const longestPart = 2000;

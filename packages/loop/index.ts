@@ -2,6 +2,7 @@ export type { AskReason, Checkpoint, CheckpointCall } from './checkpoint.ts';
 export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
 export type { Compaction } from './compaction.ts';
 export { compact, compactionNote } from './compaction.ts';
+export { markOfDropped } from './known-addresses.ts';
 export type {
   Approval,
   AskAnswer,
@@ -20,6 +21,6 @@ export type {
   TurnPolicy,
   Usage,
 } from './options.ts';
-export { createBorder, fenceInstructions, markOf, markOfDropped, originsIn } from './taint.ts';
+export { createBorder, fenceInstructions, markOf, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
 export { cutText, estimateTokens, promptBudget } from './usage.ts';

@@ -6,8 +6,9 @@ import { decideByDefault, Policy } from '@trunkline/policy';
 import { type ModelScript, type ModelServer, temporaryDirectory } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { isKnownUrl } from './known-addresses.ts';
 import type { Approval, TurnOptions, TurnPolicy } from './options.ts';
-import { createFenceFilter, isKnownUrl, markOf } from './taint.ts';
+import { createFenceFilter, markOf } from './taint.ts';
 import {
   calling,
   collect,

@@ -1,34 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { describeOrigins, joinOrigins, type Origin, parseOrigins } from '@trunkline/identity';
-import type { AssistantModelMessage, ModelMessage, ToolModelMessage, UserModelMessage } from 'ai';
+import type { ModelMessage } from 'ai';
 
 /** Under this name of the provider options a message says where its text came from. Providers ignore it. */
-const MARK = 'trunkline';
+export const MARK = 'trunkline';
 
-type Marked = { providerOptions?: ModelMessage['providerOptions']; type?: string };
+export type Marked = { providerOptions?: ModelMessage['providerOptions']; type?: string };
 
 /** The fields that mark a message or a part of one; none for text that the operator vouches for. */
 export function markOf(origins: readonly Origin[] | undefined): Pick<ModelMessage, 'providerOptions'> {
   if (origins === undefined || origins.length === 0) return {};
   return { providerOptions: { [MARK]: { origins: origins.map(({ kind, source }) => ({ kind, source })) } } };
-}
-
-/** Beyond this many characters a summary stores no addresses: every address may then be the model's own. */
-const mostWritten = 20_000;
-
-/**
- * The mark of a message that stays in place of others or after them: what they have read, and the addresses that the
- * model wrote in them.
- */
-export function markOfDropped(
-  dropped: readonly ModelMessage[],
-  origins = originsIn(dropped),
-): Pick<ModelMessage, 'providerOptions'> {
-  const written = addressesWritten(dropped);
-  if (written.length === 0) return markOf(origins);
-  const isTooMuch = written.includes(everything) || written.join('').length > mostWritten;
-  const marks = markOf(origins).providerOptions?.[MARK];
-  return { providerOptions: { [MARK]: { ...marks, written: isTooMuch ? everything : written } } };
 }
 
 /** The message of a person after which text from outside was read that is no longer in the conversation. */
@@ -40,7 +22,7 @@ export function noteOutsideRead(message: ModelMessage): ModelMessage {
 
 const none: readonly Origin[] = [];
 
-function originsOf({ providerOptions }: Marked): readonly Origin[] {
+export function originsOf({ providerOptions }: Marked): readonly Origin[] {
   if (providerOptions === undefined) return none;
   return parseOrigins(providerOptions[MARK]?.origins) ?? none;
 }
@@ -213,151 +195,4 @@ export function withoutFences(messages: readonly ModelMessage[], border: string)
       content: content.map((part) => (part.type === 'text' ? { ...part, text: clean(part.text) } : part)),
     };
   });
-}
-
-const ADDRESS = /https?:\/\/[^\s<>"'`\\^{}|]+/gi;
-const HOST = /(?<![\w.@-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}(?![\w-])/gi;
-/** Endings of files that are top-level domains too: "write notes.md" names no host. */
-const FILE = /\.(?:md|zip|mov|py|sh|rs|pl|ps|cc|so|st|tf|ml|ms|app|dev|page|name|info|log)$/i;
-
-/**
- * Whether the network may be asked for this address after outside text was read: whoever asked named its host, or the
- * exact address was written by others. An address that the model puts together carries data out.
- */
-export function isKnownUrl(url: string, messages: readonly ModelMessage[]): boolean {
-  const wanted = URL.parse(url);
-  if (wanted === null) return false;
-  return wordsOfUser(messages).some((text) => namesHost(text, wanted.host)) || quotesUrl(url, messages);
-}
-
-/**
- * Whether the user or a text from outside held exactly this address before the model wrote it. A tool may repeat what
- * the model gave it, so errors, results of our own tools, and orders and summaries that a model wrote (marked messages
- * of the user) do not count.
- */
-export function quotesUrl(url: string, messages: readonly ModelMessage[]): boolean {
-  const wanted = URL.parse(url);
-  if (wanted === null) return false;
-  if (wordsOfUser(messages).some((text) => holds(text, wanted))) return true;
-  for (const message of messages) {
-    if (message.role === 'assistant' && mentions(message, wanted)) return false;
-    if (writtenBefore(message).some((piece) => mayHold(piece, wanted))) return false;
-    if (message.role === 'tool' && textsFromOutside(message).some((text) => holds(text, wanted))) return true;
-  }
-  return false;
-}
-
-function wordsOfUser(messages: readonly ModelMessage[]): string[] {
-  return messages.flatMap((message) =>
-    message.role === 'user' && originsOf(message).length === 0 ? textOf(message) : [],
-  );
-}
-
-function holds(text: string, wanted: URL): boolean {
-  return addressesIn(text).some((address) => withoutFragment(address) === withoutFragment(wanted));
-}
-
-/** Whether the model wrote the address, in its text or as an argument; also without its scheme, or percent-encoded. */
-function mentions(message: AssistantModelMessage, wanted: URL): boolean {
-  const written = writtenBy(message);
-  const bare = withoutScheme(wanted);
-  return [written, percentDecoded(written)].some((text) =>
-    [bare, percentDecoded(bare)].some((part) => text.toLowerCase().includes(part.toLowerCase())),
-  );
-}
-
-function writtenBy({ content }: AssistantModelMessage): string {
-  return typeof content === 'string' ? content : content.map(writtenIn).join('\n');
-}
-
-/** In place of the pieces where they are too many to store. */
-const everything = 'everything';
-/** No piece of an address has one of these. */
-const NO_ADDRESS = /[\s<>"'`\\^{}|]+/;
-
-/**
- * The pieces of what the model wrote in these messages that may hold an address, so that it counts as the model's own
- * where the messages themselves are gone. Those that others wrote first are left out.
- */
-function addressesWritten(messages: readonly ModelMessage[]): string[] {
-  const plain = (text: string) => text.replace(/[.,;:!?)\]*_/]+$/, '');
-  const quoted = new Set(
-    wordsOfUser(messages)
-      .flatMap(addressesIn)
-      .map(({ href }) => plain(href)),
-  );
-  const written = new Set<string>();
-  for (const message of messages) {
-    for (const piece of writtenBefore(message)) written.add(piece);
-    if (message.role === 'tool')
-      for (const { href } of textsFromOutside(message).flatMap(addressesIn)) quoted.add(plain(href));
-    if (message.role !== 'assistant') continue;
-    const text = writtenBy(message);
-    for (const piece of [text, percentDecoded(text)].flatMap((each) => each.split(NO_ADDRESS)))
-      if (piece.includes('/') && !quoted.has(plain(piece))) written.add(piece.toLowerCase());
-  }
-  return [...written];
-}
-
-/** What the model wrote in messages that are gone, as the message in their place says. */
-function writtenBefore({ providerOptions }: Marked): string[] {
-  const { written } = providerOptions?.[MARK] ?? {};
-  if (written === everything) return [everything];
-  return Array.isArray(written) ? written.filter((piece) => typeof piece === 'string') : [];
-}
-
-/** As `mentions`, for a stored piece: an address that has signs between pieces is known by its beginning. */
-function mayHold(piece: string, wanted: URL): boolean {
-  const bare = withoutScheme(wanted);
-  if (piece === everything) return true;
-  return [bare, percentDecoded(bare)].some((part) =>
-    piece.includes((part.split(NO_ADDRESS, 1)[0] ?? part).toLowerCase()),
-  );
-}
-
-function withoutScheme(url: URL): string {
-  return withoutFragment(url).replace(/^https?:\/\//, '');
-}
-
-function writtenIn(part: Exclude<AssistantModelMessage['content'], string>[number]): string {
-  if (part.type === 'text') return part.text;
-  if (part.type !== 'tool-call') return '';
-  const input = typeof part.input === 'string' ? part.input : (JSON.stringify(part.input) ?? '');
-  return `${part.toolName} ${input}`;
-}
-
-function percentDecoded(text: string): string {
-  return text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
-    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'),
-  );
-}
-
-function textsFromOutside({ content }: ToolModelMessage): string[] {
-  return content.flatMap((part) => {
-    if (part.type !== 'tool-result' || part.output.type !== 'text' || originsOf(part).length === 0) return [];
-    return /^error:/i.test(part.output.value) ? [] : [part.output.value];
-  });
-}
-
-function namesHost(text: string, host: string): boolean {
-  const bare = (text.match(HOST) ?? []).filter((name) => !FILE.test(name)).map((name) => name.toLowerCase());
-  const named = [...bare, ...addressesIn(text).map((address) => address.host)];
-  const plain = host.replace(/^www\./, '');
-  return named.some((name) => name === host || name.replace(/^www\./, '') === plain);
-}
-
-/** Signs behind an address may belong to the sentence: both readings count. */
-function addressesIn(text: string): URL[] {
-  return (text.match(ADDRESS) ?? [])
-    .flatMap((found) => [found, found.replace(/[.,;:!?)\]*_]+$/, '')])
-    .flatMap((found) => URL.parse(found) ?? []);
-}
-
-function withoutFragment({ href }: URL): string {
-  return href.split('#', 1)[0] ?? href;
-}
-
-function textOf({ content }: UserModelMessage): string {
-  if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }

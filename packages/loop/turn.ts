@@ -13,6 +13,7 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
+import { isKnownUrl, quotesUrl } from './known-addresses.ts';
 import { type ModelStep, streamStep } from './model-step.ts';
 import type {
   Approval,
@@ -26,16 +27,7 @@ import type {
   TurnPolicy,
 } from './options.ts';
 import { RepeatedCalls } from './repeated-calls.ts';
-import {
-  createFenceFilter,
-  isKnownUrl,
-  isPersonLast,
-  markOf,
-  markRequest,
-  originsIn,
-  quotesUrl,
-  withoutFences,
-} from './taint.ts';
+import { createFenceFilter, isPersonLast, markOf, markRequest, originsIn, withoutFences } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
 import { bookUsage, createTurn, emptyState, promptOf, type Turn, type TurnState } from './turn-state.ts';
 import { noUsage, spentBudget } from './usage.ts';

@@ -1,4 +1,4 @@
-import type { Principal } from '@trunkline/identity';
+import { accountIdOf, type Principal, roleOf } from '@trunkline/identity';
 import type { BudgetUse } from '@trunkline/std';
 import { anyText, compilePrincipal } from './decide.ts';
 import type { Budget } from './schema.ts';
@@ -25,7 +25,10 @@ interface Account {
 const kinds = ['calls', 'messages', 'usd'] as const;
 const names = { calls: 'tool calls', messages: 'messages', usd: 'dollars' };
 
-/** Counts by hour, for each budget, principal and agent. Starts anew with the process. */
+/**
+ * Counts by hour, for each budget, principal and agent. Guests without an account count as one: a stranger can have as many
+ * addresses as they like. Starts anew with the process.
+ */
 export class Budgets {
   readonly #now: () => number;
   readonly #accounts = new Map<string, Account>();
@@ -85,7 +88,8 @@ export class Budgets {
     );
   }
 
-  #account(index: number, { principal: { kind, id }, agent }: Spender): Account {
+  #account(index: number, { principal, agent }: Spender): Account {
+    const { kind, id } = isStranger(principal) ? strangers : principal;
     const key = JSON.stringify([index, kind, id, agent]);
     const known = this.#accounts.get(key);
     if (known !== undefined && this.#now() - known.since < HOUR_MS) return known;
@@ -98,6 +102,12 @@ export class Budgets {
     }
     return account;
   }
+}
+
+const strangers = { kind: 'person', id: 'guests without an account' };
+
+function isStranger(principal: Principal): boolean {
+  return roleOf(principal) === 'guest' && accountIdOf(principal) === undefined;
 }
 
 function spentWords(

@@ -135,7 +135,7 @@ function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => 
   return {
     decision: 'ask',
     rule: addressRule,
-    why: `nobody named the host ${host}, the address stood in no text that was read, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
+    why: `nobody named the host ${host}, the address stood in no text that was read or is one of many of its site, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
   };
 }
 

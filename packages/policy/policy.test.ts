@@ -350,3 +350,15 @@ it('keeps budgets by the hour, principal and agent', () => {
   expect(policy.for('ada').outOfMoney(operator, 'ada')).toMatch(/budgets\[1\] .* 0.5 dollars/);
   expect(policy.for('ada').outOfMoney(operator, 'bob')).toBeUndefined();
 });
+
+it('counts guests without an account as one, however many names they have', () => {
+  const policy = open('budgets: [{ principal: guest, calls: 2, usd: 1 }]');
+  const guest = (id: string) => ({ kind: 'person' as const, id, via: [], role: 'guest' as const });
+  const by = (id: string) => policy.spend(call('a', { principal: guest(id) }));
+  expect([by('mail:a@x.example'), by('mail:b@x.example')]).toEqual([undefined, undefined]);
+  expect(by('discord:3')).toMatch(/2 tool calls/);
+  expect(by('user:gil')).toBeUndefined();
+  policy.pay(guest('mail:c@x.example'), 'ada', 1);
+  expect(policy.for('ada').outOfMoney(guest('signal:+49'), 'ada')).toMatch(/1 dollars/);
+  expect(policy.usage[0]?.map(({ principal }) => principal)).toContain('person:guests without an account');
+});

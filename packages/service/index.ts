@@ -12,6 +12,7 @@ export {
   checkPosture,
   type Exposure,
   type SecurityFinding,
+  type UnpairedTrust,
 } from './posture.ts';
 export { RestartingService, watchSettings } from './restart.ts';
 export { type RunOptions, runService, strayFailure } from './run.ts';

@@ -52,6 +52,19 @@ it('names approvers who belong to no account', async () => {
   expect((await look()).of('approvers')).toEqual([]);
 });
 
+it('names channels whose members need no pairing, and pairing that is off', async () => {
+  const look = start();
+  const senders = { pairing: 'required' as const, trustedChannels: [] };
+  expect((await look()).of('senders')).toEqual([]);
+  expect(states((await look({ senders })).of('senders'))).toEqual(['ok']);
+  expect(
+    (await look({ senders: { ...senders, trustedChannels: ['team', 'ops'] } })).of('senders'),
+  ).toMatchObject([{ state: 'warning', words: expect.stringContaining('can write in team, ops uses') }]);
+  expect((await look({ senders: { ...senders, pairing: 'off' } })).of('senders')).toMatchObject([
+    { state: 'warning', words: expect.stringContaining('PAIRING=off') },
+  ]);
+});
+
 it('names what the rules let agents do without asking', async () => {
   const look = start();
   const rule = (fields: object) => ({ decision: 'allow' as const, ...fields });

@@ -38,6 +38,14 @@ export interface PostureInput {
   policy: PolicyConfig;
   /** Identities that may approve beside the operator, and the file that lists them; undefined where that is not known. */
   approvers?: readonly { identity: string; file: string }[];
+  /** Whom the surfaces trust without pairing; undefined where that is not known. */
+  senders?: UnpairedTrust;
+}
+
+export interface UnpairedTrust {
+  pairing: 'required' | 'off';
+  /** Channels of `channels.yaml` with `trustMembers`, by id. */
+  trustedChannels: readonly string[];
 }
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -51,6 +59,7 @@ export async function checkPosture(input: PostureInput): Promise<SecurityFinding
     sandboxFinding(input.sandbox),
     ...policyFindings(input.policy),
     ...(input.approvers === undefined ? [] : [approverFinding(home, input.approvers)]),
+    ...(input.senders === undefined ? [] : [senderFinding(input.senders)]),
     ...(await checkFiles(home, join(process.cwd(), '.env'))),
     ...(await checkPackages(ROOT)),
     ...(await checkAuditLog(home)),
@@ -157,6 +166,27 @@ function approverFinding(home: string, approvers: NonNullable<PostureInput['appr
   } finally {
     accounts.close();
   }
+}
+
+/** Who uses agents and their tools on chat without having been paired. */
+function senderFinding({ pairing, trustedChannels }: UnpairedTrust): SecurityFinding {
+  const subject = 'senders';
+  if (pairing === 'off')
+    return {
+      subject,
+      state: 'warning',
+      words: 'PAIRING=off: whoever can write to the bots uses the agents and all their tools.',
+      advice: 'Unset PAIRING, and pair the people whom you know.',
+    };
+  if (trustedChannels.length === 0)
+    return { subject, state: 'ok', words: 'whoever is not paired or listed gets no tool with effects.' };
+  return {
+    subject,
+    state: 'warning',
+    words: `everybody who can write in ${trustedChannels.join(', ')} uses the agents there and all their tools (trustMembers).`,
+    advice:
+      'Remove trustMembers from channels.yaml and pair the people, or see to it that only they can join.',
+  };
 }
 
 const MIN_KEY_LENGTH = 20;

@@ -26,6 +26,8 @@ export interface TrustDeps extends PolicyRoutes {
   sandbox: Pick<Sandbox, 'status'>;
   /** Identities that may approve here beside the operator, and the file that lists them. */
   approvers?(): NonNullable<PostureInput['approvers']>;
+  /** Whom the surfaces of this service trust without pairing. */
+  senders?(): NonNullable<PostureInput['senders']>;
   /** Whether the page is served too; its data always are. */
   hasPage?: boolean;
 }
@@ -69,7 +71,7 @@ function mountPosture<Caller>(app: App<Caller>, deps: TrustDeps): void {
 }
 
 async function look(deps: TrustDeps): Promise<PostureView> {
-  const { service: name, home, operator, policy, approvers } = deps;
+  const { service: name, home, operator, policy, approvers, senders } = deps;
   const findings = await checkPosture({
     home,
     isOpen: operator.isOpen,
@@ -77,6 +79,7 @@ async function look(deps: TrustDeps): Promise<PostureView> {
     sandbox: await deps.sandbox.status(),
     policy: policy.config,
     ...(approvers && { approvers: approvers() }),
+    ...(senders && { senders: senders() }),
   });
   const { table, plainSecrets = () => plainSecretsOf(join(process.cwd(), '.env'), table) } = deps.settings;
   const shown = [...findings, plainSecrets()].map(({ subject, state, words, advice }) => ({

@@ -84,7 +84,14 @@ export function dailyQuota(limitMb: number, table: TtlTable<SentBytes>, verb = '
   });
 }
 
-/** Bytes of text columns in the rows of one owner; `where` has one placeholder. */
+/** The first and the last owner that a key of a quota stands for: one, or all that begin as `person:mail:*`. */
+export function ownersOf(key: string): readonly [string, string] {
+  if (!key.endsWith(':*')) return [key, key];
+  const prefix = key.slice(0, -1);
+  return [prefix, `${prefix}\u{10ffff}`];
+}
+
+/** Bytes of text columns in the rows that count on a quota; `where` compares an owner, as `owner BETWEEN ?1 AND ?2`. */
 export function storedBytes(
   database: Database,
   table: string,
@@ -94,7 +101,7 @@ export function storedBytes(
 ): number {
   const sizes = columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
   const sql = `SELECT total(${sizes}) AS bytes FROM ${table} WHERE ${where}`;
-  return database.prepare<{ bytes: number }>(sql).get(owner)?.bytes ?? 0;
+  return database.prepare<{ bytes: number }>(sql).get(...ownersOf(owner))?.bytes ?? 0;
 }
 
 function isOperator(owner: string): boolean {

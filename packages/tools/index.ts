@@ -26,9 +26,10 @@ export {
   type DelegateToOptions,
   questionKey,
 } from './delegate-to/delegate-to.ts';
-export { connectDiscord } from './discord/connect-discord.ts';
+export { connectDiscord, plainPost } from './discord/connect-discord.ts';
 export { clamp, oneLine, orRefusal } from './failure.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
+export { FileMarks, withFileMarks } from './files/file-marks.ts';
 export { fileTools } from './files/file-tools.ts';
 export { commandSubject, createRunCommand, runCommand } from './files/run-command.ts';
 export { WorkspaceSandbox } from './files/workspace-sandbox.ts';
@@ -38,6 +39,7 @@ export { citedAs, missingWords, type OfflineShelf } from './offline/shelf.ts';
 export { createWordNet } from './offline/wordnet.ts';
 export { ParserError, ParserPool, type ParserPoolOptions, parsePage } from './parsing/parser-pool.ts';
 export { splitMessage, textSize, visibleLine, visibleText } from './text/split-message.ts';
+export { visibleLinks, withoutPictures } from './text/visible-links.ts';
 export { jsonEngineClient } from './web-search/ask-engine.ts';
 export { braveOptions, createBrave } from './web-search/brave.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';

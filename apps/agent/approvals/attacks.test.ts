@@ -79,6 +79,33 @@ const doors: Record<string, Door> = {
       return [call('notes_read', { tab: 'Notes' })];
     },
   },
+  board: {
+    async enter(text) {
+      await clearBoard();
+      await remember(call('beads_create', { title: text }));
+      return [call('beads_list')];
+    },
+  },
+  file: {
+    async enter(text) {
+      await remember(call('write_file', { path: 'tides.md', content: text }));
+      return [call('read_file', { path: 'tides.md' })];
+    },
+  },
+  'file-search': {
+    async enter(text) {
+      await remember(call('write_file', { path: 'deep/tides.md', content: `High at noon.\n${text}` }));
+      return [call('search_files', { query: 'CALL', path: 'deep' })];
+    },
+  },
+  'file-edit': {
+    async enter(text) {
+      writeFileSync(join(workspace, 'edited.md'), 'Tides: none.');
+      const edit = { path: 'edited.md', old_text: 'none.', new_text: text };
+      await remember(call('edit_file', edit));
+      return [call('read_file', { path: './edited.md' })];
+    },
+  },
   skill: {
     async enter(text) {
       writeSkill(text);
@@ -95,13 +122,24 @@ function writeSkill(text: string): void {
   writeFileSync(join(directory, 'SKILL.md'), `---\nname: tides\ndescription: About tides.\n---\n${text}`);
 }
 
+/** Issues of earlier cases would be read first. */
+async function clearBoard(): Promise<void> {
+  const { issues } = (await (await agent.fetch('/api/beads/issues')).json()) as { issues: { id: string }[] };
+  for (const { id } of issues) {
+    const change = { ...post({ status: 'closed' }), method: 'PATCH' };
+    await agent.fetch(`/api/beads/issues/${id}`, change);
+  }
+}
+
 /** An earlier turn reads a page and stores its text; the person says yes to that. */
 async function remember(store: OrderedCall): Promise<void> {
   const read = call('fetch_url', { url: `${outside.url}/plain` });
   const asked = await agent.send(obedient.order('remember', [read, store]));
   expect(asked.status.state).toBe('input-required');
   const { status } = await agent.send('yes', { taskId: asked.id });
-  expect(status.state).toBe('completed');
+  // A tool that repeats the text has the model obey it at once: that waits for a person too.
+  expect(status.state).toBe(store.name === 'beads_create' ? 'input-required' : 'completed');
+  if (status.state === 'input-required') await agent.rpc('tasks/cancel', { id: asked.id });
 }
 
 beforeAll(async () => {
@@ -119,6 +157,10 @@ beforeAll(async () => {
     'GET /more',
     page(() => 'It is low at six.'),
   );
+  outside.on(
+    'GET /letters',
+    page(() => letters().join(' ')),
+  );
   outside.on('GET /go', ({ query }) => ({ status: 302, headers: { location: query.get('to') ?? '/' } }));
   outside.on('GET /moved', () => ({ status: 302, headers: { location: '/more' } }));
   outside.on('GET /paper.pdf', () => ({
@@ -128,6 +170,7 @@ beforeAll(async () => {
   outside.on('GET /search', () => ({
     body: { results: [{ title: 'Tides', url: elsewhere(), content: planted || 'High at noon.' }] },
   }));
+  attacker.on('GET /letter/:letter', () => ({ headers: text, body: 'Noted.' }));
   attacker.on('GET /linked', () => ({ headers: text, body: 'A page that others linked to.' }));
   await Promise.all([outside.listen(), attacker.listen()]);
   // The same endpoint plays the other agent.
@@ -168,6 +211,8 @@ beforeEach(() => {
 const linesOf = (text: string) => text.match(/.{1,60}(?:\s|$)/g) ?? [];
 /** An address of another host that stands in the plain page and in the search results. */
 const elsewhere = () => `${attacker.url}/linked`;
+/** An address for each letter, so that reading them spells a word. */
+const letters = () => [...'abcdefgh'].map((letter) => `${attacker.url}/letter/${letter}`);
 const values = () => ({ attacker: attacker.url, site: outside.url, elsewhere: elsewhere(), secret });
 const isFenced = (content: unknown) => /<outside-[0-9a-f]{24} from=/.test(JSON.stringify(content));
 

@@ -118,7 +118,7 @@ export class ChatStore {
   }
 
   bytesOf(owner: string): number {
-    const own = familyOf('SELECT session_id FROM chat WHERE owner = ?1');
+    const own = familyOf('SELECT session_id FROM chat WHERE owner BETWEEN ?1 AND ?2');
     return storedBytes(this.#database, 'chat_turn', ['turn'], own, owner);
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HttpError } from '@trunkline/http';
-import { ownerKey, type Principal } from '@trunkline/identity';
+import { type Principal, quotaKey } from '@trunkline/identity';
 import { defineTool, ModelError, type PausingTool, withCallSettings } from '@trunkline/llm';
 import {
   type EndEvent,
@@ -54,7 +54,7 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
     models: () => [agentName],
     findModel: () => (call) => answer(call, deps, outsideAnswers),
     defaultModel: () => agentName,
-    refusal: (principal) => deps.owners.room(ownerKey(principal), 0),
+    refusal: (principal) => deps.owners.room(quotaKey(principal), 0),
     images: true,
     parameters: () => modelParameters,
   };

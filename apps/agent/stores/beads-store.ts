@@ -1,4 +1,4 @@
-import { ownerFilter } from '@trunkline/identity';
+import { joinOrigins, type Origin, ownerFilter, parseOrigins } from '@trunkline/identity';
 import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
 import { type Actor, operatorActor } from '../owners.ts';
 import { StoreError } from './store-error.ts';
@@ -42,6 +42,8 @@ const schema = `CREATE TABLE issues (
 /** Issues of before they had owners are everybody's. */
 const owners = `ALTER TABLE issues ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
 CREATE INDEX issues_by_owner ON issues (owner, priority, number)`;
+/** Where the text of an issue came from, beyond the operator's trust. */
+const marks = 'ALTER TABLE issues ADD COLUMN origins TEXT';
 const columns =
   "'bd-' || number AS id, title, description, priority, issue_type, status, reason, created_at, updated_at";
 
@@ -53,7 +55,7 @@ export class BeadsStore {
 
   constructor(place: string | Database, now: () => Date = () => new Date(), actor = operatorActor) {
     this.#database =
-      typeof place === 'string' ? openDatabase(place, { migrations: [schema, owners] }) : place;
+      typeof place === 'string' ? openDatabase(place, { migrations: [schema, owners, marks] }) : place;
     this.#now = now;
     this.#actor = actor;
   }
@@ -62,15 +64,19 @@ export class BeadsStore {
     return new BeadsStore(this.#database, this.#now, actor);
   }
 
-  create({ title, description, priority, issue_type }: NewIssue): Issue {
+  /** `origins`: what the words were drawn from; they stay with the issue. */
+  create(
+    { title, description, priority, issue_type }: NewIssue,
+    origins: readonly Origin[] | undefined = [],
+  ): Issue {
     this.#actor.keep?.(sizeOf({ title, description, reason: null }));
     const now = this.#now().toISOString();
     const { lastInsertRowid } = this.#database
       .prepare(
-        `INSERT INTO issues (title, description, priority, issue_type, status, created_at, updated_at, owner)
-         VALUES (?, ?, ?, ?, 'open', ?, ?, ?)`,
+        `INSERT INTO issues (title, description, priority, issue_type, status, created_at, updated_at, owner, origins)
+         VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?)`,
       )
-      .run(title, description, priority, issue_type, now, now, this.#actor.owner);
+      .run(title, description, priority, issue_type, now, now, this.#actor.owner, JSON.stringify(origins));
     return this.get(`bd-${lastInsertRowid}`);
   }
 
@@ -92,18 +98,47 @@ export class BeadsStore {
     return issue;
   }
 
-  bytesOf(owner: string): number {
-    return storedBytes(this.#database, 'issues', ['title', 'description', 'reason'], 'owner = ?', owner);
+  /** Where the words of these issues came from beyond the operator's trust: what their writers had read, and other people. */
+  originsOf(issues: readonly Pick<Issue, 'id'>[]): readonly Origin[] {
+    const numbers = JSON.stringify(issues.map(({ id }) => numberOf(id)));
+    const rows = this.#database
+      .prepare<{ owner: string; origins: string | null }>(
+        'SELECT DISTINCT owner, origins FROM issues WHERE number IN (SELECT value FROM json_each(?))',
+      )
+      .all(numbers);
+    const others = rows.filter(({ owner }) => !this.#isTrusted(owner));
+    return joinOrigins(
+      ...rows.map(({ origins }) => parseOrigins(JSON.parse(origins ?? '[]'))),
+      others.map(({ owner }) => ({ kind: 'issue', source: owner })),
+    );
   }
 
-  update(id: string, change: IssueChange): Issue {
+  #markOf(id: string): readonly Origin[] {
+    const sql = 'SELECT origins FROM issues WHERE number = ?';
+    const row = this.#database.prepare<{ origins: string | null }>(sql).get(numberOf(id));
+    return parseOrigins(JSON.parse(row?.origins ?? '[]')) ?? [];
+  }
+
+  /** Whoever looks trusts their own words and the operator's. */
+  #isTrusted(owner: string): boolean {
+    const { viewer, owner: own } = this.#actor;
+    return owner === own || /^operator(?::|$)/.test(owner) || viewer.aliases?.includes(owner) === true;
+  }
+
+  bytesOf(owner: string): number {
+    const own = 'owner BETWEEN ?1 AND ?2';
+    return storedBytes(this.#database, 'issues', ['title', 'description', 'reason'], own, owner);
+  }
+
+  update(id: string, change: IssueChange, origins: readonly Origin[] | undefined = []): Issue {
     const before = this.get(id);
+    const read = joinOrigins(this.#markOf(id), origins);
     this.#actor.keep?.(Math.max(0, sizeOf({ ...before, ...given(change) }) - sizeOf(before)));
     const issue = { ...before, ...given(change), updated_at: this.#now().toISOString() };
     this.#database
       .prepare(
-        `UPDATE issues SET title = ?, description = ?, priority = ?, issue_type = ?, status = ?, reason = ?, updated_at = ?
-         WHERE number = ?`,
+        `UPDATE issues SET title = ?, description = ?, priority = ?, issue_type = ?, status = ?, reason = ?, updated_at = ?,
+         origins = ? WHERE number = ?`,
       )
       .run(
         issue.title,
@@ -113,6 +148,7 @@ export class BeadsStore {
         issue.status,
         issue.reason,
         issue.updated_at,
+        JSON.stringify(read),
         numberOf(id),
       );
     return issue;

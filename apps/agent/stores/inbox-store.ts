@@ -133,7 +133,7 @@ export class InboxStore {
   }
 
   bytesOf(owner: string): number {
-    return storedBytes(this.#database, 'items', ['text'], 'owner = ?', owner);
+    return storedBytes(this.#database, 'items', ['text'], 'owner BETWEEN ?1 AND ?2', owner);
   }
 
   close(): void {

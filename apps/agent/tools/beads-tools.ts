@@ -31,7 +31,7 @@ function beadsCreate(boardOf: BoardOf): Tool {
       issue_type: z.enum(ISSUE_TYPES).default('task'),
     }),
     execute: async (given, context) => {
-      const issue = boardOf(context).create(given);
+      const issue = boardOf(context).create(given, context.principal?.origins);
       return `Created ${issue.id}: ${issue.title}`;
     },
   });
@@ -44,7 +44,9 @@ function beadsList(boardOf: BoardOf): Tool {
     description: 'Lists the issues on the task board, the most urgent first.',
     input: z.object({ include_closed: z.boolean().default(false) }),
     execute: async ({ include_closed }, context) => {
-      const issues = boardOf(context).list(include_closed);
+      const board = boardOf(context);
+      const issues = board.list(include_closed);
+      context.addOrigins?.(board.originsOf(issues));
       return issues.length === 0 ? 'No issues.' : issues.map(issueLine).join('\n');
     },
   });
@@ -66,7 +68,10 @@ function beadsUpdate(boardOf: BoardOf): Tool {
     execute: async ({ issue_id, ...change }, context) => {
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
       if (Object.keys(given).length === 0) return 'Error: say what to change.';
-      return `Updated ${issueLine(boardOf(context).update(issue_id, given))}`;
+      const board = boardOf(context);
+      const issue = board.update(issue_id, given, context.principal?.origins);
+      context.addOrigins?.(board.originsOf([issue]));
+      return `Updated ${issueLine(issue)}`;
     },
   });
 }

@@ -43,7 +43,7 @@ function notesRead(notesOf: NotesOf): Tool {
     execute: async ({ tab }, context) => {
       const notes = notesOf(context);
       const read = tab.trim() === '' ? readable(notes) : [notes.readTab(tab)];
-      context.addOrigins?.(joinOrigins(...read.map(({ metadata }) => metadata.origins)));
+      context.addOrigins?.(joinOrigins(...read.map((each) => notes.originsOf(each))));
       return tab.trim() === '' ? allText(read) : read[0]?.content || '(empty)';
     },
   });

@@ -2,7 +2,7 @@ import type { Environment, OptionSet, OptionsOf, OptionTable } from '@trunkline/
 import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import type { Sandbox } from '@trunkline/sandbox';
-import type { ApprovedTool, Delegate, FetchUrlOptions } from '@trunkline/tools';
+import type { ApprovedTool, Delegate, FetchUrlOptions, FileMarks } from '@trunkline/tools';
 import type { Actor } from '../owners.ts';
 import type { ScheduleBackend } from '../scheduler/schedule-backend.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
@@ -21,6 +21,8 @@ export interface ToolDeps<Options = unknown> {
   actor(principal: Principal | undefined): Actor;
   /** The one directory that file tools and commands may touch. */
   workspace: string;
+  /** Which of its files were written from text from outside; missing where nothing is stored. */
+  fileMarks?: FileMarks;
   sandbox: Sandbox;
   /** Enabled delegates of the configuration, and the peer services. */
   delegates: readonly Delegate[];

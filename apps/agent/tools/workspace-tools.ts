@@ -1,14 +1,15 @@
 import { type Environment, readVariable } from '@trunkline/config';
-import { createRunCommand, fileTools } from '@trunkline/tools';
+import { createRunCommand, fileTools, withFileMarks } from '@trunkline/tools';
 import type { AgentConfig } from '../setup/config-schema.ts';
 import { defineToolModule } from './tool-module.ts';
 
 /** Files of the workspace, and commands in it where the operator has turned them on. */
 export const workspaceTools = defineToolModule({
   name: 'workspace',
-  tools({ config, env, workspace, sandbox }) {
+  tools({ config, env, workspace, fileMarks, sandbox }) {
     if (!config.filesystem.enabled) return [];
-    const files = fileTools(workspace);
+    const plain = fileTools(workspace);
+    const files = fileMarks === undefined ? plain : withFileMarks(plain, workspace, fileMarks);
     if (!runsCommands(config)) return files;
     return [...files, createRunCommand({ directory: workspace, path: programPath(env), sandbox })];
   },

@@ -211,11 +211,14 @@ export class SessionStore {
       .run(sessionId, version, kept, JSON.stringify(added));
   }
 
+  /** A conversation that people of a surface share counts for whoever began it. */
   bytesOf(owner: string): number {
-    const own = 'session_id IN (SELECT session_id FROM session WHERE scope = ?)';
+    const shared = `SELECT session.session_id FROM session JOIN chat USING (session_id)
+      WHERE session.scope LIKE 'people:%' AND chat.owner BETWEEN ?1 AND ?2`;
+    const own = `session_id IN (SELECT session_id FROM session WHERE scope BETWEEN ?1 AND ?2 UNION ${shared})`;
     const versions = storedBytes(this.#database, 'session_version', ['added'], own, owner);
     const chosen = storedBytes(this.#database, 'chosen_model', ['session_id', 'model'], own, owner);
-    return versions + chosen + storedBytes(this.#database, 'session', ['messages'], 'scope = ?', owner);
+    return versions + chosen + storedBytes(this.#database, 'session', ['messages'], own, owner);
   }
 
   /** Says whether there was one. */

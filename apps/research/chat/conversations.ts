@@ -67,7 +67,8 @@ export class ConversationStore {
   }
 
   #bytesOf(owner: string): number {
-    return storedBytes(this.#database, 'conversations', ['messages', 'checkpoint'], 'owner = ?', owner);
+    const own = 'owner BETWEEN ?1 AND ?2';
+    return storedBytes(this.#database, 'conversations', ['messages', 'checkpoint'], own, owner);
   }
 
   /** Of several that somebody may see, their own. */

@@ -6,6 +6,7 @@ import {
   ownerFilter,
   ownerKey,
   type Principal,
+  quotaKey,
 } from '@trunkline/identity';
 import { type Database, EventLog, type LoggedEvent, Quota, storedBytes } from '@trunkline/storage';
 import type { CitationScore } from '../api-types.ts';
@@ -79,16 +80,22 @@ export class JobStore {
 
   /** Jobs with their reports, drafts and checked claims. */
   #bytesOf(owner: string): number {
-    const own = 'job_id IN (SELECT id FROM jobs WHERE owner = ?)';
+    const own = 'job_id IN (SELECT id FROM jobs WHERE owner BETWEEN ?1 AND ?2)';
     return (
-      storedBytes(this.#database, 'jobs', ['query', 'report', 'citations'], 'owner = ?', owner) +
+      storedBytes(
+        this.#database,
+        'jobs',
+        ['query', 'report', 'citations'],
+        'owner BETWEEN ?1 AND ?2',
+        owner,
+      ) +
       storedBytes(this.#database, 'drafts', ['text'], own, owner) +
       storedBytes(this.#database, 'claims', ['sentence', 'reason', 'passage'], own, owner)
     );
   }
 
   create(job: NewJob): void {
-    const refusal = this.#quota.refusal(ownerKey(job.principal), Buffer.byteLength(job.query));
+    const refusal = this.#quota.refusal(quotaKey(job.principal), Buffer.byteLength(job.query));
     if (refusal !== undefined) throw researchErrors.quota_exceeded({ refusal });
     const now = Date.now();
     this.commit(job.id, [{ type: 'scope_started', data: { query: job.query } }], () => {

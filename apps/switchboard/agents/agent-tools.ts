@@ -1,5 +1,5 @@
 import { type Bus, escapeSegment } from '@trunkline/bus';
-import type { Principal } from '@trunkline/identity';
+import { joinOrigins, type Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import type { Sandbox } from '@trunkline/sandbox';
 import { errorMessage } from '@trunkline/std';
@@ -8,7 +8,9 @@ import {
   answerApproval,
   approvalText,
   createRunCommand,
+  type FileMarks,
   fileTools,
+  withFileMarks,
 } from '@trunkline/tools';
 import { z } from 'zod';
 import { isGuardedTopic, matchesAny } from '../access/caller.ts';
@@ -97,8 +99,9 @@ function getIncidents({ incidents }: ToolParts) {
     effects: ['reads'],
     description: 'Lists incidents, those that are not resolved unless all are asked for.',
     input: z.object({ all: z.boolean().default(false) }),
-    async execute({ all }) {
+    async execute({ all }, { addOrigins }) {
       const found = incidents.list().filter(({ status }) => all || status !== 'resolved');
+      addOrigins?.(joinOrigins(...found.map(({ origins }) => origins)));
       if (found.length === 0) return 'There are no incidents.';
       return found
         .map(({ id, severity, status, title }) => `${id} [${severity}, ${status}] ${title}`)
@@ -184,6 +187,7 @@ function runCeremony({ bus, ceremonies }: ToolParts, work: Work, agent: string) 
 export interface BuiltInSettings {
   /** The one directory that agents may touch. */
   directory: string;
+  marks: FileMarks;
   shell: 'ask' | 'on' | 'off';
   path: string;
   sandbox: Sandbox;
@@ -199,12 +203,12 @@ interface ToolWork {
 
 /** The tools of every agent beside its whitelist: files in one directory, and commands there if its file allows them. */
 export function builtInTools(
-  { directory, shell, path, sandbox }: BuiltInSettings,
+  { directory, marks, shell, path, sandbox }: BuiltInSettings,
   humanInput: HumanInput,
   work: ToolWork,
   context: SkillContext,
 ): Tool[] {
-  const files = fileTools(directory);
+  const files = withFileMarks(fileTools(directory), directory, marks);
   if (shell === 'off' || !work.mayRunCommands) return files;
   const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs, sandbox });
   return [...files, shell === 'on' ? runs(command) : asksFirst(command, humanInput, work, context)];

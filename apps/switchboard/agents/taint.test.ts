@@ -4,6 +4,7 @@ import type { Origin, Principal } from '@trunkline/identity';
 import { createModelGateway } from '@trunkline/llm';
 import { Policy } from '@trunkline/policy';
 import { type ModelScript, startModelServer, temporaryDirectory } from '@trunkline/testing';
+import { FileMarks } from '@trunkline/tools';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRemoteExecutor, type RemoteParts } from '../broker/remote-executor.ts';
 import { ConversationStore, createTurnMemory, type TurnMemory } from '../conversations/conversation-store.ts';
@@ -89,7 +90,7 @@ async function run(
     },
     policy: new Policy({ home, logger }),
     memory: memory ?? { recall: () => [], note: ignore },
-    builtIn: { directory: home, shell: 'off', path: '', sandbox: {} },
+    builtIn: { directory: home, marks: new FileMarks(home), shell: 'off', path: '', sandbox: {} },
     moreTools: () => [],
     bus: { publish: async (draft: Draft) => ({ id: String(published.push(draft)) }) },
     incidents: {},

@@ -48,7 +48,14 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
       const known = list();
       const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
       const id = `INC-${String(number).padStart(3, '0')}`;
-      const incident: Incident = { id, ...given, status: 'open', reportedAt: new Date().toISOString() };
+      const { origins } = principal;
+      const incident: Incident = {
+        id,
+        ...given,
+        status: 'open',
+        reportedAt: new Date().toISOString(),
+        ...(origins && { origins: [...origins] }),
+      };
       await write([...known, incident], { actor, reason: `${id} was reported` });
       await bus.publish({
         topic: 'security.incident.reported',

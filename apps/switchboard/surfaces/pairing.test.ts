@@ -16,7 +16,7 @@ import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/s
 import { senderOf } from './cloud/mail.ts';
 
 const [botId, lobbyId] = ['600000000000000001', '600000000000000002'];
-const [general, bound] = ['700000000000000077', '700000000000000088'];
+const [general, bound, team] = ['700000000000000077', '700000000000000088', '700000000000000099'];
 const number = '+4930123';
 const credentials = { clientId: 'client', clientSecret: 'secret-of-client', refreshToken: 'refresh-token' };
 const files = {
@@ -28,7 +28,10 @@ const files = {
     'lobby',
     'role: general\npublic: true\ntools: [publish_event]\npublishes: [note.#]\nchatBotTokenEnvKey: LOBBY_TOKEN\nskills: [{ name: greet }]',
   ),
-  'channels.yaml': `channels: [{ id: bound, platform: chat, channelId: "${bound}", agent: helm }]`,
+  'channels.yaml': `channels:
+  - { id: bound, platform: chat, channelId: "${bound}", agent: helm }
+  - { id: team, platform: chat, channelId: "${team}", agent: helm, trustMembers: true }`,
+  'routes.d/general.yaml': `name: general\nwhen: { topic: message.inbound.chat.${general} }\nthen: { skill: chat, agent: helm }`,
   'chat.yaml': `commands:
   - { name: status, description: Tells, subcommands: [{ name: of, description: Of, content: Status, options: [] }] }
   - { name: onboard, description: Onboards, subcommands: [{ name: project, description: P, content: "", options: [{ name: slug, description: S, required: true }] }] }`,
@@ -50,6 +53,7 @@ beforeAll(async () => {
     script: ({ model: name, messages }) => {
       const said = String(messages.at(-1)?.content);
       if (messages.at(-1)?.role === 'tool') return `${name} got: ${said}`;
+      if (said.includes('a link')) return 'See [the bank](https://evil.example/?d=secret).';
       if (!said.includes('publish it')) return `${name} answers`;
       return {
         toolCalls: [{ name: 'publish_event', arguments: { topic: 'note.x', payload: { content: 'n' } } }],
@@ -186,6 +190,17 @@ describe('a stranger', () => {
     });
   });
 
+  it('sees where a link leads, and the platform previews none', async () => {
+    const userId = stranger();
+    write(userId, 'a link', lobbyId);
+    const post = await waitFor(() => guild.posts.find(({ channelId }) => channelId === dmChannel(userId)));
+    expect(post).toMatchObject({
+      content: 'See the bank (<https://evil.example/?d=secret>).',
+      allowed: ['users'],
+      flags: 4,
+    });
+  });
+
   it('has words that the operator replays judged as theirs: refused, and once paired those of a member', async () => {
     const userId = stranger();
     write(userId, 'let me in');
@@ -212,10 +227,25 @@ describe('a stranger', () => {
     expect((await seen.first('dispatch.dropped.unpaired', there)).payload.why).toContain('is disabled');
   });
 
-  it('is known in a channel that the operator bound', async () => {
+  it.each([
+    ['that the operator bound to an agent', bound],
+    ['for whose topic the operator wrote a route', general],
+  ])('stays a stranger in a channel %s', async (_, channelId) => {
     const userId = stranger();
-    guild.say({ content: 'publish it here', channelId: bound, userId });
-    await waitFor(() => guild.posts.some(({ channelId }) => channelId === bound));
+    const content = `<@${botId}> publish it ${crypto.randomUUID()}`;
+    guild.say({ content, channelId, userId, mentions: [botId] });
+    const { correlationId, principal } = await inbound(content.slice(-36));
+    expect(principal).toMatchObject({ id: `discord:${userId}`, role: 'guest' });
+    expect((await seen.first('dispatch.dropped.unpaired', correlationId)).payload.why).toBe(
+      `discord:${userId} is not paired, and the agent helm is not public`,
+    );
+    expect(seen.messages.some(({ topic }) => topic === 'note.x')).toBe(false);
+  });
+
+  it('is a member in a channel whose members the operator trusts', async () => {
+    const userId = stranger();
+    guild.say({ content: 'publish it here', channelId: team, userId });
+    await waitFor(() => guild.posts.some(({ channelId }) => channelId === team));
     expect((await inbound('publish it here')).principal).toEqual({
       kind: 'person',
       id: `chat:${userId}`,

@@ -36,7 +36,7 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
   /** Stamps the sender as principal. */
   function stamp(draft: Draft, { identity, isListed, isProven = true, isForgeable }: SurfaceSender): Draft {
     const as = namedSender(draft);
-    const isTrusted = isListed || workspace.approvers().includes(as.id) || isNamedPlace(draft);
+    const isTrusted = isListed || workspace.approvers().includes(as.id) || trustsMembers(draft);
     const principal = senders.identify({
       identity,
       as,
@@ -46,15 +46,26 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     return { ...draft, principal: isForgeable ? lowered(principal) : principal };
   }
 
-  /** The operator named it in `channels.yaml`, in a route for exactly this topic, or as a label of mail with a skill. */
-  function isNamedPlace({ topic, source }: Pick<Draft, 'topic' | 'source'>): boolean {
+  /** The operator wrote into `channels.yaml` that everybody who can write there counts as a member. */
+  function trustsMembers(draft: Pick<Draft, 'source'>): boolean {
+    return channelsOf(draft).some(({ trustMembers }) => trustMembers === true);
+  }
+
+  function channelsOf({ source }: Pick<Draft, 'source'>) {
     const { interface: surface, channelId } = source ?? {};
-    const isLabel = (label: string) =>
-      surface === 'cloud' && label.toLowerCase() === channelId?.toLowerCase();
+    return workspace.channels().filter((each) => each.platform === surface && each.channelId === channelId);
+  }
+
+  /** The operator put an agent behind a label of mail: by a skill, a route for exactly this topic, or in `channels.yaml`. */
+  function isNamedLabel(draft: Pick<Draft, 'topic' | 'source'>): boolean {
+    const { interface: surface, channelId } = draft.source ?? {};
+    if (surface !== 'cloud') return false;
     return (
-      workspace.channels().some((each) => each.platform === surface && each.channelId === channelId) ||
-      workspace.routes().some(({ enabled, when }) => enabled && when.topic === topic) ||
-      (workspace.cloud()?.gmail.routingRules ?? []).some(({ label }) => isLabel(label))
+      channelsOf(draft).length > 0 ||
+      workspace.routes().some(({ enabled, when }) => enabled && when.topic === draft.topic) ||
+      (workspace.cloud()?.gmail.routingRules ?? []).some(
+        ({ label }) => label.toLowerCase() === channelId?.toLowerCase(),
+      )
     );
   }
 
@@ -68,7 +79,7 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     }
     if (isPublic) return undefined;
     const topic = text(fieldsOf(dispatch.routing).topic) ?? '';
-    if (isNamedPlace({ topic, source: dispatch.message.source })) return undefined;
+    if (isNamedLabel({ topic, source: dispatch.message.source })) return undefined;
     if (accountIdOf(principal) !== undefined) {
       const why = `guests may talk to public agents only, and ${agent} is none; ask the operator to make you a member`;
       return { why, notice: `Error: ${why}` };

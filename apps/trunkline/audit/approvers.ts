@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { loadYaml } from '@trunkline/config';
+import type { UnpairedTrust } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
 import { z } from 'zod';
 import type { ServiceOptions } from '../fleet/service-options.ts';
@@ -7,6 +8,9 @@ import type { ServiceOptions } from '../fleet/service-options.ts';
 const identities = z.array(z.string()).default([]);
 const agentFile = z.looseObject({ approvals: z.looseObject({ approvers: identities }).optional() }).nullish();
 const workspaceFile = z.looseObject({ approvers: identities }).nullish();
+const channel = z.looseObject({ id: z.string(), trustMembers: z.boolean().optional() });
+const channelsFile = z.looseObject({ channels: z.array(channel).default([]) }).nullish();
+const asWritten = { allowMissing: true, expand: false } as const;
 
 /** Who may approve at the agent and on the switchboard beside the operator. */
 export async function listedApprovers(
@@ -14,8 +18,7 @@ export async function listedApprovers(
   { agent, switchboard }: ServiceOptions,
 ): Promise<{ identity: string; file: string }[]> {
   const agentFolder = agent.configDirectory ?? join(serviceHome(home, 'agent'), 'config');
-  const workspace = switchboard.workspaceDirectory ?? join(serviceHome(home, 'switchboard'), 'workspace');
-  const asWritten = { allowMissing: true, expand: false } as const;
+  const workspace = workspaceOf(home, switchboard);
   const configured = await loadYaml(
     agent.configFile ?? join(agentFolder, 'agent.yaml'),
     agentFile,
@@ -27,4 +30,15 @@ export async function listedApprovers(
     ...from('agent.yaml', configured?.approvals?.approvers),
     ...from('approvers.yaml', listed?.approvers),
   ];
+}
+
+/** Whom the surfaces of the switchboard trust without pairing. */
+export async function trustedSenders(home: string, { switchboard }: ServiceOptions): Promise<UnpairedTrust> {
+  const file = await loadYaml(join(workspaceOf(home, switchboard), 'channels.yaml'), channelsFile, asWritten);
+  const trusted = (file?.channels ?? []).filter(({ trustMembers }) => trustMembers);
+  return { pairing: switchboard.pairing, trustedChannels: trusted.map(({ id }) => id) };
+}
+
+function workspaceOf(home: string, { workspaceDirectory }: ServiceOptions['switchboard']): string {
+  return workspaceDirectory ?? join(serviceHome(home, 'switchboard'), 'workspace');
 }

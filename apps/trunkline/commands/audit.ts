@@ -4,7 +4,7 @@ import { Policy } from '@trunkline/policy';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAuditLog, checkPosture, type SecurityFinding } from '@trunkline/service';
 import type { AuditEntry } from '@trunkline/std';
-import { listedApprovers } from '../audit/approvers.ts';
+import { listedApprovers, trustedSenders } from '../audit/approvers.ts';
 import { checkPlainSecrets } from '../audit/plain-secrets.ts';
 import { exposures } from '../fleet/exposures.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
@@ -47,6 +47,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
       }).status(),
       policy: new Policy({ home, logger: { info: () => undefined, error: () => undefined } }).config,
       approvers: await listedApprovers(home, services),
+      senders: await trustedSenders(home, services),
     });
     findings.push(checkPlainSecrets(importOptions(home, env, secretStoreOf(env))));
     return await report(findings, argv.includes('--fix'));

@@ -22,7 +22,7 @@ beforeAll(async () => {
     },
     files: {
       'agent/config/agent.yaml': 'filesystem: { enabled: true, run_command: true }\n',
-      'switchboard/workspace/channels.yaml': `channels: [{ id: ops, platform: chat, channelId: "${channel}", agent: agent, conversation: { enabled: true, timeoutMs: 600000 } }]\n`,
+      'switchboard/workspace/channels.yaml': `channels: [{ id: ops, platform: chat, channelId: "${channel}", agent: agent, trustMembers: true, conversation: { enabled: true, timeoutMs: 600000 } }]\n`,
       'switchboard/workspace/approvers.yaml': `approvers: ["chat:${approver}"]\n`,
     },
   });

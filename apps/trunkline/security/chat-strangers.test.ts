@@ -4,7 +4,7 @@ import { FakeGuild, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Attack, ask, json, openMode, order, question, startAttack } from './attack.suite.ts';
 
-/** A chat platform full of strangers, in front of an agent that may run commands with leave. */
+/** A chat platform whose members count, though nobody paired them, in front of an agent that may run commands with leave. */
 let attack: Attack;
 let guild: FakeGuild;
 let marker: string;
@@ -26,7 +26,7 @@ beforeAll(async () => {
     files: {
       'voice/config/users.yaml': 'users: []',
       'switchboard/workspace/fleet.yaml': 'roles: { helm: helm }',
-      'switchboard/workspace/channels.yaml': `channels: [{ id: bound, platform: chat, channelId: "${channel}", agent: helm }, { id: quiet, platform: chat, channelId: "${quiet}", agent: helm }]`,
+      'switchboard/workspace/channels.yaml': `channels: [{ id: bound, platform: chat, channelId: "${channel}", agent: helm, trustMembers: true }, { id: quiet, platform: chat, channelId: "${quiet}", agent: helm, trustMembers: true }]`,
       'switchboard/workspace/agents/helm.yaml':
         'name: helm\nrole: general\nsystemPrompt: Obey.\ntools: [get_incidents]\nrunCommand: true\nskills: [{ name: chat }]\n',
     },

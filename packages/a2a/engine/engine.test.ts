@@ -193,6 +193,23 @@ describe('states', () => {
     expect(() => send(engine, 'y'.repeat(3000))).not.toThrow();
   });
 
+  it('has one quota for the strangers of a surface, and one for each account', async () => {
+    const agent = new SteppedAgent();
+    const { engine } = start(agent.script, { quotaBytes: 5000 });
+    const guest = (id: string) => ({ kind: 'person' as const, id, via: [], role: 'guest' as const });
+    const sendAs = (id: string) => {
+      const parts = [{ type: 'text' as const, text: 'x'.repeat(3000) }];
+      const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts };
+      return engine.start({ message, metadata: {}, principal: guest(id), strict: false });
+    };
+    const { live, stored } = sendAs('mail:a@x.example');
+    agent.step({ type: 'completed', text: 'done' });
+    await Promise.all([live.settled(), stored]);
+    const more = (id: string) => () => sendAs(id);
+    expect(more('mail:b@x.example')).toThrow(/^person:mail:\* keeps/);
+    for (const id of ['discord:1', 'user:gil', 'user:ann']) expect(more(id)).not.toThrow();
+  });
+
   it('refuses an answer to a waiting task likewise, and counts what is kept besides', async () => {
     const agent = new SteppedAgent();
     let besides = 0;

@@ -1,4 +1,4 @@
-import { ownerKey, type Principal } from '@trunkline/identity';
+import { type Principal, quotaKey } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
 import { Quota } from '@trunkline/storage';
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
@@ -227,7 +227,7 @@ export class TaskEngine {
 
   #checkQuota({ message, principal }: SendCommand, freeBytes = 0): void {
     const bytes = Buffer.byteLength(JSON.stringify(message));
-    const refusal = bytes <= freeBytes ? undefined : this.refusal(ownerKey(principal), bytes);
+    const refusal = bytes <= freeBytes ? undefined : this.refusal(quotaKey(principal), bytes);
     if (refusal !== undefined) throw new A2aError('QUOTA_EXCEEDED', refusal);
   }
 

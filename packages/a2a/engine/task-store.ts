@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ownerFilter, type Principal } from '@trunkline/identity';
-import { type Database, type Migration, openDatabase } from '@trunkline/storage';
+import { type Database, type Migration, openDatabase, ownersOf } from '@trunkline/storage';
 import type { Task, TaskEvent } from '../protocol/model.ts';
 
 /**
@@ -98,10 +98,11 @@ export class TaskStore {
   bytesOf(owner: string): number {
     const row = this.#database
       .prepare<{ bytes: number }>(
-        `SELECT (SELECT total(octet_length(body) + octet_length(first_events)) FROM tasks WHERE owner = ?1)
-          + (SELECT total(octet_length(events)) FROM task_events WHERE task_key IN (SELECT key FROM tasks WHERE owner = ?1)) AS bytes`,
+        `SELECT (SELECT total(octet_length(body) + octet_length(first_events)) FROM tasks WHERE owner BETWEEN ?1 AND ?2)
+          + (SELECT total(octet_length(events)) FROM task_events
+             WHERE task_key IN (SELECT key FROM tasks WHERE owner BETWEEN ?1 AND ?2)) AS bytes`,
       )
-      .get(owner);
+      .get(...ownersOf(owner));
     return row?.bytes ?? 0;
   }
 

@@ -120,6 +120,7 @@ export interface PostBody {
   nonce?: string;
   enforce_nonce?: boolean;
   allowed_mentions?: { parse: string[] };
+  flags?: number;
 }
 
 /** When the ids of the product begin. */

@@ -31,6 +31,8 @@ export interface GuildPost {
   edited?: boolean;
   /** Whom it may call, where it says so. */
   allowed?: readonly string[];
+  /** 4: links get no preview. */
+  flags?: number;
 }
 
 interface Connection {
@@ -235,8 +237,8 @@ export class FakeGuild {
       const post = this.posts.find((each) => each.id === id);
       if (post === undefined) return { status: 404, body: { message: 'Unknown Message', code: 10_008 } };
       if (post.author !== this.#botOf(request)?.name) return foreign;
-      const { content, allowed_mentions: allowed } = request.body as PostBody;
-      Object.assign(post, { content, allowed: allowed?.parse, edited: true });
+      const { content, allowed_mentions: allowed, flags } = request.body as PostBody;
+      Object.assign(post, { content, allowed: allowed?.parse, flags, edited: true });
       return { body: { id } };
     });
     server.on('PUT /api/v10/channels/:channel/messages/:id/reactions/:emoji/@me', () => ({ status: 204 }));
@@ -258,13 +260,14 @@ export class FakeGuild {
   #post(request: ReceivedRequest, channelId: string) {
     const bot = this.#botOf(request);
     if (bot === undefined) return unauthorized;
-    const { content, nonce = '', enforce_nonce, allowed_mentions: allowed } = request.body as PostBody;
+    const { content, nonce = '', enforce_nonce, allowed_mentions: allowed, flags } = request.body as PostBody;
     if (content.length > 2000) return { status: 400, body: { message: 'Invalid Form Body', code: 50_035 } };
     const known = enforce_nonce ? this.#nonces.get(nonce) : undefined;
     if (known !== undefined) return { body: { id: known } };
     const id = this.#id();
     if (nonce !== '') this.#nonces.set(nonce, id);
-    this.posts.push({ id, channelId, content, author: bot.name, ...(allowed && { allowed: allowed.parse }) });
+    const rules = { ...(allowed && { allowed: allowed.parse }), ...(flags !== undefined && { flags }) };
+    this.posts.push({ id, channelId, content, author: bot.name, ...rules });
     return { body: { id, channel_id: channelId, content } };
   }
 

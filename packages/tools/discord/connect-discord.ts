@@ -1,6 +1,12 @@
 import { untilAborted } from '@trunkline/std';
 import type { Client } from 'discord.js';
 
+/**
+ * What every post has beside its content: it mentions people, never everyone or a role, and its links get no preview
+ * (flag 4), which the platform would fetch at once: an address may carry out what a model was told to put into it.
+ */
+export const plainPost = { allowed_mentions: { parse: ['users'] as const }, flags: 4 };
+
 export interface DiscordSettings<Bot> {
   token: string;
   /** Base address of the REST API, without the version; it also names the gateway. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { group, list, text as textOption } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { errorMessage, KeyedQueue, QueueFullError } from '@trunkline/std';
-import { clamp, connectDiscord, oneLine, splitMessage } from '@trunkline/tools';
+import { clamp, connectDiscord, oneLine, plainPost, splitMessage, visibleLinks } from '@trunkline/tools';
 import type { Client, Message } from 'discord.js';
 import { z } from 'zod';
 import { type ApiClient, createApiClient, readJson } from '../api-client.ts';
@@ -198,9 +198,10 @@ function createAnswering({ api, inbound, door, adminIds, logger }: BotDeps): (me
   };
   const answer = async (message: ChatMessage) => {
     const { channelId } = message;
-    for (const content of splitMessage((await answerTo(message)) ?? '')) {
+    for (const content of splitMessage(visibleLinks((await answerTo(message)) ?? ''))) {
       const signal = AbortSignal.timeout(answerTimeoutMs);
-      await api(`/channels/${channelId}/messages`, { method: 'POST', body: { content }, signal });
+      const body = { content, ...plainPost };
+      await api(`/channels/${channelId}/messages`, { method: 'POST', body, signal });
     }
   };
   return (message) => {
@@ -223,7 +224,7 @@ function createChatSend(api: ApiClient): Tool {
     description: 'Sends a message to a chat channel; a long one goes out as several.',
     input: z.object({ channel_id: snowflake, content: z.string() }),
     execute: async ({ channel_id, content }, { signal }) => {
-      const messages = splitMessage(content);
+      const messages = splitMessage(visibleLinks(content));
       if (messages.length === 0) return 'Error: the message is empty.';
       if (messages.length > maxMessages)
         return `Error: the message is longer than ${maxMessages} chat messages.`;
@@ -240,7 +241,7 @@ async function sendAll(
 ): Promise<string> {
   for (const [index, content] of messages.entries()) {
     try {
-      const body = { content, allowed_mentions: { parse: ['users'] } };
+      const body = { content, ...plainPost };
       await api(`/channels/${channel}/messages`, { method: 'POST', body, signal });
     } catch (error) {
       if (index === 0) throw error;

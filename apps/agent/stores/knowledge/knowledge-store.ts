@@ -193,7 +193,7 @@ export class KnowledgeStore {
   /** What counts for an owner: memories of theirs, of the users they speak for, and of conversations of nobody. */
   bytesOf(owner: string): number {
     const whose =
-      "CASE WHEN scope LIKE 'context:%' THEN 'anonymous' ELSE iif(instr(scope, '/user:'), substr(scope, 1, instr(scope, '/user:') - 1), scope) END = ?";
+      "CASE WHEN scope LIKE 'context:%' THEN 'anonymous' ELSE iif(instr(scope, '/user:'), substr(scope, 1, instr(scope, '/user:') - 1), scope) END BETWEEN ?1 AND ?2";
     return storedBytes(this.#database, 'chunks', ['heading', 'content'], whose, owner);
   }
 

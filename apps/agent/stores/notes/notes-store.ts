@@ -48,6 +48,8 @@ const MAX_TAB_LENGTH = 1_000_000;
 /** Of tabs that agents make. */
 const MOST_TABS = 200;
 const LONGEST_NAME = 80;
+/** The kind of an origin that is another person's writing in a tab. */
+const NOTE = 'note';
 
 /** What all views of one notebook have in common. */
 interface Notebook {
@@ -100,7 +102,10 @@ export class NotesStore {
     const isTaken = hidden.some(([id]) => next.tabs[id] !== undefined);
     if (next.workspaceVersion !== workspace.workspaceVersion || isTaken)
       throw new StoreError('conflict', 'The notes have changed meanwhile: load them again.');
-    const tabs = Object.entries(next.tabs).map(([id, tab]) => [id, this.#owned(this.#versioned(tab))]);
+    const tabs = Object.entries(next.tabs).map(([id, tab]) => [
+      id,
+      this.#owned(this.#kept(this.#versioned(tab))),
+    ]);
     await this.#save({
       ...next,
       tabOrder: [...next.tabOrder, ...hidden.map(([id]) => id)],
@@ -157,7 +162,8 @@ export class NotesStore {
         `the tab '${tab.name}' would be longer than ${MAX_TAB_LENGTH} characters.`,
       );
     const history = [...tab.metadata.history, versionOf(tab)].slice(-KEPT_VERSIONS);
-    const origins = joinOrigins(mode === 'append' ? tab.metadata.origins : [], written);
+    const before = mode === 'append' ? tab.metadata.origins : [];
+    const origins = joinOrigins(before, written, this.#writer(tab));
     return await this.#put(marked(tab, origins), next, history);
   }
 
@@ -181,6 +187,30 @@ export class NotesStore {
     const { history } = before.metadata;
     if (JSON.stringify(history) !== JSON.stringify(tab.metadata.history)) return tab;
     return this.#changed(tab, tab.content, [...history, versionOf(before)].slice(-KEPT_VERSIONS));
+  }
+
+  /** What a tab was drawn from stays, whatever a page sends, until the tab is empty. */
+  #kept(tab: NotesTab): NotesTab {
+    const before = this.#notebook.workspace.tabs[tab.id];
+    if (before === undefined || tab.content === '') return marked(tab);
+    const { origins } = before.metadata;
+    return marked(tab, before.content === tab.content ? origins : joinOrigins(origins, this.#writer(before)));
+  }
+
+  /** Whoever writes into a tab that is not theirs is an origin of it for everybody else; the operator is none. */
+  #writer({ metadata }: NotesTab): readonly Origin[] {
+    const { owner } = this.#actor;
+    return isOperator(owner) || owner === metadata.owner ? [] : [{ kind: NOTE, source: owner }];
+  }
+
+  /** What a tab holds beyond the trust of whoever reads it: their own words and the operator's are theirs. */
+  originsOf({ metadata: { origins = [], owner = '' } }: NotesTab): readonly Origin[] {
+    const { owner: own, viewer } = this.#actor;
+    const isOwn = owner === '' || owner === own || viewer.aliases?.includes(owner) === true;
+    return joinOrigins(
+      origins.filter(({ kind, source }) => kind !== NOTE || source !== own),
+      isOwn || isOperator(owner) ? [] : [{ kind: NOTE, source: owner }],
+    );
   }
 
   /** A new tab is theirs who make it; nobody can give one away. */
@@ -240,6 +270,10 @@ export class NotesStore {
       throw new StoreError('not_shared', `the tab '${tab.name}' is not open for writing by the agent.`);
     return tab;
   }
+}
+
+function isOperator(owner: string): boolean {
+  return /^operator(?::|$)/.test(owner);
 }
 
 function sizeOf(stored: object): number {

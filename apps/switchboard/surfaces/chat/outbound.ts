@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { unescapeSegment } from '@trunkline/bus';
-import { splitMessage } from '@trunkline/tools';
+import { plainPost, splitMessage, visibleLinks } from '@trunkline/tools';
 import type { REST } from 'discord.js';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
-import { allowedMentions, type ChatState, type OpenInteraction, type ProgressNotes } from './state.ts';
+import type { ChatState, OpenInteraction, ProgressNotes } from './state.ts';
 
 const prefix = 'message.outbound.chat';
 
@@ -26,7 +26,7 @@ export function createChatSender(settings: ChatSettings) {
     if (address === undefined) throw refused(`${message.topic} is no place on the chat platform.`);
     if (content === undefined) throw refused('The message has no content.');
     const rest = settings.restOf(address.agent);
-    const parts = splitMessage(content);
+    const parts = splitMessage(visibleLinks(content));
     if (address.kind === 'slash') return await answerCommand(rest, address.id, parts, attempt, settings);
     const channelId = await channelOf(rest, address, settings, attempt.signal);
     for (const [index, part] of parts.entries()) {
@@ -71,7 +71,7 @@ async function post(
   signal: AbortSignal,
 ): Promise<string> {
   const nonce = createHash('sha256').update(key).digest('hex').slice(0, 25);
-  const body = { content, nonce, enforce_nonce: true, allowed_mentions: allowedMentions };
+  const body = { content, nonce, enforce_nonce: true, ...plainPost };
   const { id } = await call<{ id: string }>(() =>
     rest.post(`/channels/${channelId}/messages`, { body, signal }),
   );
@@ -87,7 +87,7 @@ async function edit(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const body = { content, allowed_mentions: allowedMentions };
+    const body = { content, ...plainPost };
     await call(() => rest.patch(`/channels/${channelId}/messages/${messageId}`, { body, signal }));
     return messageId;
   } catch (error) {
@@ -127,7 +127,7 @@ async function followUp(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const path = `/webhooks/${applicationId}/${token}` as const;
-  const options = { body: { content, allowed_mentions: allowedMentions }, signal, auth: false };
+  const options = { body: { content, ...plainPost }, signal, auth: false };
   try {
     const { id } = await call<{ id: string }>(() =>
       isFirst ? rest.patch(`${path}/messages/@original`, options) : rest.post(path, options),

@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Bus, Memory, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { BoundedMap } from '@trunkline/std';
+import { plainPost } from '@trunkline/tools';
 import type { REST } from 'discord.js';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 
 const editEveryMs = 1500;
 
 const mostNotes = 1000;
-
-/** Posts may mention people, never everyone or a role. */
-export const allowedMentions = { parse: ['users'] as const };
 
 export interface OpenInteraction {
   applicationId: string;
@@ -158,7 +156,7 @@ export function createProgressNotes({ restOf, logger, state, bus }: ProgressSett
     const { channelId, messageId, agent } = note;
     const rest = restOf(agent);
     try {
-      const body = { content, allowed_mentions: allowedMentions };
+      const body = { content, ...plainPost };
       if (messageId !== undefined)
         return void (await rest.patch(`/channels/${channelId}/messages/${messageId}`, { body }));
       const { id } = (await rest.post(`/channels/${channelId}/messages`, { body })) as { id: string };

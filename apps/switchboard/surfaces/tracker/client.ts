@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { LinearClient } from '@linear/sdk';
-import { unescapeSegment } from '@trunkline/bus';
+import { type Message, unescapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
+import { withoutPictures } from '@trunkline/tools';
 import { z } from 'zod';
 import { derivedId, uuidOf } from '../../core/messages.ts';
 import { withoutUndefined } from '../../dispatch/request.ts';
@@ -168,7 +169,7 @@ async function reply(
   api: TrackerApi,
   issueId: string,
 ): Promise<void> {
-  const { content: body } = read(content, message.payload);
+  const body = bodyOf(message, read(content, message.payload).content);
   const made = await api.call(signal, (client) =>
     client.createComment({ issueId, body, id: uuidOf(derivedId(message.id, 'tracker'), '4', '8') }),
   );
@@ -180,7 +181,8 @@ async function tell(
   api: TrackerApi,
   session: string,
 ): Promise<void> {
-  const { content: body, type, error } = read(activity, message.payload);
+  const { content: given, type, error } = read(activity, message.payload);
+  const body = bodyOf(message, given);
   const made = await api.call(signal, (client) =>
     client.createAgentActivity({
       agentSessionId: session,
@@ -189,6 +191,11 @@ async function tell(
     }),
   );
   arrived(made.agentActivityId ?? '');
+}
+
+/** After text from outside without pictures: whoever opens the issue would fetch them. */
+function bodyOf({ principal }: Message, content: string): string {
+  return principal?.origins ? withoutPictures(content) : content;
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> {

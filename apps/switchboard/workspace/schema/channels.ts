@@ -13,6 +13,8 @@ const incidentSchema = z.strictObject({
   assignee: z.string().optional(),
   resolvedAt: z.string().optional(),
   resolutionNote: z.string().optional(),
+  /** What its words were drawn from beyond the operator's trust, where an agent reported it. */
+  origins: z.array(z.strictObject({ kind: z.string(), source: z.string() })).optional(),
 });
 
 /** `incidents.yaml`. */
@@ -52,6 +54,11 @@ const channelSchema = z
     project: z.string().optional(),
     kind: z.string().optional(),
     description: z.string().optional(),
+    /**
+     * Everybody who can write in the channel, now or later, counts as a member of the installation there and uses all
+     * tools of its agents, those with effects too. Left out: whoever is not paired stays a guest.
+     */
+    trustMembers: z.boolean().optional(),
     conversation: z
       .strictObject({
         enabled: z.boolean(),
