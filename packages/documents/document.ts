@@ -5,8 +5,10 @@ export interface RawDocument {
   type: string;
   /** Of the Content-Type header; what a byte order mark says counts for more. */
   charset?: string | undefined;
-  /** Address or file name, for titles and types that are missing. */
+  /** Title or file name, for titles and types that are missing. */
   name: string;
+  /** Of a page from the web; its ending tells the type where the server does not. */
+  address?: string | undefined;
   /** The bytes were cut at a limit. */
   isCut?: boolean;
   /** Text in pictures may be recognised, which takes seconds a page. */

@@ -282,6 +282,41 @@ describe('office files', () => {
     );
   });
 
+  it('reads lengths of time, days counted from 1904, and names with a prefix', async () => {
+    const xlsx = zipOf({
+      'xl/workbook.xml':
+        '<x:workbook><x:workbookPr date1904="1"/><x:sheets><x:sheet name="Shifts" rel:id="r1"/></x:sheets></x:workbook>',
+      'xl/_rels/workbook.xml.rels':
+        '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>',
+      'xl/sharedStrings.xml': '<x:sst><x:si><x:t>Day</x:t></x:si></x:sst>',
+      'xl/styles.xml':
+        '<x:styleSheet><x:numFmts><x:numFmt numFmtId="164" formatCode="[h]:mm:ss"/><x:numFmt numFmtId="165" formatCode="hh:mm"/></x:numFmts><x:cellXfs><x:xf numFmtId="14"/><x:xf numFmtId="164"/><x:xf numFmtId="46"/><x:xf numFmtId="165"/></x:cellXfs></x:styleSheet>',
+      'xl/worksheets/sheet1.xml':
+        '<x:worksheet><x:sheetData><x:row><x:c r="A1" t="s"><x:v>0</x:v></x:c></x:row><x:row><x:c r="A2" s="0"><x:v>43830</x:v></x:c><x:c r="B2" s="1"><x:v>1.5625</x:v></x:c><x:c r="C2" s="2"><x:v>0.25</x:v></x:c><x:c r="D2" s="3"><x:v>0.25</x:v></x:c></x:row></x:sheetData></x:worksheet>',
+    });
+    // 43,830 days after the first of January 1904, as spreadsheets show it.
+    expect((await read('shifts.xlsx', xlsx)).text).toBe(
+      '## Shifts\n\n| Day |  |  |  |\n| --- | --- | --- | --- |\n| 2024-01-01 | 37:30:00 | 6:00:00 | 06:00 |',
+    );
+  });
+
+  it.each([
+    ['application/octet-stream', 'https://a.example/get?file=1', 'https://a.example/data.csv?v=2'],
+    ['text/plain', 'Tide data', 'https://a.example/data.csv'],
+  ])('takes values sent as %s for what their address says', async (type, name, address) => {
+    const { text } = await extract({ bytes: Buffer.from('day,level\n1,5.8'), type, name, address });
+    expect(text).toBe('| day | level |\n| --- | --- |\n| 1 | 5.8 |');
+  });
+
+  it.each(['application/pdf', 'application/octet-stream', ''])(
+    'takes a page that comes as "%s" for a page',
+    async (type) => {
+      const html = `<!doctype html><html><body><p>${long}</p></body></html>`;
+      const raw = { bytes: Buffer.from(html), type, name: 'a', address: 'https://a.example/a.pdf' };
+      expect((await extract(raw)).text).toBe(long);
+    },
+  );
+
   it('reads books in the order of their spine', async () => {
     const chapter = (title: string) => `<html><body><h1>${title}</h1><p>${long}</p></body></html>`;
     const book = zipOf({

@@ -98,16 +98,47 @@ function typeOf(ending: string): string {
   return documentTypes.get(ending) ?? '';
 }
 
-function actualType({ bytes, type, name }: RawDocument): string {
-  if (startsWith(bytes, '%PDF-')) return 'application/pdf';
-  if (readers.has(type) && type !== 'text/html' && type !== 'text/csv') return type;
-  const byName = documentTypes.get(/\.([a-z]{2,8})(?:[?#].*)?$/i.exec(name)?.[1]?.toLowerCase() ?? '');
-  if (startsWith(bytes, 'PK\x03\x04')) return packedType(bytes) ?? byName ?? type;
-  if (VAGUE.test(type)) return byName ?? type;
+/** What the bytes are says more than what a server calls them, and that more than the ending of an address. */
+function actualType({ bytes, type, name, address = '' }: RawDocument): string {
+  const sniffed = openings.find(([, opening]) => opening.test(head(bytes)))?.[0];
+  if (sniffed !== undefined) return sniffed;
+  if (!TEXTUAL.test(type) && HTML.test(head(bytes))) return 'text/html';
+  const byName = typeByEnding(address) ?? typeByEnding(name);
+  if (startsWith(bytes, 'PK\x03\x04'))
+    return packedType(bytes) ?? (readers.has(type) && !isLoose(type) ? type : (byName ?? type));
+  if (readers.has(type) && !isLoose(type)) return type;
+  if (VAGUE.test(type)) return byName ?? (type === '' && !head(bytes).includes('\0') ? 'text/html' : type);
   // Servers often send values as plain text.
   return type === 'text/plain' && (byName === 'text/csv' || byName === 'text/tab-separated-values')
     ? byName
     : type;
+}
+
+const HEAD = 1024;
+
+function head(bytes: Uint8Array): string {
+  return Buffer.from(bytes.subarray(0, HEAD)).toString('latin1');
+}
+
+/** A page that asks to sign in comes under the type of the file that was asked for. */
+const HTML = /^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html)[\s>]/i;
+/** How files begin that servers send under other types. */
+const openings: [string, RegExp][] = [
+  ['application/pdf', /^%PDF-/],
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/webp', /^RIFF.{4}WEBP/s],
+];
+
+/** Types that servers also give to other files. */
+function isLoose(type: string): boolean {
+  return type === 'text/html' || type === 'text/csv';
+}
+
+/** The query of an address is no part of its name. */
+function typeByEnding(name: string): string | undefined {
+  const path = URL.canParse(name) ? new URL(name).pathname : name;
+  return documentTypes.get(/\.([a-z]{2,8})(?:[?#].*)?$/i.exec(path)?.[1]?.toLowerCase() ?? '');
 }
 
 /** The type of a ZIP archive: OpenDocument and EPUB begin with it; Office files name their parts by it. */

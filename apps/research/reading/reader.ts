@@ -61,14 +61,14 @@ export class Reader {
   ): Promise<DescribedDocument | undefined> {
     const given = await this.#deps.aggregator.read(result, signal);
     if (given === undefined) return undefined;
-    const { title, url, text } = given;
+    const { title, url, text, isWhole = true } = given;
     return await this.#deps.documents.add({
       owner,
       kind: 'page',
       url,
       title,
       text: text.slice(0, MOST_CHARACTERS),
-      isWhole: text.length <= MOST_CHARACTERS,
+      isWhole: isWhole && text.length <= MOST_CHARACTERS,
       type: 'text/plain',
       bytes: Buffer.byteLength(text),
       published: result.publishedDate,
@@ -87,9 +87,16 @@ export class Reader {
       }),
     );
     if (response.status !== 200) throw new ExtractionError(`answered with status ${response.status}`);
-    const type = response.contentType || 'text/html';
+    const type = response.contentType;
     const charset = /charset\s*=\s*["']?([\w.:-]+)/i.exec(response.headers.get('content-type') ?? '')?.[1];
-    const raw = { bytes: response.body, type, charset, name: result.title, isCut: response.truncated };
+    const raw = {
+      bytes: response.body,
+      type,
+      charset,
+      name: result.title,
+      address: response.url,
+      isCut: response.truncated,
+    };
     const read = await pool.extract(raw, { signal, owner, isFromWeb: true });
     const { title, text, mainLength, published = result.publishedDate } = read;
     return await documents.add({
@@ -100,7 +107,7 @@ export class Reader {
       text: text.slice(0, MOST_CHARACTERS),
       mainLength,
       isWhole: read.isWhole && text.length <= MOST_CHARACTERS,
-      type,
+      type: type || 'text/html',
       bytes: response.body.byteLength,
       published,
     });

@@ -10,7 +10,7 @@ const MOST_CELLS = 400_000;
 export async function xlsxPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; isWhole: boolean }> {
   const archive = openArchive(bytes);
   const xml = async (name: string) =>
-    parseTree(String(await archive.read(name, 'utf-8')), { xml: true }).root;
+    withoutPrefixes(parseTree(String(await archive.read(name, 'utf-8')), { xml: true }).root);
   const optional = async (name: string) => (archive.exists(name) ? await xml(name) : undefined);
   const shared = childrenOf(await optional('xl/sharedStrings.xml'), 'si').map((item) =>
     descendants(item)
@@ -25,13 +25,19 @@ export async function xlsxPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; 
       attribs.Target,
     ]),
   );
-  const sheets = childrenOf(await xml('xl/workbook.xml'), 'sheet').filter(
+  const workbook = await xml('xl/workbook.xml');
+  const sheets = childrenOf(workbook, 'sheet').filter(
     ({ attribs }) => attribs.state !== 'hidden' && attribs.state !== 'veryHidden',
   );
+  const is1904 = childrenOf(workbook, 'workbookPr').some(({ attribs }) =>
+    /^(?:1|true|on)$/.test(attribs.date1904 ?? ''),
+  );
+  const dayZero = is1904 ? DAY_ZERO_1904 : DAY_ZERO;
   const pieces: Piece[] = [];
   let left = MOST_CELLS;
   for (const { attribs } of sheets.slice(0, MOST_SHEETS)) {
-    const target = targets.get(attribs['r:id']) ?? '';
+    const [, relation] = Object.entries(attribs).find(([name]) => name.endsWith(':id')) ?? [];
+    const target = targets.get(relation) ?? '';
     const path = target.startsWith('/') ? target.slice(1) : `xl/${target}`;
     if (!archive.exists(path)) continue;
     const rows: string[][] = [];
@@ -41,7 +47,7 @@ export async function xlsxPieces(bytes: Uint8Array): Promise<{ pieces: Piece[]; 
       for (const cell of elementsOf(row, 'c')) {
         const column = columnOf(cell.attribs.r ?? '', cells.length);
         while (cells.length < column) cells.push('');
-        cells[column] = cellText(cell, shared, formats);
+        cells[column] = cellText(cell, { shared, formats, dayZero });
         left -= 1;
       }
       rows.push(cells);
@@ -105,6 +111,12 @@ function sheetPieces(name: string, rows: readonly string[][]): Piece[] {
   ];
 }
 
+/** Some programs write `x:sheet` where others write `sheet`. */
+function withoutPrefixes(root: Element): Element {
+  for (const element of descendants(root)) element.name = element.name.replace(/^[^:]*:/, '');
+  return root;
+}
+
 export function childrenOf(root: Element | undefined, name: string): Element[] {
   return root === undefined ? [] : descendants(root).filter((each) => each.name === name);
 }
@@ -124,7 +136,15 @@ function columnOf(reference: string, otherwise: number): number {
   return column;
 }
 
-function cellText(cell: Element, shared: readonly string[], formats: readonly DateFormat[]): string {
+interface Workbook {
+  shared: readonly string[];
+  /** By style. */
+  formats: readonly NumberFormat[];
+  /** Day 0 as milliseconds. */
+  dayZero: number;
+}
+
+function cellText(cell: Element, { shared, formats, dayZero }: Workbook): string {
   const value = elementsOf(cell, 'v').map(textContent).join('');
   const { t: type, s: style } = cell.attribs;
   if (type === 's') return shared[Number(value)] ?? '';
@@ -133,34 +153,52 @@ function cellText(cell: Element, shared: readonly string[], formats: readonly Da
   if (type !== undefined && type !== 'n') return value;
   const format = formats[Number(style ?? -1)];
   if (format === undefined || value === '') return value;
-  return format === 'percent' ? `${Number((Number(value) * 100).toPrecision(12))}%` : dateText(Number(value));
+  if (format === 'percent') return `${Number((Number(value) * 100).toPrecision(12))}%`;
+  if (format === 'duration') return durationText(Number(value));
+  return dateText(Number(value), dayZero, format === 'time');
 }
 
-type DateFormat = 'date' | 'percent' | undefined;
-const BUILT_IN_DATES = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
+type NumberFormat = 'date' | 'time' | 'duration' | 'percent' | undefined;
+const BUILT_IN: ReadonlyMap<number, NumberFormat> = new Map([
+  [9, 'percent'],
+  [10, 'percent'],
+  ...[14, 15, 16, 17, 22].map((id) => [id, 'date'] as const),
+  ...[18, 19, 20, 21, 45, 47].map((id) => [id, 'time'] as const),
+  [46, 'duration'],
+]);
 
-/** For each cell style whether its number is shown as a date or as per cent. */
-function dateFormats(styles: Element | undefined): DateFormat[] {
+/** For each cell style whether its number is shown as a date, a time of day, a length of time or per cent. */
+function dateFormats(styles: Element | undefined): NumberFormat[] {
   const own = new Map(
     childrenOf(styles, 'numFmt').map(({ attribs }) => [Number(attribs.numFmtId), attribs.formatCode ?? '']),
   );
   const [list] = childrenOf(styles, 'cellXfs');
   return (list === undefined ? [] : elementsOf(list, 'xf')).map(({ attribs }) => {
     const id = Number(attribs.numFmtId);
-    const code = (own.get(id) ?? '').replace(/"[^"]*"|\[[^\]]*\]|\\./g, '');
-    if (BUILT_IN_DATES.has(id) || /[ymdh]/i.test(code)) return 'date';
-    return id === 9 || id === 10 || code.includes('%') ? 'percent' : undefined;
+    const written = (own.get(id) ?? '').replace(/"[^"]*"|\\./g, '');
+    if (/\[(?:h+|m+|s+)\]/i.test(written)) return 'duration';
+    const code = written.replace(/\[[^\]]*\]/g, '');
+    if (/[ymdh]/i.test(code)) return /[yd]/i.test(code) || !/[hs]/i.test(code) ? 'date' : 'time';
+    return code.includes('%') ? 'percent' : BUILT_IN.get(id);
   });
 }
 
 const DAY = 86_400_000;
+/** Spreadsheets count days from the end of 1899, and those that began on an old Macintosh from 1904. */
+const DAY_ZERO = Date.UTC(1899, 11, 30);
+const DAY_ZERO_1904 = Date.UTC(1904, 0, 1);
 
-/** Days since the end of 1899, as spreadsheets count them. */
-function dateText(days: number): string {
-  if (!(days > 0 && days < 3_000_000)) return String(days);
-  const [date = '', time = ''] = new Date(Date.UTC(1899, 11, 30) + Math.round(days * DAY))
-    .toISOString()
-    .split('T');
-  if (days < 1) return time.slice(0, 5);
+function dateText(days: number, dayZero: number, isTime: boolean): string {
+  if (!(days > 0 || (isTime && days === 0)) || days >= 3_000_000) return String(days);
+  const [date = '', time = ''] = new Date(dayZero + Math.round(days * DAY)).toISOString().split('T');
+  if (isTime || days < 1) return time.slice(0, time.slice(6, 8) === '00' ? 5 : 8);
   return Number.isInteger(days) ? date : `${date} ${time.slice(0, 5)}`;
+}
+
+/** Hours, minutes and seconds, however many hours there are. */
+function durationText(days: number): string {
+  const seconds = Math.round(Math.abs(days) * 86_400);
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const [hours = '', ...rest] = parts.map((part) => String(part).padStart(2, '0'));
+  return `${days < 0 ? '-' : ''}${[Number(hours), ...rest].join(':')}`;
 }
