@@ -5,21 +5,10 @@ import { ExtractionPool, extract, type RawDocument } from '@trunkline/documents'
 import { type Layout, layouts, scoreOf as scoreLayouts } from '@trunkline/documents/layouts';
 import { readSse } from '@trunkline/http';
 import { fingerprintOf, isNearDuplicate, researchOptions, start } from '@trunkline/research';
-import {
-  ClaimModel,
-  heldOutSets,
-  judgedBy,
-  judgedByRules,
-  judgedWithModel,
-  plantedClaims,
-  readOpinions,
-  replayOf,
-  type SecondJudge,
-  scoreOf,
-} from '@trunkline/research/planted';
-import { startModelServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
+import { startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
+import { checker } from './research/checker.ts';
 import { startSlowModel } from './research/model-server.ts';
 import { pages } from './research/pages.ts';
 import { textPairs } from './research/text-pairs.ts';
@@ -145,72 +134,6 @@ async function median(work: () => Promise<{ totalMs: number; firstSourceMs: numb
     (left, right) => left.totalMs - right.totalMs,
   );
   return runs[1] ?? { totalMs: 0, firstSourceMs: 0 };
-}
-
-/** On each set what the rules are sure of, and the whole checker where a model's answers to its questions were recorded. */
-async function checker(): Promise<BenchResult[]> {
-  const rows = [];
-  const own = new ClaimModel();
-  for (const set of heldOutSets())
-    rows.push(...rulesOn(set), ...(await ownModelOn(set, own)), ...(await wholeCheckerOn(set)));
-  await own.stop();
-  return rows;
-}
-
-const KINDS: Record<string, string> = {
-  'held-out': 'put freely',
-  'held-out-close': 'in words of the page',
-  'reports-a': 'of reports, by author A',
-  'reports-b': 'of reports, by author B',
-};
-const kindOf = (set: string) => KINDS[set] ?? `of ${set}`;
-
-function rulesOn(set: string): BenchResult[] {
-  const { total, sure } = scoreOf(judgedByRules(plantedClaims(set)));
-  const claims = `${total} claims ${kindOf(set)}`;
-  const right = `citation rules where they are sure, right (${sure.total} of ${claims})`;
-  return [
-    result(
-      `citation rules, share of claims they are sure of (${claims})`,
-      'share',
-      sure.total / total,
-      {},
-      'higher',
-    ),
-    ...(sure.total === 0 ? [] : [share(right, sure.right / sure.total)]),
-  ];
-}
-
-/** The built-in model alone, and beside a language model that says yes to everything. */
-async function ownModelOn(set: string, own: ClaimModel): Promise<BenchResult[]> {
-  const yes: SecondJudge = (questions) =>
-    Promise.resolve(
-      questions.map(({ excerpt }) => ({ finding: 'supported' as const, words: excerpt.slice(0, 80) })),
-    );
-  const rows = [];
-  for (const [who, judges] of [
-    ['built-in model alone', { own }],
-    ['built-in model and a yes-sayer', { own, model: yes }],
-  ] as const) {
-    const { precision, recall, total } = scoreOf(await judgedBy(plantedClaims(set), judges));
-    const words = (what: string) => `citation checker, ${who}, ${what} (${total} claims ${kindOf(set)})`;
-    rows.push(share(words('precision'), precision), share(words('recall'), recall));
-  }
-  return rows;
-}
-
-async function wholeCheckerOn(set: string): Promise<BenchResult[]> {
-  const opinions = readOpinions(set);
-  if (opinions === undefined) return [];
-  const model = await startModelServer({ script: replayOf(opinions) });
-  try {
-    const { precision, recall, total } = scoreOf(await judgedWithModel(plantedClaims(set), model.url));
-    const words = (what: string) =>
-      `citation checker with a model's recorded answers, ${what} (${total} claims ${kindOf(set)})`;
-    return [share(words('precision'), precision), share(words('recall'), recall)];
-  } finally {
-    await model.stop();
-  }
 }
 
 /** Each pair in both orders, as pages of two sites. */

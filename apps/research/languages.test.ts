@@ -103,18 +103,24 @@ interface StoredClaim {
 
 const promptOf = (request: ChatRequestBody) => String(request.messages[1]?.content);
 
-/** Writes the sentences in one section, and says of every claim what the test wants. */
+/** Writes the sentences in one section, and supports every one of them that it is asked about. */
 async function claimsOf({ query, sentences, words }: { query: string; sentences: string[]; words: string }) {
   lab.script.replace = (asked, request) => {
     const prompt = promptOf(request);
     if (asked === 'scope') return JSON.stringify({ dimensions: [{ name: query, queries: [query] }] });
     if (asked === 'checks')
       return JSON.stringify({
-        verdicts: Array.from(prompt.matchAll(/^Claim (\d+)/gm), ([, claim]) => ({
-          claim: Number(claim),
-          verdict: 'supported',
-          words,
-        })),
+        verdicts: Array.from(
+          prompt.matchAll(/^Claim (\d+) \(passage \d+\): (.*)$/gm),
+          ([, number, claim = '']) => {
+            const isOwn = sentences.includes(claim);
+            return {
+              claim: Number(number),
+              verdict: isOwn ? 'supported' : 'not_in_passage',
+              words: isOwn ? words : '',
+            };
+          },
+        ),
       });
     if (asked !== 'section') return undefined;
     const number = /^\[(\d+)\]/m.exec(prompt)?.[1] ?? '1';

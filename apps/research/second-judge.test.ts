@@ -31,6 +31,32 @@ const verdicts = (...given: { claim: number; verdict: string; words: string }[])
   JSON.stringify({ verdicts: given });
 const supported = (words: string) => verdicts({ claim: 1, verdict: 'supported', words });
 
+/** Supports the reworded claim alone. */
+const honest = (request: ChatRequestBody) =>
+  verdicts(
+    ...Array.from(
+      promptOf(request).matchAll(/^Claim (\d+) \(passage \d+\): (.*)$/gm),
+      ([, number, claim]) => {
+        const isOwn = claim?.includes(REWORDED);
+        return {
+          claim: Number(number),
+          verdict: isOwn ? 'supported' : 'not_in_passage',
+          words: isOwn ? 'was opened in 1966' : '',
+        };
+      },
+    ),
+  );
+
+/** Says yes to whatever it is asked. */
+const yes = (request: ChatRequestBody) =>
+  verdicts(
+    ...Array.from(promptOf(request).matchAll(/^Claim (\d+)/gm), ([, claim]) => ({
+      claim: Number(claim),
+      verdict: 'supported',
+      words: 'was opened in 1966',
+    })),
+  );
+
 /** One section says what a page says, in quite other words; the judge answers what the test wants. */
 function script(
   judge: (request: ChatRequestBody) => ScriptedReply,
@@ -194,16 +220,11 @@ describe('the second judge', () => {
     const asked: string[] = [];
     const judge = (request: ChatRequestBody): ScriptedReply => {
       const claims = promptOf(request).match(/^Claim \d+.*$/gm) ?? [];
-      asked.push(`${claims.length}`);
-      if (claims.length < 8 && !isAnswering) return { fault: 'stall' };
-      isAnswering = claims.length < 8;
-      return verdicts(
-        ...claims.map((_, index) => ({
-          claim: index + 1,
-          verdict: 'supported',
-          words: 'was opened in 1966',
-        })),
-      );
+      const own = claims.filter((claim) => claim.includes(REWORDED));
+      asked.push(`${own.length}`);
+      if (own.length < 7 && !isAnswering) return { fault: 'stall' };
+      isAnswering = own.length < 7;
+      return honest(request);
     };
     lab.script.replace = script(judge, many);
     // With a limit of tokens one batch waits for the other.
@@ -214,7 +235,7 @@ describe('the second judge', () => {
     isAnswering = true;
     await lab.startService();
     await client.events(id);
-    expect(asked).toEqual(['8', '4', '4']);
+    expect(asked).toEqual(['7', '5', '5']);
     expect((await client.status(id)).citations).toMatchObject({ byModel: 12 });
   });
 
@@ -239,6 +260,41 @@ describe('the second judge', () => {
     });
     const { claims } = (await answer.json()) as { claims: StoredClaim[] };
     expect(claims[0]).toMatchObject({ supported: true, judge: 'model' });
+  });
+});
+
+describe('a judge that says yes to everything', () => {
+  it('is asked about a claim that was made to be false, and not believed after that', async () => {
+    const own = await startLab(undefined, script(yes));
+    try {
+      const job = async () => {
+        const id = await own.client.startJob({ query: 'tidal power' });
+        await own.client.events(id);
+        const { claims } = (await own.client.json(`/api/research/deep/${id}/evidence`)) as unknown as {
+          claims: StoredClaim[];
+        };
+        const { citations } = await own.client.status(id);
+        return { claim: claims.find(({ sentence }) => sentence.includes(REWORDED)), citations };
+      };
+      const first = await job();
+      const [check] = own.model.chats().filter((chat) => askedFor(chat) === 'checks');
+      const [, control = ''] = /^Claim 2 \(passage 1\): (.*)$/m.exec(promptOf(check!)) ?? [];
+      // A sentence of the page with another figure.
+      expect(promptOf(check!).replace(control, '')).not.toContain(control);
+      expect(control).toMatch(/\d/);
+      expect(first.claim).toMatchObject({ supported: false, judge: 'none', certain: false });
+      expect(first.citations).toMatchObject({
+        byModel: 0,
+        problem: expect.stringContaining('made to be false'),
+      });
+      // Its "no" still counts.
+      own.script.replace = script(() => verdicts({ claim: 1, verdict: 'not_in_passage', words: '' }));
+      expect((await job()).claim).toMatchObject({ supported: false, judge: 'model' });
+      own.script.replace = script(() => supported('was opened in 1966'));
+      expect((await job()).claim).toMatchObject({ supported: false, judge: 'none' });
+    } finally {
+      await own.stop();
+    }
   });
 });
 

@@ -109,14 +109,22 @@ export async function* answerChat(
     deps.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint, principal);
   };
   save('');
-  const check = async (text: string) => {
-    // Without a search and without a citation there is nothing that the answer could rest on.
-    if (turn.sources.all().length === 0 && !/\[\d{1,3}\]/.test(normaliseCitations(text))) return undefined;
-    const { checkAnswer } = await import('./checks.ts');
-    // The policy's budgets are booked by the model itself.
-    return checkAnswer(text, turn.sources.stored(), deps, { signal, principal, onSpent: () => undefined });
-  };
-  yield* speak(turn, save, check);
+  yield* speak(turn, save, (text) => checkTurn(turn, text, deps, { signal, principal }));
+}
+
+/** Checks the answer of a turn; undefined where it states nothing that could be checked. */
+export async function checkTurn(
+  { sources }: Pick<ChatTurn, 'sources'>,
+  text: string,
+  deps: AnswerCheckDeps,
+  asked: { signal: AbortSignal; principal: Principal },
+): Promise<CheckedAnswer | undefined> {
+  // Without a search and without a citation there is nothing that the answer could rest on.
+  if (sources.all().length === 0 && !/\[\d{1,3}\]/.test(normaliseCitations(text))) return undefined;
+  const { checkAnswer } = await import('./checks.ts');
+  // The policy's budgets are booked by the model itself.
+  const checked = await checkAnswer(text, sources.stored(), deps, { ...asked, onSpent: () => undefined });
+  return checked.claims.length > 0 ? checked : undefined;
 }
 
 /** An answer that is broken off is saved as far as it came. */
@@ -150,7 +158,7 @@ async function* speak(
         // Saved first: whoever leaves now still finds the answer.
         finish(event.text);
         const checked = await check(event.text);
-        if (checked !== undefined && checked.claims.length > 0) {
+        if (checked !== undefined) {
           save(event.text, undefined, checked);
           yield lines.checked(checked);
         }

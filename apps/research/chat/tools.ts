@@ -130,7 +130,7 @@ export class TurnSources {
 
   /** Those that the text cites; none when it cites nothing. */
   citedIn(text: string): NumberedResult[] {
-    const cited = new Set([...text.matchAll(/\[(\d{1,3})\]/g)].map(([, number]) => Number(number)));
+    const cited = new Set([...text.matchAll(/\[(\d{1,3})\??\]/g)].map(([, number]) => Number(number)));
     return this.all().filter(({ number }) => cited.has(number));
   }
 }

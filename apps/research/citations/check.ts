@@ -1,10 +1,14 @@
 import type { Judge } from '../api-types.ts';
+import { mayBeEnglish } from '../text/language.ts';
 import type { Span } from '../text/sentences.ts';
 import { stem } from '../text/words.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
+import { readingsOf } from './figures.ts';
+import { denies, withoutNegation } from './negation.ts';
 import { type Statement, statementOf } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
+import type { Token } from './tokens.ts';
 
 /** Sentences that count as one passage at most. */
 const WIDEST = 3;
@@ -30,7 +34,9 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
   const quoted = document.sentences.find(({ statement }) => isQuote(claim, statement));
   if (quoted !== undefined) return certainly(true, '', quoted.span, 1);
   const { passage, score } = nearestPassage(claim, document);
-  const read = closeReadings(claim, document);
+  // Which words may be left out is known of English alone.
+  const isEnglish = document.inventory.isEnglish && mayBeEnglish(claimText);
+  const read = isEnglish ? closeReadings(claim, document) : oneDifference(claim, document);
   const same = read.find(({ reading }) => reading === 'same');
   const other = read.find(({ reading }) => reading !== 'same');
   if (same !== undefined && other === undefined) return certainly(true, '', same.span, 1);
@@ -56,11 +62,47 @@ function certainly(supported: boolean, reason: string, passage: Span | undefined
 
 const QUOTED = 0.85;
 
-/** The claim gives the sentence word for word, but for its very end. */
+/** The claim gives the sentence word for word, but for its very end, which may not deny it. */
 function isQuote(claim: Statement, sentence: Statement): boolean {
   const { length } = claim.tokens;
   if (length < 4 || length > sentence.tokens.length || length < sentence.tokens.length * QUOTED) return false;
+  if (denies(lowerText(sentence.tokens.slice(length)))) return false;
   return claim.tokens.every((token, at) => token.lower === sentence.tokens[at]?.lower);
+}
+
+/** In any language: sentences that have the claim's words and differ from it in one figure, or in that one of them denies. */
+function oneDifference(claim: Statement, document: CheckedDocument): { reading: CloseReading; span: Span }[] {
+  const own = claim.tokens.filter(({ kind }) => kind !== 'mark');
+  if (own.length < LEAST_WORDS) return [];
+  return promising(claim, document).flatMap((place) => {
+    const { statement, span } = document.sentences[place] ?? {};
+    const theirs = statement?.tokens.filter(({ kind }) => kind !== 'mark');
+    if (theirs === undefined || span === undefined) return [];
+    const reading = differenceOf(own, theirs);
+    return reading === undefined ? [] : [{ reading, span }];
+  });
+}
+
+const LEAST_WORDS = 4;
+
+function differenceOf(own: readonly Token[], theirs: readonly Token[]): 'figure' | 'denied' | undefined {
+  const [left, right] = [lowerText(own), lowerText(theirs)];
+  if (denies(left) !== denies(right) && bareWords(left) === bareWords(right)) return 'denied';
+  if (own.length !== theirs.length) return undefined;
+  const other = own.flatMap((token, at) => (token.lower === theirs[at]?.lower ? [] : [at]));
+  const isFigure = (at: number) => own[at]?.kind === 'number' && theirs[at]?.kind === 'number';
+  const [at = -1] = other;
+  if (other.length !== 1 || !isFigure(at)) return undefined;
+  const values = readingsOf(theirs[at]?.text ?? '');
+  return readingsOf(own[at]?.text ?? '').some((value) => values.includes(value)) ? undefined : 'figure';
+}
+
+function lowerText(tokens: readonly Token[]): string {
+  return tokens.map(({ lower }) => lower).join(' ');
+}
+
+function bareWords(text: string): string {
+  return withoutNegation(text).replace(/\s+/g, '');
 }
 
 /** The sentences that have nearly the claim's words, and what each says of it. */

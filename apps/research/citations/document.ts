@@ -2,6 +2,7 @@ import { mayBeEnglish } from '../text/language.ts';
 import { type Span, sentenceSpans } from '../text/sentences.ts';
 import { type Figure, type Statement, statementOf } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
+import { tokensOf } from './tokens.ts';
 
 const MOST_VALUES = 20_000;
 
@@ -35,6 +36,12 @@ export interface CheckedDocument {
 }
 
 const MOST_SENTENCES = 4000;
+
+/** The consonants of a name: "Breton" and "Brittany" have the same. */
+export function skeletonOf(lower: string): string {
+  const plain = lower.normalize('NFD').replace(/\p{M}|['’]s?$/gu, '');
+  return (plain.slice(0, 1) + plain.slice(1).replace(/[aeiouy]/g, '')).replace(/(.)\1+/gu, '$1');
+}
 
 /** `isWhole`: nothing of the page or file is missing in the text, so that what it lacks is not there. */
 export function prepareDocument(title: string, text: string, isWhole = true): CheckedDocument {
@@ -74,6 +81,12 @@ interface Inventory {
   text: string;
   isEnglish: boolean;
   stems: ReadonlySet<string>;
+  /** Every word in lower case, those of the title too. */
+  words: ReadonlySet<string>;
+  /** The share of words inside sentences that are written with a capital. */
+  capitals: number;
+  /** Consonants of the words with a capital. */
+  skeletons: readonly string[];
   /** Words that are written with a capital inside a sentence. */
   names: ReadonlySet<string>;
   /** Every number and year. */
@@ -88,11 +101,17 @@ function inventoryOf(
   isWhole: boolean,
 ): Inventory {
   const tokens = statements.flatMap((statement) => statement.tokens);
+  const all = [...tokensOf(title), ...tokens].filter(({ kind }) => kind === 'word');
+  const inside = tokens.filter(({ kind, first }) => kind === 'word' && !first);
+  const capitals = new Set(all.filter(({ capital }) => capital).map(({ lower }) => lower));
   const values = statements.flatMap(({ figures }) => figures.flatMap((figure) => figure.values));
   return {
     text: `${title}\n${text}`,
     isEnglish: mayBeEnglish(text),
     stems: new Set(tokens.map(({ stem }) => stem)),
+    words: new Set(all.map(({ lower }) => lower)),
+    capitals: inside.filter(({ capital }) => capital).length / Math.max(1, inside.length),
+    skeletons: [...capitals].map(skeletonOf),
     names: new Set(tokens.filter(({ capital, first }) => capital && !first).map(({ lower }) => lower)),
     values: [...new Set(values)].slice(0, MOST_VALUES),
     isWhole,
@@ -105,12 +124,13 @@ function inventoryOf(
  */
 export function absentFrom(claim: Statement, page: Inventory): string | undefined {
   if (!page.isWhole) return undefined;
-  const figure = absentFigure(claim, page);
+  const figure = missingFigure(claim, page);
   if (figure !== undefined) return `the page nowhere has the figure "${figure}"`;
   return sharesNothing(claim, page) ? 'the page says nothing about it' : undefined;
 }
 
-function absentFigure(claim: Statement, page: Inventory): string | undefined {
+/** A figure of the claim that stands nowhere in the text and follows from nothing in it. */
+export function missingFigure(claim: Statement, page: Inventory): string | undefined {
   const isAbsent = (figure: Figure) =>
     figure.isYear ? isYearAbsent(figure, page) : isExact(figure, claim) && !follows(figure, page);
   return claim.figures.find(isAbsent)?.text;

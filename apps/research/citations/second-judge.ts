@@ -3,6 +3,7 @@ import { findWords } from '../text/sentences.ts';
 import { promising, type Verdict } from './check.ts';
 import type { ClaimModel, ClaimOpinion } from './claim-model/claim-model.ts';
 import { type CheckedDocument, plainClaim } from './document.ts';
+import { irrelevanceOf, objectionTo } from './exactness.ts';
 import { statementOf } from './statement.ts';
 
 const WHOLE = 3000;
@@ -40,50 +41,62 @@ interface OpenVerdict {
   verdict: Verdict;
 }
 
-/** The verdicts after the judges were asked about what is not certain: the built-in model first, then the language model. */
+/** One that they are asked about. */
+interface Pending extends OpenVerdict {
+  document: CheckedDocument;
+  place: number;
+}
+
+/**
+ * The verdicts after what is not certain was put to the judges: the built-in model first, then the language model. What
+ * lacks a figure or a name on its page is not put to anybody, as nobody could overrule that.
+ */
 export async function settleVerdicts(
   open: readonly OpenVerdict[],
   { own, model }: Judges,
 ): Promise<Verdict[]> {
-  const opinions = own === undefined ? [] : await ownOpinions(open, own);
-  const first = open.map((entry, place) => {
-    const opinion = opinions[place];
-    return {
-      ...entry,
-      opinion,
-      verdict: opinion === undefined ? entry.verdict : ownVerdict(entry.verdict, opinion),
-    };
-  });
-  if (model === undefined) return first.map(({ verdict }) => verdict);
-  const asked = first.flatMap(({ claim, document, verdict }, place) =>
-    document === undefined || verdict.certain
-      ? []
-      : [{ place, question: { claim, title: document.title, excerpt: excerptFor(claim, document) } }],
+  const verdicts = open.map(({ verdict }) => verdict);
+  const pending: Pending[] = [];
+  for (const [place, { claim, document, verdict }] of open.entries()) {
+    if (document === undefined || verdict.certain) continue;
+    const reason = objectionTo(statementOf(plainClaim(claim)), document);
+    if (reason === undefined) pending.push({ claim, document, verdict, place });
+    else verdicts[place] = { ...verdict, judge: 'rules', supported: false, reason };
+  }
+  const opinions = own === undefined ? [] : await ownOpinions(pending, own);
+  for (const [index, { place, verdict }] of pending.entries()) {
+    const opinion = opinions[index];
+    if (opinion !== undefined) verdicts[place] = ownVerdict(verdict, opinion);
+  }
+  if (model === undefined || pending.length === 0) return verdicts;
+  const answers = await model(
+    pending.map(({ claim, document }) => ({
+      claim,
+      title: document.title,
+      excerpt: excerptFor(claim, document),
+    })),
   );
-  if (asked.length === 0) return first.map(({ verdict }) => verdict);
-  const answers = await model(asked.map(({ question }) => question));
-  const byPlace = new Map(asked.map(({ place }, index) => [place, answers[index]]));
-  return first.map(({ verdict, document, opinion }, place) => {
-    const answer = byPlace.get(place);
-    return answer === undefined || document === undefined
-      ? verdict
-      : overruled(verdict, answer, document, opinion);
-  });
+  for (const [index, { claim, document, verdict, place }] of pending.entries()) {
+    const answer = answers[index];
+    if (answer !== undefined)
+      verdicts[place] = overruled(verdicts[place] ?? verdict, answer, { claim, document }, opinions[index]);
+  }
+  return verdicts;
 }
 
-/** What the built-in model says of each verdict that is open, where claim and page are in the language that it reads. */
+/** What the built-in model says of each, where claim and page are in the language that it reads. */
 async function ownOpinions(
-  open: readonly OpenVerdict[],
+  pending: readonly Pending[],
   own: NonNullable<Judges['own']>,
 ): Promise<(ClaimOpinion | undefined)[]> {
-  const asked = open.flatMap(({ claim, document, verdict }, place) =>
-    document === undefined || verdict.certain || !document.inventory.isEnglish || !mayBeEnglish(claim)
+  const asked = pending.flatMap(({ claim, document }, index) =>
+    !document.inventory.isEnglish || !mayBeEnglish(claim)
       ? []
-      : [{ place, pair: { claim, passage: `${document.title}: ${shownToOwn(claim, document)}` } }],
+      : [{ index, pair: { claim, passage: `${document.title}: ${shownToOwn(claim, document)}` } }],
   );
   const opinions = await own.judge(asked.map(({ pair }) => pair));
-  const byPlace = new Map(asked.map(({ place }, index) => [place, opinions[index]]));
-  return open.map((_, place) => byPlace.get(place));
+  const byIndex = new Map(asked.map(({ index }, at) => [index, opinions[at]]));
+  return pending.map((_, index) => byIndex.get(index));
 }
 
 /** The built-in model lets a claim pass from here: over 8 of 10 of these are true on sets it has not seen. */
@@ -111,7 +124,7 @@ export function isFounded({ finding, words }: Opinion, { excerpt }: Question): b
 function overruled(
   verdict: Verdict,
   { finding, words }: Opinion,
-  document: CheckedDocument,
+  { claim, document }: Pick<Pending, 'claim' | 'document'>,
   opinion: ClaimOpinion | undefined,
 ): Verdict {
   const judged = { ...verdict, judge: 'model' as const, certain: true };
@@ -120,6 +133,8 @@ function overruled(
   if (finding === 'contradicted')
     return { ...judged, supported: false, reason: 'the page says otherwise', passage };
   if (opinion !== undefined && opinion.yes < CONSENT) return verdict;
+  const reason = passage && irrelevanceOf(statementOf(plainClaim(claim)), passage, document);
+  if (reason !== undefined) return { ...verdict, judge: 'rules', supported: false, reason };
   // Some models say yes to everything: a yes is sure only where the built-in model agrees or cannot say.
   const certain = opinion === undefined || opinion.yes >= LIKELY;
   return { ...judged, supported: true, certain, reason: '', passage };

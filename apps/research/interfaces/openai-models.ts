@@ -12,10 +12,13 @@ import {
   systemText,
   textOf,
 } from '@trunkline/openai-api';
-import { type ChatDeps, type ChatModel, startTurn } from '../chat/answer.ts';
+import type { CheckedAnswer } from '../api-types.ts';
+import { type ChatDeps, type ChatModel, checkTurn, startTurn } from '../chat/answer.ts';
 import type { ChatMessage } from '../chat/conversations.ts';
 import type { NumberedResult } from '../chat/tools.ts';
+import { changeText, citationState, scoreText } from '../citations/marks.ts';
 import { researchErrors } from '../errors.ts';
+import { oneLine } from '../text/sentences.ts';
 import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from './deep-research.ts';
 
 export type ModelDeps = ChatDeps & DeepResearchDeps;
@@ -37,7 +40,7 @@ export function researchModels(deps: ModelDeps): OpenAiApi {
   };
 }
 
-/** The search chat; the sources that the answer cites are listed at its end. */
+/** The search chat; what of the answer does not hold and the sources that it cites are listed at its end. */
 async function* answerByChat(
   { request, principal, signal }: CompletionCall,
   deps: ModelDeps,
@@ -50,7 +53,8 @@ async function* answerByChat(
     principal,
     withSettings: (model: ChatModel) => withCallSettings(model, settings, (names) => refused.note(names)),
   };
-  const { events, sources } = startTurn(chat, deps, signal);
+  const turn = startTurn(chat, deps, signal);
+  const { events, sources } = turn;
   for await (const event of events) {
     yield* refused.take();
     if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
@@ -67,13 +71,34 @@ async function* answerByChat(
       };
     else if (event.type === 'error') throw openAiErrors.upstream_error({ message: event.message });
     else if (event.type === 'end') {
-      const list = sourceList(event.text, sources.citedIn(event.text));
-      if (list !== '') yield { type: 'text-delta', text: list };
+      const checked = await checkTurn(turn, event.text, deps, { signal, principal });
+      const note = checkNote(checked);
+      const ending = `${note}${sourceList(event.text, sources.citedIn(`${event.text}${note}`))}`;
+      if (ending !== '') yield { type: 'text-delta', text: ending };
       const finishReason = event.finishReason === 'length' ? 'length' : 'stop';
-      yield { type: 'end', finishReason, usage: event.usage };
+      // Who does not stream gets the marks where they belong.
+      const marked = `${checked?.text.trimEnd() ?? event.text}${checkNote(checked, true)}`;
+      const text = `${marked}${sourceList(marked, sources.citedIn(marked))}`;
+      yield { type: 'end', finishReason, usage: event.usage, text };
     }
   }
 }
+
+/** Which statements do not hold, and which cite another source than bears them out, unless marks say so; empty where all hold. */
+function checkNote(checked: CheckedAnswer | undefined, isMarked = false): string {
+  const { claims = [], citations } = checked ?? {};
+  const told = claims.filter(({ supported, change }) => !supported || (change === 'moved' && !isMarked));
+  if (citations === undefined || told.length === 0) return '';
+  const lines = told.map((claim) => {
+    const source = claim.number === null ? 'no source' : `[${claim.number}]`;
+    const why = claim.supported ? changeText(claim) : claim.reason;
+    const words = citationState(claim) === 'not checked' ? 'not checked' : why;
+    return `- ${oneLine(claim.sentence, LONGEST_QUOTE)} (${source}: ${words})`;
+  });
+  return `\n\nCitations that hold: ${scoreText(citations)}. Look at these:\n${lines.join('\n')}`;
+}
+
+const LONGEST_QUOTE = 300;
 
 /** Deep research on the last message: progress while it works, then the report. */
 async function* answerByResearch(

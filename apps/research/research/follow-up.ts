@@ -1,5 +1,6 @@
 import type { JobSource } from '../api-types.ts';
 import type { ClaimModel } from '../citations/claim-model/claim-model.ts';
+import { withControls } from '../citations/controls.ts';
 import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
 import type { DocumentStore } from '../store/documents.ts';
@@ -77,7 +78,7 @@ export type AnswerJudgeDeps = Pick<FollowUpDeps, 'model' | 'claimModel' | 'setti
 /** The model judges what comparing words cannot settle, as in the report. */
 export function answerJudge({ model, settings }: AnswerJudgeDeps, ask: Ask): SecondJudge | undefined {
   if (!settings.modelChecks || model.describe().demo) return undefined;
-  return createCitationJudge({
+  const judge = createCitationJudge({
     model,
     ask,
     limit: AbortSignal.timeout(settings.checksTimeoutMs),
@@ -85,6 +86,7 @@ export function answerJudge({ model, settings }: AnswerJudgeDeps, ask: Ask): Sec
     atOnce: 2,
     onProblem: () => undefined,
   });
+  return withControls(judge, model.judgeRecord(), () => undefined);
 }
 
 /** What was read, under the numbers of the report; what it does not cite comes after. */

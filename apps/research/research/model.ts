@@ -3,6 +3,7 @@ import { contextWindowOf, costOf, learnContextWindow, ModelError, type ModelGate
 import { cutText, estimateTokens, promptBudget, type TurnPolicy } from '@trunkline/loop';
 import { BoundedMap, ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
+import { JudgeRecord } from '../citations/controls.ts';
 import { researchErrors } from '../errors.ts';
 import type { Spending } from '../store/jobs.ts';
 
@@ -55,6 +56,8 @@ export class ResearchModel {
   readonly #budgets: ModelBudgets | undefined;
   /** By model: the most tokens that its endpoint counted where we estimated one. */
   readonly #scales = new BoundedMap<string, number>(200);
+  /** By model: how it did as a judge on questions whose answer is known. */
+  readonly #records = new BoundedMap<string, JudgeRecord>(20);
 
   constructor(gateway: ModelGateway, callsAtOnce: number, budgets?: ModelBudgets) {
     this.#gateway = gateway;
@@ -65,6 +68,14 @@ export class ResearchModel {
   describe(): { name: string; demo: boolean } {
     const { name, demo } = this.#gateway.describe();
     return { name, demo };
+  }
+
+  /** How the model that judges citations did so far on questions whose answer is known. */
+  judgeRecord(): JudgeRecord {
+    const { modelId } = this.#gateway.judgeModel();
+    const record = this.#records.get(modelId) ?? new JudgeRecord();
+    this.#records.set(modelId, record);
+    return record;
   }
 
   /** Whether the policy's budgets let whoever asks call the model. */

@@ -1,3 +1,4 @@
+import { withControls } from '../citations/controls.ts';
 import { readDraft } from '../citations/draft.ts';
 import { type CheckedSentence, CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
@@ -193,7 +194,8 @@ function secondJudge(context: RunContext, problems: Set<string>): SecondJudge | 
   const { id, jobs, findings, model, settings, budget, ask, signal, options } = context;
   if (!settings.modelChecks || model.describe().demo) return undefined;
   const isSent = jobs.countEvents(id, 'synthesis_delta') > 0;
-  return createCitationJudge({
+  const onProblem = (words: string) => problems.add(words);
+  const judge = createCitationJudge({
     model,
     ask: { ...ask, signal },
     limit: AbortSignal.any([budget.timeSignal(), AbortSignal.timeout(settings.checksTimeoutMs)]),
@@ -203,6 +205,7 @@ function secondJudge(context: RunContext, problems: Set<string>): SecondJudge | 
       recall: () => findings.opinions(id),
       store: (opinions) => jobs.commit(id, [], () => findings.addOpinions(id, opinions)),
     },
-    onProblem: (words) => problems.add(words),
+    onProblem,
   });
+  return withControls(judge, model.judgeRecord(), onProblem);
 }

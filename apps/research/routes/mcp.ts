@@ -5,6 +5,7 @@ import type { Policy } from '@trunkline/policy';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { SOURCE_KINDS } from '../api-types.ts';
+import { markCalls } from '../citations/calls.ts';
 import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from '../interfaces/deep-research.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import { CATEGORIES } from '../sources/source.ts';
@@ -41,7 +42,8 @@ export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): void {
 function searchTool({ aggregator }: McpDeps) {
   return defineServedTool({
     name: 'search',
-    description: "Searches the web, the encyclopedia and the user's files; gives a JSON list of results.",
+    description:
+      "Searches the web, the encyclopedia and the user's files; gives a JSON list of results in the words of their pages, which nobody checked. Sentences that address their reader are marked.",
     input: z.object({
       query: z.string().min(1).max(2000),
       categories: z.enum(CATEGORIES).optional(),
@@ -53,9 +55,12 @@ function searchTool({ aggregator }: McpDeps) {
       const request = { text: query, categories, limit, owner: ownerKey(principal) };
       const { results, troubles } = await aggregator.search(request, SOURCE_KINDS, signal);
       if (results.length === 0 && troubles.length > 0) return { text: troubles.join(' '), failed: true };
-      const shown = results
-        .slice(0, limit)
-        .map(({ title, url, snippet, publishedDate }) => ({ title, url, snippet, publishedDate }));
+      const shown = results.slice(0, limit).map(({ title, url, snippet, publishedDate }) => ({
+        title,
+        url,
+        snippet: markCalls(snippet),
+        publishedDate,
+      }));
       return { text: JSON.stringify(shown, null, 2) };
     },
   });

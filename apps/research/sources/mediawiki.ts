@@ -172,7 +172,8 @@ async function readArticle(
   const page = query.pages[0];
   const text = page?.extract ?? (await parsedText(call, id, signal));
   if (text.trim() === '') return undefined;
-  return { title: page?.title || result.title, url: page?.fullurl ?? result.url, text };
+  // Neither way of reading gives the tables of an article.
+  return { title: page?.title || result.title, url: page?.fullurl ?? result.url, text, isWhole: false };
 }
 
 async function parsedText(call: Call, id: string, signal: AbortSignal): Promise<string> {

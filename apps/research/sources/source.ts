@@ -33,6 +33,8 @@ export interface SourceText {
   title: string;
   url: string;
   text: string;
+  /** False where the API leaves parts of the page out; true when not given. */
+  isWhole?: boolean;
 }
 
 /** Where results come from. A failure is thrown as a `SearchError`; no result is an empty list. */

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
+import { createWordPiece } from '@trunkline/tools/word-piece';
 import { afterAll, expect, it } from 'vitest';
 import { prepareDocument } from '../document.ts';
 import { settleVerdicts } from '../second-judge.ts';
 import { ClaimModel } from './claim-model.ts';
-import { createWordPiece } from './word-piece.ts';
 
 const folder = join(import.meta.dirname, '../../models/claim-judge');
-const words = createWordPiece(readFileSync(join(folder, 'vocabulary.txt'), 'utf8'));
+const words = createWordPiece(readFileSync(join(folder, 'vocabulary.txt'), 'utf8').split('\n'));
 const model = new ClaimModel();
 afterAll(() => model.stop());
 
@@ -80,7 +80,10 @@ const open = (claim: string) => ({
 
 it('judges what comparing words leaves open, and is not sure of it alone', async () => {
   const verdicts = await settleVerdicts(
-    [open('In 1931 the mill at Kerne was sold.'), open('The mill at Kerne was sold to the church of Rome.')],
+    [
+      open('In 1931 the mill at Kerne was sold.'),
+      open('The mill at Kerne was never sold to the Hobbs family.'),
+    ],
     { own: model },
   );
   expect(verdicts).toMatchObject([

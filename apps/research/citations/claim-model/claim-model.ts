@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '@trunkline/std';
 import { ParserError, ParserPool } from '@trunkline/tools';
-import { VOCABULARY } from './word-piece.ts';
 
 /** A claim, and what its page says nearest to it, with the title in front. */
 export interface ClaimPair {
@@ -19,6 +18,8 @@ export interface ClaimOpinion {
 
 export interface ClaimTask {
   folder: string;
+  /** The file of the vocabulary there, one piece a line. */
+  vocabulary: string;
   pairs: readonly ClaimPair[];
 }
 
@@ -31,6 +32,7 @@ interface ClaimModelOptions {
 }
 
 const FOLDER = join(import.meta.dirname, '../../models/claim-judge');
+const VOCABULARY = 'vocabulary.txt';
 /** Pairs that one task judges: about half a second of one core. */
 const BATCH = 16;
 const IDLE_MS = 120_000;
@@ -67,7 +69,7 @@ export class ClaimModel {
 
   async #judgeSome(pairs: readonly ClaimPair[], signal: AbortSignal | undefined): Promise<ClaimOpinion[]> {
     try {
-      return await this.#pool.run({ folder: this.#folder, pairs }, signal);
+      return await this.#pool.run({ folder: this.#folder, vocabulary: VOCABULARY, pairs }, signal);
     } catch (error) {
       if (!(error instanceof ParserError)) throw error;
       this.#logger?.warn(

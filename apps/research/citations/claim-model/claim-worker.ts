@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveParser } from '@trunkline/tools/parser-thread';
+import { createWordPiece, type WordPiece } from '@trunkline/tools/word-piece';
 import type * as Onnx from 'onnxruntime-node';
 import type { ClaimOpinion, ClaimTask } from './claim-model.ts';
-import { createWordPiece, VOCABULARY, type WordPiece } from './word-piece.ts';
 
 // Runs in a thread of its own: loads the model with the first task and judges one pair after the other.
 
@@ -20,8 +20,8 @@ interface Loaded {
 
 let loaded: Promise<Loaded> | undefined;
 
-serveParser(async ({ folder, pairs }: ClaimTask, signal): Promise<ClaimOpinion[]> => {
-  loaded ??= load(folder);
+serveParser(async ({ folder, vocabulary, pairs }: ClaimTask, signal): Promise<ClaimOpinion[]> => {
+  loaded ??= load(folder, vocabulary);
   const model = await loaded;
   const opinions: ClaimOpinion[] = [];
   for (const { claim, passage } of pairs) {
@@ -31,7 +31,7 @@ serveParser(async ({ folder, pairs }: ClaimTask, signal): Promise<ClaimOpinion[]
   return opinions;
 });
 
-async function load(folder: string): Promise<Loaded> {
+async function load(folder: string, vocabulary: string): Promise<Loaded> {
   const { default: onnx } = (await import('onnxruntime-node')) as unknown as { default: typeof Onnx };
   const pieces = readdirSync(folder).filter((name) => name.startsWith('claim-judge.onnx'));
   const weights = Buffer.concat(pieces.sort().map((name) => readFileSync(join(folder, name))));
@@ -39,7 +39,7 @@ async function load(folder: string): Promise<Loaded> {
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
   });
-  const words = createWordPiece(readFileSync(join(folder, VOCABULARY), 'utf8'));
+  const words = createWordPiece(readFileSync(join(folder, vocabulary), 'utf8').split('\n'));
   return { onnx, session, words };
 }
 

@@ -1,11 +1,8 @@
-/** The uncased WordPiece tokenizer of BERT, as far as the claim model needs it. */
+/** The uncased WordPiece tokenizer of BERT, as far as the claim model and the embeddings need it. */
 export interface WordPiece {
   /** The ids of a text, without the marks of its beginning and end. */
   encode(text: string): number[];
 }
-
-/** The file of the vocabulary beside the weights. */
-export const VOCABULARY = 'vocabulary.txt';
 
 const UNKNOWN = '[UNK]';
 const LONGEST_WORD = 100;
@@ -17,11 +14,11 @@ const IDEOGRAPH =
   /[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\u{20000}-\u{2A6DF}\u{2A700}-\u{2CEAF}\u{2F800}-\u{2FA1F}]/gu;
 const PIECE = /[!-/:-@[-`{-~\p{P}]|[^\s!-/:-@[-`{-~\p{P}]+/gu;
 
-/** The vocabulary has one piece a line; the number of a line, from 0, is the id of its piece. */
-export function createWordPiece(vocabulary: string): WordPiece {
-  const ids = new Map(vocabulary.split('\n').map((piece, id) => [piece, id]));
+/** The place of a piece in the vocabulary is its id. */
+export function createWordPiece(vocabulary: readonly string[]): WordPiece {
+  const ids = new Map(vocabulary.map((piece, id) => [piece, id]));
   const unknown = ids.get(UNKNOWN);
-  if (unknown === undefined) throw new Error('The vocabulary of the claim model has no [UNK].');
+  if (unknown === undefined) throw new Error('The vocabulary has no [UNK].');
   return { encode: (text) => splitWords(text).flatMap((word) => piecesOf(word, ids) ?? [unknown]) };
 }
 
