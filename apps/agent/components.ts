@@ -371,11 +371,11 @@ function createTasks({ context, address, active, executor, recorder, state, stor
     publicUrl: address.publicUrl,
     grpcPort: address.grpcPort,
   });
-  const keptBesides = (owner: string) =>
-    [stores, state.sessions, state.chats].reduce((sum, store) => sum + store.bytesOf(owner), 0);
+  const kept = [stores, state.sessions, state.chats, state.responses];
+  const keptBesides = (owner: string) => kept.reduce((sum, store) => sum + store.bytesOf(owner), 0);
   return createA2aServer({
     directory: places.state,
-    executor,
+    executor: state.responses.runningTasksOf(executor),
     access: taskAccess(context, state),
     quotaBytes: options.quotaMb * 2 ** 20,
     keptBesides,

@@ -4,6 +4,7 @@ import { ExtractionPool } from '@trunkline/documents';
 import { createGuardedFetch } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { createLiveGateway } from '@trunkline/llm';
+import { Responses } from '@trunkline/openai-api';
 import { Policy } from '@trunkline/policy';
 import {
   accountsOf,
@@ -115,15 +116,22 @@ export function researchComponents(
     { engine, stores },
     ({ engine, stores: { jobs } }): DeepResearchDeps => ({ engine, jobs, jobOptions: jobDefaults(options) }),
   );
+  const responses = component(
+    'responses',
+    {},
+    () => new Responses(join(home, 'responses.db')),
+    (responses) => responses.close(),
+  );
   const a2a = component(
     'tasks',
-    { deepResearch, address },
-    ({ deepResearch, address }) =>
+    { deepResearch, address, responses },
+    ({ deepResearch, address, responses }) =>
       createA2aServer({
         directory: join(home, 'a2a'),
-        executor: createResearchExecutor(deepResearch),
+        executor: responses.runningTasksOf(createResearchExecutor(deepResearch)),
         signingHome: options.trunklineHome,
         quotaBytes: options.quotaMb * 2 ** 20,
+        keptBesides: (owner) => responses.bytesOf(owner),
         current,
         card: () => ({
           name: 'research',
@@ -161,6 +169,7 @@ export function researchComponents(
     pool,
     engine,
     deepResearch,
+    responses,
     a2a,
     facts,
   };

@@ -1,6 +1,13 @@
-import { type ChatRequestBody, loadWire, startWireServer, type WireServer } from '@trunkline/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { askedFor, type Lab, researcher, startLab } from './fixtures/lab.ts';
+import {
+  type ChatRequestBody,
+  loadWire,
+  startWireServer,
+  temporaryDirectory,
+  type WireServer,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { askedFor, clientOf, type Lab, researcher, startLab } from './fixtures/lab.ts';
+import { startResearch } from './fixtures/service.ts';
 
 /** Sections are asked for without a stream, so that the captures are whole documents. */
 const names = [
@@ -62,4 +69,32 @@ it('a section that the gateway refuses fails in its words', async () => {
     status: 'error',
     error: expect.stringContaining('(status 400: Unsupported model anthropic.claude-9'),
   });
+});
+
+it('the chat shows thoughts while they come, also without their opening tag', async () => {
+  const thoughtful = loadWire('sglang/long-open-thoughts');
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  const gateway = await startWireServer(thoughtful, { silence: () => goOn });
+  onTestFinished(() => gateway.stop());
+  const home = temporaryDirectory();
+  onTestFinished(() => home.remove());
+  const service = await startResearch(home.path, {
+    LLM_GATEWAY_URL: gateway.url,
+    LLM_MODEL: thoughtful.model,
+  });
+  onTestFinished(() => service.stop());
+  const ask = { messages: [{ role: 'user', content: thoughtful.ask }] };
+  const { body } = await clientOf(service.url).post('/api/chat', ask);
+  let shown = '';
+  for await (const bytes of body as AsyncIterable<Uint8Array>) {
+    shown += Buffer.from(bytes).toString();
+    if (/^g:.*9\.80/m.test(shown)) resolve();
+  }
+  const textOf = (prefix: string) =>
+    shown
+      .split('\n')
+      .filter((line) => line.startsWith(`${prefix}:`))
+      .map((line) => JSON.parse(line.slice(2)) as string)
+      .join('');
+  expect([textOf('0'), textOf('g').trim()]).toEqual([thoughtful.expect.text, thoughtful.expect.reasoning]);
 });

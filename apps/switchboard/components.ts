@@ -207,10 +207,10 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   );
   const a2a = component(
     'a2a',
-    { context, bus, exchange },
-    ({ context: { address, accounts }, bus, exchange }) =>
+    { context, bus, exchange, stores },
+    ({ context: { address, accounts }, bus, exchange, stores: { responses } }) =>
       openA2aServer({
-        ...{ options, home, bus, exchange, logger },
+        ...{ options, home, bus, exchange, responses, logger },
         address,
         current: (principal) => accounts.current(principal),
       }),

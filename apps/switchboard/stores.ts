@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
+import { Responses } from '@trunkline/openai-api';
 import { type SentBytes, TtlTable, ttlTableMigration } from '@trunkline/storage';
 import { ChangeStore } from './control/change-store.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
@@ -20,6 +21,7 @@ export interface Stores {
   skills: SkillStore;
   experiments: AbStore;
   usage: UsageStore;
+  responses: Responses;
   close(): void;
 }
 
@@ -37,6 +39,7 @@ export function openStores(home: string, logger: Logger): Stores {
     skills: open((path) => new SkillStore(path), 'skills.db'),
     experiments: open((path) => new AbStore(path), 'experiments.db'),
     usage: open((path) => new UsageStore(path), 'usage.db'),
+    responses: open((path) => new Responses(path), 'responses.db'),
   };
   for (const store of [stores.flows, stores.conversations, stores.questions, stores.usage])
     opened.defer(hourly(() => store.sweep(), logger));

@@ -196,6 +196,42 @@ describe.each(doors)("OpenAI's client and %s", (service, name) => {
     }
   });
 
+  it('gets responses: whole, as a stream that goes on from it, and in the background', async () => {
+    const { responses } = client();
+    model.enqueue({ text: 'Four.', usage: { input: 10, output: 2 } });
+    const first = await responses.create({ model: name, input: '2+2?', instructions: 'Be brief.' });
+    expect(first).toMatchObject({ status: 'completed', output_text: 'Four.', model: name });
+    expect(first.usage).toMatchObject({ input_tokens: 10, output_tokens: 2, total_tokens: 12 });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('Be brief.');
+    model.enqueue('Eight.');
+    const more = { model: name, input: 'Twice that?', previous_response_id: first.id };
+    const second = await responses.stream(more).finalResponse();
+    expect([second.output_text, second.previous_response_id]).toEqual(['Eight.', first.id]);
+    const told = JSON.stringify(model.chats().at(-1)?.messages);
+    for (const words of ['2+2?', 'Four.', 'Twice that?']) expect(told).toContain(words);
+
+    model.enqueue({ fault: 'stall', text: 'Sixteen', answer: ' it is.' });
+    const { id } = await responses.create({ model: name, input: 'And twice that?', background: true });
+    const task = (state: string) =>
+      expect.poll(async () => (await responses.retrieve(id)).status).toBe(state);
+    await task('in_progress');
+    await expect.poll(() => JSON.stringify(model.chats().at(-1))).toContain('And twice that?');
+    model.release();
+    await task('completed');
+    expect((await responses.retrieve(id)).output_text).toBe('Sixteen it is.');
+    const shown = await fetch(`${services[service]?.url}/tasks`, {
+      headers: { authorization: `Bearer ${KEY}`, 'A2A-Version': '1.0' },
+    });
+    expect(await shown.text()).toContain('And twice that?');
+    const { data } = await responses.inputItems.list(id);
+    expect(data).toMatchObject([{ type: 'message', content: [{ text: 'And twice that?' }] }]);
+    await responses.delete(id);
+    expect((await refusal(responses.retrieve(id)))?.status).toBe(404);
+    const tools = [{ type: 'web_search' as const }];
+    const refused = await refusal(responses.create({ model: name, input: 'Hi', tools }));
+    expect([refused?.status, refused?.param]).toEqual([400, 'tools']);
+  });
+
   it('is told by name what is not passed on, and nothing is dropped in silence', async () => {
     for (const [param, value] of Object.entries(
       {

@@ -3,6 +3,7 @@ import { defineErrors, type HttpError, ValidationError } from '@trunkline/http';
 /** Failures of `/v1`. The codes of 400, 429 and 502 are the types that OpenAI's clients read. */
 export const openAiErrors = defineErrors({
   invalid_request_error: [400, ({ message }: { message: string }) => message],
+  previous_response_not_found: [400, ({ message }: { message: string }) => message],
   model_not_found: [404, ({ message }: { message: string }) => message],
   rate_limit_error: [429, ({ message }: { message: string }) => message],
   insufficient_quota: [429, ({ message }: { message: string }) => message],

@@ -1,3 +1,4 @@
+export type { Answer, CompletionCall, OpenAiApi } from './api.ts';
 export { callSettings, RefusedParameters } from './call-settings.ts';
 export type { AnswerEvent, FinishReason, TokenUsage, ToolCall } from './completion.ts';
 export { openAiErrorBody, openAiErrors } from './errors.ts';
@@ -10,4 +11,5 @@ export {
   systemText,
   textOf,
 } from './request.ts';
-export { type Answer, type CompletionCall, mountOpenAiApi, type OpenAiApi } from './routes.ts';
+export { Responses } from './responses/responses.ts';
+export { mountOpenAiApi } from './routes.ts';

@@ -67,13 +67,18 @@ const usual: Record<string, string> = {
 };
 
 /** The parameters of a request that have no effect here, for a header. Refuses those whose absence would mislead. */
-export function ignoredParameters(request: CompletionRequest, passedOn: readonly ModelParameter[]): string[] {
+export function ignoredParameters(
+  request: CompletionRequest,
+  passedOn: readonly ModelParameter[],
+  nameOf = (parameter: string) => parameter,
+): string[] {
   const asked = [...modelParameters, ...neverTaken].filter((name) => hasEffect(request, name));
   const dropped = asked.filter((name) => !(passedOn as readonly string[]).includes(name));
   const refused = dropped.find((name) => !oftenSent.includes(name));
-  if (refused === undefined) return dropped;
-  const message = `${refused} is not supported here. Leave it out.`;
-  throw openAiErrors.invalid_request_error({ message }, { details: { param: refused } });
+  if (refused === undefined) return dropped.map(nameOf);
+  const param = nameOf(refused);
+  const message = `${param} is not supported here. Leave it out.`;
+  throw openAiErrors.invalid_request_error({ message }, { details: { param } });
 }
 
 function hasEffect(request: CompletionRequest, name: string): boolean {

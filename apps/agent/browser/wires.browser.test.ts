@@ -55,3 +55,32 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
     await failed.getByText(/Unsupported model anthropic\.claude-9/).waitFor();
   });
 });
+
+describeWithBrowser('the chat page and a model that begins within its thoughts', () => {
+  const wire = loadWire('sglang/long-open-thoughts');
+  let server: WireServer;
+  const pages = agentPages(async () => {
+    server = await startWireServer(wire);
+    const env = { ...modelEnvironment(server.url), LLM_MODEL: wire.model };
+    return { env, config: 'knowledge: { embeddings: "off" }\n' };
+  });
+  afterAll(() => server.stop());
+
+  it('shows the thoughts while they come, and folds them behind the answer', async () => {
+    const opened = await pages.open('/');
+    const { page } = opened;
+    const { promise: goOn, resolve } = Promise.withResolvers<void>();
+    server.play(wire, { silence: () => goOn });
+    await page.getByRole('textbox', { name: 'Message' }).fill(wire.ask);
+    await page.keyboard.press('Enter');
+    const turn = page.getByRole('article', { name: 'Turn' }).last();
+    await turn.getByText('Thinking…').waitFor();
+    await turn.getByText('easily misread as versions').waitFor();
+    await checkLooks(opened);
+    resolve();
+    await turn.getByText('9.8 is greater.').waitFor();
+    expect(await turn.getByText('so 9.8 wins').isVisible()).toBe(false);
+    await turn.getByText('Thoughts').click();
+    await turn.getByText('so 9.8 wins').waitFor();
+  });
+});

@@ -100,6 +100,44 @@ describe("the agent behind OpenAI's own client [A129]", () => {
     expect([told?.role, withoutFence(told?.content)]).toEqual(['tool', 'sun']);
   });
 
+  it('hands tools back in responses too, takes their results and images, and holds effects after them', async () => {
+    const toolCalls = [{ id: 'call_8', name: 'weather', arguments: { city: 'Bern' } }];
+    const tools = [
+      { type: 'function' as const, name: 'weather', parameters: { type: 'object' }, strict: null },
+    ];
+    const name = 'trunkline-agent';
+    model.enqueue({ text: 'I look.', toolCalls });
+    const asked = { model: name, input: 'Weather in Bern?', tools };
+    const first = await client.responses.stream(asked).finalResponse();
+    expect(first.output).toMatchObject([
+      { type: 'message', content: [{ text: 'I look.' }] },
+      { type: 'function_call', call_id: 'call_8', name: 'weather', arguments: '{"city":"Bern"}' },
+    ]);
+    const previous_response_id = first.id;
+    const output = { type: 'function_call_output' as const, call_id: 'call_8', output: 'sun' };
+    model.enqueue(write('owned.md'), 'Sunny.');
+    const second = await client.responses.create({
+      model: name,
+      tools,
+      previous_response_id,
+      input: [output],
+    });
+    expect(second.output_text).toBe('Sunny.');
+    const results = model
+      .chats()
+      .at(-1)
+      ?.messages.filter(({ role }) => role === 'tool')
+      .map(({ content }) => withoutFence(content));
+    expect(results).toEqual(['sun', expect.stringContaining('text from outside')]);
+    const image_url = 'data:image/png;base64,iVBORw0KGgo=';
+    model.enqueue('A picture.');
+    await client.responses.create({
+      model: name,
+      input: [{ role: 'user', content: [{ type: 'input_image', image_url, detail: 'auto' }] }],
+    });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('iVBORw0KGgo=');
+  });
+
   const write = (path: string) => ({
     toolCalls: [{ name: 'write_file', arguments: { path, content: 'x' } }],
   });

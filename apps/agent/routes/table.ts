@@ -39,7 +39,11 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountChatBranches,
   mountChatModels,
   mountInbox,
-  (app, deps) => mountOpenAiApi(app, agentModel(deps)),
+  (app, deps) =>
+    mountOpenAiApi(app, {
+      ...agentModel(deps),
+      responses: { kept: deps.state.responses, engine: deps.a2a.engine },
+    }),
   mountRuntime,
   mountStores,
   mountKnowledge,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
+import { Responses } from '@trunkline/openai-api';
 import { KeyedQueue } from '@trunkline/std';
 import { type Database, openDatabase } from '@trunkline/storage';
 import { ChatStore } from '../chats/chat-store.ts';
@@ -27,6 +28,8 @@ export interface TurnState {
   transaction<Result>(work: () => Result): Result;
   memory: SessionMemory;
   chats: ChatStore;
+  /** Answers of `/v1/responses`. */
+  responses: Responses;
   /** Waits for turns and writes under way, within a limit. */
   close(): Promise<void>;
 }
@@ -41,6 +44,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
   const sessions = new SessionStore(database);
   const checkpoints = new CheckpointStore(database);
   const chats = new ChatStore(database);
+  const responses = new Responses(join(options.directory, 'responses.db'));
   const locks = new KeyedQueue();
   const memory = new SessionMemory({
     directory: options.memoryDirectory,
@@ -58,9 +62,11 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
     transaction: (work) => database.transaction(work),
     memory,
     chats,
+    responses,
     async close() {
       await Promise.race([locks.idle(), sleep(stopLimitMs, undefined, { ref: false })]);
       await memory.settled();
+      responses.close();
       database.close();
     },
   };

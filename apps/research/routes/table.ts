@@ -26,7 +26,10 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountFiles,
   mountOffline,
   mountSetup,
-  (app, deps) => mountOpenAiApi(app, researchModels(deps)),
+  (app, deps) => {
+    const { responses: kept, a2a } = deps;
+    mountOpenAiApi(app, { ...researchModels(deps), responses: { kept, engine: a2a.engine } });
+  },
   mountMcp,
   (app, { a2a }) => a2a.mount(app),
 ];

@@ -3,6 +3,7 @@ import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Execu
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type AccountAccess, ownerKey } from '@trunkline/identity';
+import type { Responses } from '@trunkline/openai-api';
 import type { ServiceAddress } from '@trunkline/service';
 import type { Question } from '../api-types.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
@@ -147,6 +148,7 @@ export interface A2aServerSettings {
   home: string;
   bus: Bus;
   exchange: Exchange;
+  responses: Responses;
   logger: Logger;
   /** Known once it listens. */
   address: Pick<ServiceAddress, 'publicUrl' | 'grpcPort'>;
@@ -155,18 +157,23 @@ export interface A2aServerSettings {
 }
 
 /** The agent card shows the skills of the helm. */
-export function openA2aServer({ options, home, bus, exchange, logger, address, current }: A2aServerSettings) {
+export function openA2aServer(settings: A2aServerSettings) {
+  const { options, home, bus, exchange, responses, logger, address, current } = settings;
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
   const parts = { bus, humanInput, routing, limiter };
   const parked = createParkedAnswers(logger);
   const server = createA2aServer({
     directory: join(home, 'a2a'),
-    executor: createGatewayExecutor(parts, parked),
+    executor: responses.runningTasksOf(createGatewayExecutor(parts, parked)),
     signingHome: options.trunklineHome,
     quotaBytes: options.quotaMb * 2 ** 20,
     current,
-    admit: (request) => admitTask(request, parts, parked),
+    keptBesides: (owner) => responses.bytesOf(owner),
+    admit: (request) =>
+      responses.isResponse(request.message)
+        ? { release: () => undefined }
+        : admitTask(request, parts, parked),
     card: () => ({
       name: 'switchboard',
       description: manifest.description,

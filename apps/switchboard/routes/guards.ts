@@ -108,6 +108,11 @@ export const routeAccess: Readonly<Record<string, 'operator' | 'anyone'>> = {
   'POST /v1/chat/completions': 'anyone',
   'GET /v1/models': 'anyone',
   'GET /v1/models/:id': 'anyone',
+  'POST /v1/responses': 'anyone',
+  'GET /v1/responses/:id': 'anyone',
+  'DELETE /v1/responses/:id': 'anyone',
+  'POST /v1/responses/:id/cancel': 'anyone',
+  'GET /v1/responses/:id/input_items': 'anyone',
 };
 
 /** A2A checks credentials itself behind this. */

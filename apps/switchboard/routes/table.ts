@@ -64,8 +64,11 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
       secrets: options.natsUrl === undefined ? secretStoreOf(env) : undefined,
     }),
   (app, { commands, stores }) => mountChanges(app, commands.bus, stores.changes),
-  (app, { bus, exchange: { routing, limiter } }) =>
-    mountOpenAiApi(app, agentsAsModels({ bus, routing, limiter })),
+  (app, { bus, exchange: { routing, limiter }, stores, a2a }) =>
+    mountOpenAiApi(app, {
+      ...agentsAsModels({ bus, routing, limiter }),
+      responses: { kept: stores.responses, engine: a2a.engine },
+    }),
   (app, { plugins }) => mountPlugins(app, plugins),
   (app, { plugins, context: { operator, options } }) => mountSetup(app, { operator, options, plugins }),
   (app, { plugins }) => plugins.mount(app),

@@ -28,9 +28,8 @@ it('a turn says the words of a gateway and nothing else', async () => {
   const voice = await startVoice({ env: { LLM_URL: server.url, LLM_MODEL: 'qwen2.5:7b' } });
   for (const wire of wires) {
     server.play(wire);
-    const message = { role: 'user', parts: [{ kind: 'text', text: wire.ask }] };
-    const request = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } };
-    const { status, artifacts } = ((await voice.post('/a2a', request)).body as unknown as Answer).result;
+    const { body } = await voice.post('/a2a', asking(wire.ask));
+    const { status, artifacts } = (body as unknown as Answer).result;
     const said = (parts: { text?: string }[] = []) => parts.map(({ text = '' }) => text).join('');
     expectShown(wire, {
       text: said(artifacts?.[0]?.parts),
@@ -40,6 +39,20 @@ it('a turn says the words of a gateway and nothing else', async () => {
   const { tool_calls_by_name: calls } = (await voice.get('/api/metrics')).body;
   expect(calls).toEqual({ calculator: 4 });
 });
+
+it('a model that begins within its thoughts says the answer alone', async () => {
+  const wire = loadWire('sglang/long-open-thoughts');
+  const server = await startWireServer(wire);
+  onTestFinished(() => server.stop());
+  const voice = await startVoice({ env: { LLM_URL: server.url, LLM_MODEL: wire.model } });
+  const { result } = (await voice.post('/a2a', asking(wire.ask))).body as unknown as Answer;
+  expect(result.artifacts?.[0]?.parts).toMatchObject([{ text: wire.expect.text }]);
+});
+
+function asking(text: string) {
+  const message = { role: 'user', parts: [{ kind: 'text', text }] };
+  return { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } };
+}
 
 interface Answer {
   result: {

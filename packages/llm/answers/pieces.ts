@@ -11,6 +11,8 @@ export interface SplitOptions {
   thoughts: 'auto' | 'open' | 'none';
   /** `open` is only a guess from earlier answers: what is cut off before thoughts end is text. */
   isGuess: boolean;
+  /** Thoughts that the answer begins within go out as they come. Where they turn out to be the answer, it follows as text. */
+  isLive: boolean;
   /** Tools whose calls are read; none are read when it is empty. */
   offered: ReadonlySet<string>;
   /** The model is known to write calls as text: forms that could be an answer count too. */

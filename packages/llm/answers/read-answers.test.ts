@@ -65,13 +65,7 @@ function answering(
         { type: 'text-end', id: '0' },
         { type: 'finish', finishReason, usage },
       ];
-      const stream = new ReadableStream<LanguageModelV4StreamPart>({
-        start(out) {
-          for (const part of parts) out.enqueue(part);
-          out.close();
-        },
-      });
-      return { stream };
+      return { stream: streamOf(parts) };
     },
   };
 }
@@ -465,6 +459,102 @@ describe('thoughts in text', () => {
     const code = 'See:\n```\na\n```\n';
     expect(await say(code)).toMatchObject({ text: code, reasoning: '' });
     expect(await say(stray)).toMatchObject(shown);
+  });
+});
+
+/** Deltas of thoughts and text in their order. */
+async function deltas(model: LanguageModelV4): Promise<[kind: string, text: string][]> {
+  const { stream } = await model.doStream({ prompt: user });
+  const read: [string, string][] = [];
+  for await (const part of stream)
+    if (part.type === 'text-delta' || part.type === 'reasoning-delta')
+      read.push([part.type.replace('-delta', ''), part.delta]);
+  return read;
+}
+
+function streamOf(parts: readonly LanguageModelV4StreamPart[]): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start(out) {
+      for (const part of parts) out.enqueue(part);
+      out.close();
+    },
+  });
+}
+
+describe('thoughts without their opening tag', () => {
+  const long = `${'I wonder about this and that. '.repeat(4)}`;
+  const thinking = [long, 'Still so.', '</think>', 'Yes.'];
+  const expected = [
+    ['reasoning', long],
+    ['reasoning', 'Still so.'],
+    ['text', 'Yes.'],
+  ];
+
+  /** A model that says one answer after the other, in these chunks. */
+  function saying(reasoning: Profile['reasoning']) {
+    let chunks: readonly string[] = [];
+    const speak: LanguageModelV4 = {
+      ...answering([]),
+      async doStream() {
+        const rest = chunks.map((delta) => ({ type: 'text-delta' as const, id: '0', delta }));
+        const finishReason = { unified: 'stop' as const, raw: 'stop' };
+        const parts: LanguageModelV4StreamPart[] = [
+          { type: 'text-start', id: '0' },
+          ...rest,
+          { type: 'text-end', id: '0' },
+          { type: 'finish', finishReason, usage },
+        ];
+        return { stream: streamOf(parts) };
+      },
+    };
+    const model = readAnswers(speak, () => ({ ...usual, reasoning }));
+    return async (...answer: string[]) => {
+      chunks = answer;
+      return await deltas(model);
+    };
+  }
+
+  it('come as they are thought where the profile tells of them', async () => {
+    expect(await saying('open')(...thinking)).toEqual(expected);
+  });
+
+  it('come so after two such answers of an unknown model', async () => {
+    const say = saying('auto');
+    const stray = ['Hm.', '\n</think>\n', 'Hello.'];
+    for (const _ of [1, 2]) expect((await say(...stray)).map(([kind]) => kind)).not.toContain('reasoning');
+    expect(await say(...thinking)).toEqual(expected);
+  });
+
+  it('are held back after an answer that had none, until they are closed again', async () => {
+    const say = saying('open');
+    const answer = [long, 'That is all.'];
+    const wholeOf = (read: (readonly [string, string])[], wanted: string) =>
+      read.flatMap(([kind, text]) => (kind === wanted ? [text] : [])).join('');
+    // It was taken for thoughts once; the answer is there all the same.
+    expect(wholeOf(await say(...answer), 'text')).toBe(answer.join(''));
+    const second = await say(...answer);
+    expect([wholeOf(second, 'text'), wholeOf(second, 'reasoning')]).toEqual([answer.join(''), '']);
+    expect(await say(...thinking)).toEqual([
+      ['reasoning', `${long}Still so.`],
+      ['text', 'Yes.'],
+    ]);
+    expect(await say(...thinking)).toEqual(expected);
+  });
+
+  it('stay thoughts when the connection breaks within them', async () => {
+    const broken: LanguageModelV4 = {
+      ...answering([]),
+      async doStream() {
+        const parts: LanguageModelV4StreamPart[] = [
+          { type: 'text-start', id: '0' },
+          { type: 'text-delta', id: '0', delta: long },
+          { type: 'error', error: new Error('reset') },
+        ];
+        return { stream: streamOf(parts) };
+      },
+    };
+    const model = readAnswers(broken, () => ({ ...usual, reasoning: 'open' }));
+    expect(await deltas(model)).toEqual([['reasoning', long]]);
   });
 });
 

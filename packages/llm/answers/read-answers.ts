@@ -44,9 +44,12 @@ export function readAnswers(
       return { result: await work(adapt(options, now, model.modelId)), tools: now };
     }
   }
-  const strays = { answers: 0 };
-  const splitterFor = (options: LanguageModelV4CallOptions, tools: AnswerProfile['tools']) =>
-    createSplitter(options, { ...profile(), tools }, learn, strays);
+  const seen: SeenThoughts = { strays: 0, areClosed: true };
+  const splitterFor = (
+    options: LanguageModelV4CallOptions,
+    tools: AnswerProfile['tools'],
+    isStream: boolean,
+  ) => createSplitter(options, { ...profile(), tools }, learn, { seen, isStream });
   return {
     specificationVersion: 'v4',
     provider: model.provider,
@@ -54,7 +57,7 @@ export function readAnswers(
     supportedUrls: model.supportedUrls,
     async doGenerate(options) {
       const { result, tools } = await call(options, (adapted) => model.doGenerate(adapted));
-      const splitter = splitterFor(options, tools);
+      const splitter = splitterFor(options, tools, false);
       const { content, hasCalls } = splitContent(result.content, result.finishReason, splitter);
       return {
         ...result,
@@ -64,7 +67,7 @@ export function readAnswers(
     },
     async doStream(options) {
       const { result, tools } = await call(options, (adapted) => model.doStream(adapted));
-      return { ...result, stream: splitStream(result.stream, splitterFor(options, tools)) };
+      return { ...result, stream: splitStream(result.stream, splitterFor(options, tools, true)) };
     },
   };
 }
@@ -96,9 +99,12 @@ interface Splitter {
   observe(pieces: Piece[]): Piece[];
 }
 
-/** Answers that closed thoughts which they had not opened, since the last that had none. */
-interface Strays {
-  answers: number;
+/** What answers showed of thoughts whose opening tag is left out. */
+interface SeenThoughts {
+  /** Answers that closed such thoughts unexpectedly, since the last that had none. */
+  strays: number;
+  /** False once expected thoughts turned out to be the answer, until some are closed again: meanwhile they are held back. */
+  areClosed: boolean;
 }
 
 /** One may only speak of the tag; so many make sure that the model's template has the opening one. */
@@ -108,14 +114,15 @@ function createSplitter(
   { tools = [], toolChoice, prompt }: LanguageModelV4CallOptions,
   profile: AnswerProfile,
   learn: Learn,
-  strays: Strays,
+  { seen, isStream }: { seen: SeenThoughts; isStream: boolean },
 ): Splitter {
   const offered =
     toolChoice?.type === 'none' || profile.tools === 'none' ? [] : tools.map(({ name }) => name);
-  const isGuess = profile.reasoning === 'auto' && strays.answers >= enoughStrays;
+  const isGuess = profile.reasoning === 'auto' && seen.strays >= enoughStrays;
   const text = new TextSplitter({
     thoughts: isGuess ? 'open' : profile.reasoning,
     isGuess,
+    isLive: isStream && seen.areClosed,
     offered: new Set(offered),
     writesCalls: profile.textToolCalls || profile.tools === 'prompted',
     isQuoted: createQuoteCheck(prompt),
@@ -123,10 +130,12 @@ function createSplitter(
   return {
     text,
     observe(pieces) {
-      const seen = (type: Piece['type']) => pieces.some((piece) => piece.type === type);
-      if (seen('stray')) strays.answers += 1;
-      if (isGuess && text.hadNoThoughts) strays.answers = 0;
-      if (seen('call') && profile.tools === 'native')
+      const has = (type: Piece['type']) => pieces.some((piece) => piece.type === type);
+      if (has('stray')) seen.strays += 1;
+      const { openThoughts } = text;
+      if (isGuess && openThoughts === 'none') seen.strays = 0;
+      if (openThoughts !== undefined) seen.areClosed = openThoughts === 'closed';
+      if (has('call') && profile.tools === 'native')
         learn({ textToolCalls: true }, 'it writes tool calls as text');
       return pieces;
     },
@@ -249,11 +258,11 @@ function createPartSplitter({ text, observe }: Splitter) {
           return [part];
         case 'error':
           // What is held back was said, whatever it would have become.
-          return [...put(text.end(false, true)), ...close(), part];
+          return [...put(text.end(text.isThinking, true)), ...close(), part];
         default:
           return [part];
       }
     },
-    end: (): Part[] => [...put(text.end(false, true)), ...close()],
+    end: (): Part[] => [...put(text.end(text.isThinking, true)), ...close()],
   };
 }

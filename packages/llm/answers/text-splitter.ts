@@ -6,8 +6,8 @@ import { openerAt, strayClose, type ThoughtTag, thoughtCloses } from './thoughts
 
 type Mode =
   | { kind: 'text' }
-  /** `sure` is false where only the end of the thoughts will tell that they were some: `said` waits for it behind `opener`. */
-  | { kind: 'thought'; closes: readonly string[]; sure: boolean; opener: string; said: string }
+  /** `sure` is false where only the end of the thoughts will tell that they were some: unless `out`, `said` waits for it behind `opener`. */
+  | { kind: 'thought'; closes: readonly string[]; sure: boolean; out: boolean; opener: string; said: string }
   /** Thoughts in the middle of an answer: they are none unless they are closed. */
   | { kind: 'aside'; close: string; said: string }
   /** May be calls, which only the end of the answer can tell. */
@@ -33,6 +33,9 @@ const longestHead = 256;
 
 /** Blocks of an answer that are read in the hope of calls. */
 const mostBlocks = 16;
+
+/** An answer without the thoughts that were expected is mostly no longer than this; more of it goes out as thoughts. */
+const shortestThoughts = 80;
 
 /** What parts the answer from the thoughts before it. */
 const answerMarks = ['<|start_response|>', '<response>', '<|begin_of_solution|>'];
@@ -61,20 +64,20 @@ export class TextSplitter {
   #signs = '';
   #fence: string | undefined;
   #out: Piece[] = [];
-  /** The answer was taken to begin within thoughts and had none. */
-  hadNoThoughts = false;
+  /** How thoughts ended that the answer was taken to begin within; `none` where there were none. */
+  openThoughts: 'closed' | 'none' | undefined;
 
   constructor(options: SplitOptions) {
     this.#options = options;
     this.#offered = options.offered;
-    if (options.thoughts === 'open')
-      this.#mode = { kind: 'thought', closes: thoughtCloses, sure: false, opener: '', said: '' };
+    const unsure = { sure: false, out: false, opener: '', said: '' };
+    if (options.thoughts === 'open') this.#mode = { kind: 'thought', closes: thoughtCloses, ...unsure };
   }
 
   /** Whether something has come that may not yet go out. */
   get isHolding(): boolean {
     const mode = this.#mode;
-    if (mode.kind === 'thought') return this.#rest !== '' || (!mode.sure && mode.said !== '');
+    if (mode.kind === 'thought') return this.#rest !== '' || (!mode.out && mode.said !== '');
     return this.#rest !== '' || mode.kind === 'harmony' || mode.kind === 'aside';
   }
 
@@ -90,7 +93,12 @@ export class TextSplitter {
     return this.#read(false, false);
   }
 
-  /** The last pieces. `isCut`: the model ran out of tokens. `hasCalls`: its calls came apart, so that text is text. */
+  /** Whether what comes goes out as thoughts. */
+  get isThinking(): boolean {
+    return this.#mode.kind === 'thought' && this.#mode.out;
+  }
+
+  /** The last pieces. `isCut`: the model did not get to its end. `hasCalls`: its calls came apart, so that text is text. */
   end(isCut: boolean, hasCalls: boolean): Piece[] {
     if (hasCalls) this.#offered = new Set();
     return this.#read(true, isCut);
@@ -142,12 +150,17 @@ export class TextSplitter {
     const { at, length } = findFirst(this.#rest, mode.closes, isEnd);
     const text = this.#take(at);
     mode.said += text;
-    if (mode.sure) this.#emit({ type: 'reasoning', text });
-    else if (length > 0 || (isEnd && isCut && !this.#options.isGuess))
-      this.#emit({ type: 'reasoning', text: mode.opener === '' ? mode.said : mode.said.trimStart() });
-    else if (isEnd) {
+    const isOpen = mode.opener === '';
+    const isThought = mode.sure || length > 0 || (isEnd && isCut && !this.#options.isGuess);
+    const isLong = isOpen && !isEnd && mode.said.length > shortestThoughts;
+    if (mode.out) this.#emit({ type: 'reasoning', text });
+    else if (isThought || (isLong && this.#options.isLive)) {
+      mode.out = true;
+      this.#emit({ type: 'reasoning', text: isOpen ? mode.said : mode.said.trimStart() });
+    }
+    if (isEnd && !isThought) {
       this.#mode = { kind: 'text' };
-      this.hadNoThoughts = !isCut && mode.said.trim() !== '';
+      if (!isCut && mode.said.trim() !== '') this.openThoughts = 'none';
       this.#out.push(...this.#asText(mode.opener + mode.said));
       return false;
     }
@@ -155,6 +168,7 @@ export class TextSplitter {
       this.#mode = { kind: 'text' };
       this.#atLineStart = true;
       this.#hadThoughts = true;
+      if (isOpen) this.openThoughts = 'closed';
       return this.#skip(length);
     }
     if (isEnd) this.#endThoughts(mode.said);
@@ -298,13 +312,8 @@ export class TextSplitter {
       this.#mode = { kind: 'aside', close, said: '' };
       return true;
     }
-    this.#mode = {
-      kind: 'thought',
-      closes: [close],
-      sure,
-      opener: this.#take(indent + open.length),
-      said: '',
-    };
+    const opener = this.#take(indent + open.length);
+    this.#mode = { kind: 'thought', closes: [close], sure, out: sure, opener, said: '' };
     return sure ? this.#skip(0) : true;
   }
 

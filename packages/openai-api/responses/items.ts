@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { openAiErrors } from '../errors.ts';
+import type { RequestMessage } from '../request.ts';
+
+export const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
+type Part = z.output<typeof contentPart>;
+
+/** An item of `input`: a message, a function call, its output, thoughts, or a reference to an earlier item. */
+export const inputItem = z.looseObject({
+  type: z.string().nullish(),
+  id: z.string().nullish(),
+  role: z.enum(['system', 'developer', 'user', 'assistant']).optional(),
+  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  call_id: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.string().optional(),
+  output: z.union([z.string(), z.array(contentPart)]).nullish(),
+});
+type InputItem = z.output<typeof inputItem>;
+
+/** An item as it is kept and shown, of the input or of the output. */
+export type Item = InputItem & { type: string; id: string };
+
+const prefixes: Record<string, string> = {
+  function_call: 'fc',
+  function_call_output: 'fco',
+  reasoning: 'rs',
+};
+
+/** Ids of items name their response, so that a reference to one finds it. */
+export function itemId(type: string, responseId: string, index: number): string {
+  return `${prefixes[type] ?? 'msg'}_${responseId.replace(/^resp_/, '')}_${index}`;
+}
+
+export function responseOfItem(id: string): string | undefined {
+  const [, response] = /^[a-z]+_([0-9a-f]{32})_[0-9i]+$/.exec(id) ?? [];
+  return response && `resp_${response}`;
+}
+
+/** The input with every item whole. `find` gives the item that a reference names. */
+export function readInput(
+  input: string | readonly InputItem[],
+  responseId: string,
+  find: (id: string) => Item | undefined,
+): Item[] {
+  const given = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input;
+  return given.map((item, index) => {
+    if (item.type === 'item_reference') return referenced(item.id ?? '', index, find);
+    const type = item.type ?? 'message';
+    const whole = {
+      ...item,
+      type,
+      id: item.id || itemId(type, responseId, index).replace(/_(\d+)$/, '_i$1'),
+    };
+    if (type !== 'message') return whole;
+    const { content } = item;
+    const textType = item.role === 'assistant' ? 'output_text' : 'input_text';
+    const parts = typeof content === 'string' ? [{ type: textType, text: content }] : (content ?? []);
+    return { status: 'completed', ...whole, content: parts };
+  });
+}
+
+function referenced(id: string, index: number, find: (id: string) => Item | undefined): Item {
+  const item = find(id);
+  if (item !== undefined) return item;
+  throw refuse(
+    `input[${index}]: there is no item "${id}" in a response that is kept here; send the item itself`,
+  );
+}
+
+/** The conversation that items tell, as messages of a chat completion. Thoughts do not go back to a model. */
+export function toMessages(items: readonly Item[]): RequestMessage[] {
+  const messages: RequestMessage[] = [];
+  for (const item of items) {
+    const last = messages.at(-1);
+    if (item.type === 'message') messages.push(messageOf(item));
+    else if (item.type === 'function_call') {
+      const calls = [callOf(item)];
+      if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: null, tool_calls: calls });
+      else last.tool_calls = [...(last.tool_calls ?? []), ...calls];
+    } else if (item.type === 'function_call_output') messages.push(resultOf(item));
+    else if (item.type !== 'reasoning') throw refuse(`input items of type "${item.type}" are not supported`);
+  }
+  return messages;
+}
+
+function messageOf({ role, content }: Item): RequestMessage {
+  if (role === undefined)
+    throw refuse('a message of the input needs a role: user, assistant, system or developer');
+  const parts = Array.isArray(content) ? content : [];
+  const isText = parts.every(({ type }) => type === 'input_text' || type === 'output_text');
+  if (isText && parts.length <= 1) return { role, content: parts[0]?.text ?? '' };
+  return { role, content: parts.map(chatPart) };
+}
+
+/** A part of a message as chat completions have it; what a service does not take, it refuses by that name. */
+function chatPart(part: Part): Part & { image_url?: { url: string } } {
+  const { type, text = '' } = part;
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text };
+    case 'refusal':
+    case 'input_audio':
+      return part as Part & { image_url?: never };
+    case 'input_image':
+      if (typeof part.image_url !== 'string')
+        throw refuse('input_image needs image_url with the data: files are not kept here');
+      return { type: 'image_url', image_url: { url: part.image_url } };
+    case 'input_file':
+      if (typeof part.file_data !== 'string')
+        throw refuse(
+          'input_file needs file_data: nothing is fetched from file_url, and file_id names no file',
+        );
+      return { type: 'file', file: { filename: part.filename, file_data: part.file_data } };
+    default:
+      throw refuse(`content of type "${type}" is not supported`);
+  }
+}
+
+function callOf({ call_id: id, name, arguments: given = '{}' }: Item) {
+  if (id === undefined || name === undefined) throw refuse('a function_call needs call_id and name');
+  return { id, type: 'function', function: { name, arguments: given } };
+}
+
+function resultOf({ call_id, output }: Item): RequestMessage {
+  if (call_id === undefined) throw refuse('a function_call_output needs the call_id of its call');
+  const parts = Array.isArray(output) ? output : [];
+  const other = parts.find(({ type }) => type !== 'input_text' && type !== 'output_text');
+  if (other !== undefined) throw refuse(`the output of a function may be text, not "${other.type}"`);
+  const content = typeof output === 'string' ? output : parts.map(({ text = '' }) => text).join('\n');
+  return { role: 'tool', tool_call_id: call_id, content };
+}
+
+function refuse(message: string) {
+  return openAiErrors.invalid_request_error({ message }, { details: { param: 'input' } });
+}

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { openAiErrors } from '../errors.ts';
+import type { CompletionRequest, RequestMessage } from '../request.ts';
+import { contentPart, inputItem } from './items.ts';
+
+const functionTool = z.looseObject({
+  type: z.string(),
+  name: z.string().optional(),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+});
+
+const mostPairs = 16;
+const metadata = z
+  .record(z.string().max(64), z.string().max(512))
+  .refine((pairs) => Object.keys(pairs).length <= mostPairs, `at most ${mostPairs} pairs`);
+
+/** The body of `POST /v1/responses`; fields that OpenAI's API does not have are ignored. */
+export const responseRequest = z.looseObject({
+  model: z.string().default(''),
+  input: z.union([z.string(), z.array(inputItem)]),
+  instructions: z.union([z.string(), z.array(contentPart)]).nullish(),
+  previous_response_id: z.string().nullish(),
+  background: z.boolean().nullish(),
+  store: z.boolean().nullish(),
+  stream: z.boolean().nullish(),
+  metadata: metadata.nullish(),
+  tools: z.array(functionTool).nullish(),
+  tool_choice: z
+    .union([
+      z.enum(['none', 'auto', 'required']),
+      z.looseObject({ type: z.string(), name: z.string().optional() }),
+    ])
+    .nullish(),
+  text: z
+    .looseObject({
+      format: z
+        .looseObject({
+          type: z.string(),
+          name: z.string().optional(),
+          schema: z.record(z.string(), z.unknown()).optional(),
+        })
+        .nullish(),
+      verbosity: z.string().nullish(),
+    })
+    .nullish(),
+  reasoning: z.looseObject({ effort: z.string().nullish() }).nullish(),
+  max_output_tokens: z.int().positive().nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  include: z.array(z.string()).nullish(),
+  service_tier: z.string().nullish(),
+  user: z.string().nullish(),
+});
+
+export type ResponseRequest = z.output<typeof responseRequest>;
+
+/** Parameters that nothing here does anything for; set to what is usual they ask for nothing. */
+const neverTaken: Record<string, readonly unknown[]> = {
+  conversation: [],
+  prompt: [],
+  max_tool_calls: [],
+  top_logprobs: [0],
+  context_management: [],
+  moderation: [],
+  image: [],
+  access_programs: [],
+  service_tier: ['auto', 'default'],
+};
+
+/** Clients send it unasked, and nothing here encrypts thoughts. */
+const encryptedThoughts = 'reasoning.encrypted_content';
+
+/** Refuses by name what cannot be done; gives the parameters that have no effect. */
+export function checkParameters(request: ResponseRequest): string[] {
+  for (const [name, usual] of Object.entries(neverTaken)) {
+    const value = request[name];
+    if (value !== undefined && value !== null && !usual.includes(value)) throw unsupported(name);
+  }
+  const tool = (request.tools ?? []).findIndex(({ type, name }) => type !== 'function' || !name);
+  if (tool >= 0) throw unsupported(`tools[${tool}]`, 'only tools of type "function", with a name, are');
+  const { tool_choice: choice, background, store } = request;
+  if (typeof choice === 'object' && choice !== null && (choice.type !== 'function' || !choice.name))
+    throw unsupported('tool_choice', 'name a function, or choose none, auto or required;');
+  if (background && store === false)
+    throw refuse('background needs store: leave store out, or set it to true', 'background');
+  const include = (request.include ?? []).find((each) => each !== encryptedThoughts);
+  if (include !== undefined) throw unsupported(`include "${include}"`);
+  const ignored = ['prompt_cache_key', 'safety_identifier'].filter((name) => request[name]);
+  return [...ignored, ...(request.include?.length ? ['include'] : [])];
+}
+
+function unsupported(name: string, instead = '') {
+  const param = name.split(/[ [.]/)[0] ?? name;
+  return refuse(`${name} is not supported here${instead && `: ${instead} supported`}. Leave it out.`, param);
+}
+
+export function refuse(message: string, param: string) {
+  return openAiErrors.invalid_request_error({ message }, { details: { param } });
+}
+
+/** Names of this API for parameters of chat completions. */
+const names: Record<string, string> = {
+  max_completion_tokens: 'max_output_tokens',
+  max_tokens: 'max_output_tokens',
+  reasoning_effort: 'reasoning.effort',
+  verbosity: 'text.verbosity',
+  response_format: 'text.format',
+};
+
+export function nameOf(parameter: string): string {
+  return names[parameter] ?? parameter;
+}
+
+/** The same request as one for a chat completion, which every service answers. */
+export function toCompletionRequest(
+  request: ResponseRequest,
+  conversation: readonly RequestMessage[],
+): CompletionRequest {
+  const { model, text, tools, tool_choice: choice, temperature, top_p, parallel_tool_calls, user } = request;
+  const instructions = instructionText(request);
+  return {
+    model,
+    messages: [
+      ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
+      ...conversation,
+    ],
+    tools: tools?.map(({ name = '', description, parameters }) => ({
+      type: 'function',
+      function: { name, ...(description && { description }), ...(parameters && { parameters }) },
+    })),
+    tool_choice:
+      typeof choice === 'object' && choice !== null
+        ? { type: 'function', function: { name: choice.name ?? '' } }
+        : choice,
+    response_format: responseFormat(text?.format),
+    max_completion_tokens: request.max_output_tokens,
+    reasoning_effort: request.reasoning?.effort,
+    verbosity: text?.verbosity,
+    ...{ temperature, top_p, parallel_tool_calls, user },
+  };
+}
+
+function instructionText({ instructions }: ResponseRequest): string {
+  if (!instructions) return '';
+  if (typeof instructions === 'string') return instructions;
+  return instructions.map(({ text = '' }) => text).join('\n');
+}
+
+type Format = NonNullable<ResponseRequest['text']>['format'];
+
+function responseFormat(format: Format): CompletionRequest['response_format'] {
+  if (!format || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json_object' };
+  if (format.type !== 'json_schema')
+    throw unsupported(`text.format "${format.type}"`, 'text, json_object and json_schema are');
+  const { name, schema } = format;
+  return { type: 'json_schema', json_schema: { ...(name && { name }), ...(schema && { schema }) } };
+}

@@ -1,0 +1,496 @@
+import { join } from 'node:path';
+import { type A2aServer, createA2aServer, type Executor } from '@trunkline/a2a';
+import { createLogger } from '@trunkline/config';
+import { createApp, type RunningServer, serve } from '@trunkline/http';
+import { accountPrincipal, type Principal } from '@trunkline/identity';
+import { temporaryDirectory } from '@trunkline/testing';
+import OpenAI, { type APIError } from 'openai';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type Answer, type AnswerEvent, mountOpenAiApi, openAiErrorBody, Responses } from '../index.ts';
+
+/** A service with tasks whose one model answers by what the test brings. */
+class Toy {
+  readonly #home = temporaryDirectory();
+  now = Date.now();
+  answer: Answer = async function* () {
+    yield { type: 'text-delta', text: 'Yes.' };
+    yield end;
+  };
+  executor: Executor = { execute: vi.fn(nothing) };
+  seen: Parameters<Answer>[0][] = [];
+  responses!: Responses;
+  a2a!: A2aServer;
+  #server!: RunningServer;
+
+  async start(): Promise<this> {
+    const logger = createLogger({ name: 'test', destination: { write: () => undefined } });
+    this.responses = new Responses(join(this.#home.path, 'responses.db'), () => this.now);
+    this.a2a = createA2aServer({
+      directory: this.#home.path,
+      executor: this.responses.runningTasksOf(this.executor),
+      card: () => ({ name: 'toy', description: 'A toy.', version: '1', publicUrl: 'http://toy', skills: [] }),
+      push: false,
+      warnWhenOpen: false,
+      logger,
+    });
+    const app = createApp({
+      service: 'test',
+      logger,
+      version: '1',
+      description: 'test',
+      renderError: (error) => ({ body: openAiErrorBody(error) }),
+      health: () => ({ status: 200, body: {} }),
+    });
+    app.use('/v1/*', async (context, next) => {
+      const name = context.req.header('authorization')?.replace('Bearer ', '') ?? '';
+      context.set('principal', personOf(name));
+      await next();
+    });
+    mountOpenAiApi(app, {
+      ownedBy: 'test',
+      models: () => ['toy'],
+      findModel: (id) =>
+        id === 'toy'
+          ? (call) => {
+              this.seen.push(call);
+              return this.answer(call);
+            }
+          : undefined,
+      defaultModel: () => 'toy',
+      images: false,
+      parameters: () => ['temperature', 'tools', 'tool_choice', 'max_completion_tokens'],
+      responses: { kept: this.responses, engine: this.a2a.engine },
+    });
+    this.#server = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'PORT', logger });
+    return this;
+  }
+
+  client(name = 'ada'): OpenAI {
+    return new OpenAI({ baseURL: `${this.#server.url}/v1`, apiKey: name, maxRetries: 0 });
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.stop();
+    this.a2a.stop();
+    this.responses.close();
+  }
+
+  remove(): void {
+    this.#home.remove();
+  }
+}
+
+async function* nothing(): AsyncGenerator<never> {
+  // A task that is done at once.
+}
+
+function personOf(name: string): Principal {
+  return accountPrincipal(name, 'member');
+}
+
+const end: AnswerEvent = {
+  type: 'end',
+  finishReason: 'stop',
+  usage: { inputTokens: 3, outputTokens: 4 },
+};
+const weather = {
+  type: 'function' as const,
+  name: 'weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  strict: false,
+};
+
+let toy: Toy;
+afterEach(async () => {
+  await toy.stop();
+  toy.remove();
+});
+
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error as APIError,
+  );
+
+describe('a response', () => {
+  it('comes whole, with thoughts, text and usage', async () => {
+    toy = await new Toy().start();
+    toy.answer = async function* () {
+      yield { type: 'reasoning-delta', text: 'Hm.' };
+      yield { type: 'text-delta', text: 'Four.' };
+      yield end;
+    };
+    const response = await toy
+      .client()
+      .responses.create({ model: 'toy', input: '2+2?', metadata: { a: 'b' } });
+    expect(response).toMatchObject({ object: 'response', status: 'completed', model: 'toy', error: null });
+    expect(response.output_text).toBe('Four.');
+    expect(response.output).toMatchObject([
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
+      { type: 'message', role: 'assistant', status: 'completed', content: [{ text: 'Four.' }] },
+    ]);
+    expect(response.usage).toMatchObject({ input_tokens: 3, output_tokens: 4, total_tokens: 7 });
+    expect(response.metadata).toEqual({ a: 'b' });
+    expect(toy.seen[0]?.request.messages).toEqual([{ role: 'user', content: '2+2?' }]);
+  });
+
+  it('streams its events in the published order, as the client puts them together again', async () => {
+    toy = await new Toy().start();
+    const call = {
+      id: 'call_1',
+      type: 'function' as const,
+      function: { name: 'weather', arguments: '{"city":"Bern"}' },
+    };
+    toy.answer = async function* () {
+      yield { type: 'reasoning-delta', text: 'Hm' };
+      yield { type: 'reasoning-delta', text: '.' };
+      yield { type: 'text-delta', text: 'I ' };
+      yield { type: 'text-delta', text: 'look.' };
+      yield { type: 'end', finishReason: 'tool_calls', toolCalls: [call] };
+    };
+    const stream = toy.client().responses.stream({ model: 'toy', input: 'Weather?', tools: [weather] });
+    const events: { type: string; sequence_number: number }[] = [];
+    for await (const event of stream) events.push(event);
+    expect(events.map(({ type }) => type.replace('response.', ''))).toEqual([
+      'created',
+      'in_progress',
+      'output_item.added',
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
+      'reasoning_summary_part.done',
+      'output_item.done',
+      'output_item.added',
+      'content_part.added',
+      'output_text.delta',
+      'output_text.delta',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done',
+      'output_item.added',
+      'function_call_arguments.delta',
+      'function_call_arguments.done',
+      'output_item.done',
+      'completed',
+    ]);
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index));
+    const final = await stream.finalResponse();
+    expect(final.output_text).toBe('I look.');
+    expect(final.output.at(-1)).toMatchObject({
+      type: 'function_call',
+      call_id: 'call_1',
+      name: 'weather',
+      arguments: '{"city":"Bern"}',
+    });
+    expect((await toy.client().responses.retrieve(final.id)).output).toMatchObject(
+      final.output.map(({ type, id }) => ({ type, id })),
+    );
+  });
+
+  it('that ends early says why', async () => {
+    toy = await new Toy().start();
+    for (const [finishReason, reason] of [
+      ['length', 'max_output_tokens'],
+      ['content_filter', 'content_filter'],
+    ] as const) {
+      toy.answer = async function* () {
+        yield { type: 'text-delta', text: 'Once' };
+        yield { type: 'end', finishReason };
+      };
+      const response = await toy.client().responses.create({ input: 'Tell.', max_output_tokens: 5 });
+      expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason } });
+      expect(response.output).toMatchObject([{ status: 'incomplete' }]);
+      expect(toy.seen.at(-1)?.request.max_completion_tokens).toBe(5);
+    }
+  });
+
+  it('that fails is an HTTP error before its first word, and an event after it', async () => {
+    toy = await new Toy().start();
+    const ask = { model: 'toy', input: 'Hi', stream: true } as const;
+    toy.answer = async function* () {
+      if (toy.seen.length > 0) throw new Error('secret cause');
+      yield end;
+    };
+    for (const stream of [true, false]) {
+      const early = await refusal(toy.client().responses.create({ ...ask, stream }));
+      expect([early?.status, JSON.stringify(early).includes('secret')]).toEqual([500, false]);
+    }
+    toy.answer = async function* () {
+      yield { type: 'text-delta', text: 'Once' };
+      throw new Error('secret cause');
+    };
+    let last: unknown;
+    for await (const event of await toy.client().responses.create(ask)) last = event;
+    expect(last).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
+    expect(JSON.stringify(last)).not.toContain('secret');
+    const { id } = (last as { response: { id: string } }).response;
+    expect(await toy.client().responses.retrieve(id)).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error' },
+      output: [{ status: 'incomplete', content: [{ text: 'Once' }] }],
+    });
+  });
+
+  it('refuses by name what is not supported, and drops nothing in silence', async () => {
+    toy = await new Toy().start();
+    const refused: [param: string, body: object][] = [
+      ['conversation', { conversation: 'conv_1' }],
+      ['prompt', { prompt: { id: 'p' } }],
+      ['max_tool_calls', { max_tool_calls: 3 }],
+      ['top_logprobs', { top_logprobs: 2 }],
+      ['service_tier', { service_tier: 'flex' }],
+      ['tools', { tools: [{ type: 'web_search' }] }],
+      ['tool_choice', { tool_choice: { type: 'web_search' } }],
+      ['include', { include: ['message.output_text.logprobs'] }],
+      ['background', { background: true, store: false }],
+      ['reasoning.effort', { reasoning: { effort: 'low' } }],
+      ['text.verbosity', { text: { verbosity: 'low' } }],
+      ['parallel_tool_calls', { parallel_tool_calls: false }],
+      ['input', { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] }],
+      ['input', { input: [{ type: 'computer_call_output', call_id: 'x', output: 'y' }] }],
+      ['temperature', { temperature: 'hot' }],
+      ['previous_response_id', { previous_response_id: 'resp_0' }],
+    ];
+    for (const [param, more] of refused) {
+      const body = {
+        model: 'toy',
+        input: 'Hi',
+        ...more,
+      } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+      const error = await refusal(toy.client().responses.create(body));
+      expect([error?.status, error?.param], JSON.stringify(more)).toEqual([400, param]);
+    }
+    const image = [
+      { type: 'input_image' as const, image_url: 'data:image/png;base64,AA==', detail: 'auto' as const },
+    ];
+    const seen = await refusal(toy.client().responses.create({ input: [{ role: 'user', content: image }] }));
+    expect(seen?.message).toContain('image');
+    expect(toy.seen).toEqual([]);
+    const { data, response } = await toy
+      .client()
+      .responses.create({
+        input: 'Hi',
+        prompt_cache_key: 'k',
+        include: ['reasoning.encrypted_content'],
+        top_p: 0.5,
+      })
+      .withResponse();
+    expect(response.headers.get('x-ignored-parameters')).toBe('prompt_cache_key, include, top_p');
+    expect(data).toMatchObject({ ignored_parameters: ['prompt_cache_key', 'include', 'top_p'] });
+  });
+});
+
+describe('a stored response', () => {
+  it('is continued by previous_response_id and by references to its items', async () => {
+    toy = await new Toy().start();
+    const { responses } = toy.client();
+    const calls = [
+      { id: 'call_1', type: 'function' as const, function: { name: 'weather', arguments: '{}' } },
+    ];
+    toy.answer = async function* () {
+      yield { type: 'text-delta', text: 'I look.' };
+      yield { type: 'end', finishReason: 'tool_calls', toolCalls: calls };
+    };
+    const first = await responses.create({ input: 'Weather?', instructions: 'Be brief.', tools: [weather] });
+    toy.answer = async function* () {
+      yield { type: 'text-delta', text: 'Sun.' };
+      yield end;
+    };
+    const result = { type: 'function_call_output' as const, call_id: 'call_1', output: 'sun' };
+    const second = await responses.create({ input: [result], previous_response_id: first.id });
+    const told = [
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: 'I look.', tool_calls: calls },
+      { role: 'tool', tool_call_id: 'call_1', content: 'sun' },
+    ];
+    // Instructions count for one response alone.
+    expect(toy.seen.at(-1)?.request.messages).toEqual(told);
+    await responses.create({ input: 'Thanks', previous_response_id: second.id });
+    expect(toy.seen.at(-1)?.request.messages).toEqual([
+      ...told,
+      { role: 'assistant', content: 'Sun.' },
+      { role: 'user', content: 'Thanks' },
+    ]);
+    const references = first.output.map(({ id }) => ({ type: 'item_reference' as const, id: id ?? '' }));
+    await responses.create({ input: [{ role: 'user', content: 'Weather?' }, ...references, result] });
+    expect(toy.seen.at(-1)?.request.messages).toEqual(told);
+  });
+
+  it('belongs to whoever asked, and is there until it is deleted or expires', async () => {
+    toy = await new Toy().start();
+    const ada = toy.client('ada').responses;
+    const eve = toy.client('eve').responses;
+    const { id, output } = await ada.create({
+      input: [
+        { role: 'user', content: 'One' },
+        { role: 'user', content: 'Two' },
+      ],
+    });
+    for (const work of [eve.retrieve(id), eve.delete(id), eve.cancel(id), eve.inputItems.list(id)])
+      expect((await refusal(work as Promise<unknown>))?.status).toBe(404);
+    for (const more of [
+      { previous_response_id: id },
+      { input: [{ type: 'item_reference' as const, id: output[0]?.id ?? '' }] },
+    ])
+      expect((await refusal(eve.create({ input: 'Go on', ...more })))?.status).toBe(400);
+    const pages: string[] = [];
+    for await (const item of ada.inputItems.list(id, { limit: 1, order: 'asc' }))
+      pages.push(JSON.stringify(item));
+    expect(pages).toEqual([expect.stringContaining('One'), expect.stringContaining('Two')]);
+    const other = await ada.create({ input: 'Three' });
+    await ada.delete(other.id);
+    expect((await refusal(ada.retrieve(other.id)))?.status).toBe(404);
+    const unstored = await ada.create({ input: 'Four', store: false });
+    expect((await refusal(ada.retrieve(unstored.id)))?.status).toBe(404);
+    toy.now += 31 * 24 * 60 * 60 * 1000;
+    expect((await refusal(ada.retrieve(id)))?.status).toBe(404);
+    expect((await refusal(ada.create({ input: 'On', previous_response_id: id })))?.code).toBe(
+      'previous_response_not_found',
+    );
+  });
+
+  it('makes room for newer ones of its owner', async () => {
+    toy = await new Toy().start();
+    const { store } = toy.responses;
+    const principal = personOf('ada');
+    const body = (number: number) => ({ id: `resp_${number}`, status: 'completed' as const, output: [] });
+    store.save(body(-1), { input: [], principal: personOf('bob') });
+    for (let number = 0; number < 501; number += 1) {
+      toy.now += 1;
+      store.save(body(number), { input: [], principal });
+    }
+    const kept = [0, 1, 500].map((number) => store.find(`resp_${number}`, principal) !== undefined);
+    expect(kept).toEqual([false, true, true]);
+    expect(store.find('resp_-1', personOf('bob'))).toBeDefined();
+  });
+});
+
+describe('a background response', () => {
+  const slow = () => {
+    const { promise: word, resolve: speak } = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    toy.answer = async function* ({ signal }) {
+      try {
+        yield { type: 'text-delta', text: 'Wait' };
+        await Promise.race([word, new Promise((_, reject) => signal.addEventListener('abort', reject))]);
+        yield { type: 'text-delta', text: ' for it.' };
+        yield end;
+      } finally {
+        ended.resolve();
+      }
+    };
+    return { speak, ended: ended.promise };
+  };
+  const until = (id: string, status: string) =>
+    expect.poll(async () => (await toy.client().responses.retrieve(id)).status).toBe(status);
+
+  it('goes on as a task that its owner sees, and can be followed from any event', async () => {
+    toy = await new Toy().start();
+    const { speak } = slow();
+    const { responses } = toy.client();
+    const response = await responses.create({ input: 'Take your time', background: true });
+    expect(response).toMatchObject({
+      status: expect.stringMatching(/^(queued|in_progress)$/),
+      background: true,
+    });
+    await until(response.id, 'in_progress');
+    const taskId = (response as { task_id?: string }).task_id ?? '';
+    expect(toy.a2a.engine.for(personOf('ada')).get(taskId)).toMatchObject({ state: 'working' });
+    expect(() => toy.a2a.engine.for(personOf('eve')).get(taskId)).toThrow();
+    expect(
+      (await refusal(responses.create({ input: 'On', previous_response_id: response.id })))?.status,
+    ).toBe(400);
+    const types: string[] = [];
+    const stream = await responses.retrieve(response.id, { stream: true, starting_after: 2 });
+    for await (const event of stream) {
+      types.push(event.type.replace('response.', ''));
+      if (event.type === 'response.output_text.delta') speak();
+    }
+    expect(types).toEqual([
+      ...['output_item.added', 'content_part.added', 'output_text.delta', 'output_text.delta'],
+      ...['output_text.done', 'content_part.done', 'output_item.done', 'completed'],
+    ]);
+    expect(await responses.retrieve(response.id)).toMatchObject({
+      status: 'completed',
+      output_text: 'Wait for it.',
+    });
+    const { state, artifacts, usage } = toy.a2a.engine.for(personOf('ada')).get(taskId);
+    expect([state, JSON.stringify(artifacts).includes('Wait for it.'), usage?.totalTokens]).toEqual([
+      'completed',
+      true,
+      7,
+    ]);
+    expect((await refusal(responses.retrieve(response.id, { stream: true })))?.status).toBe(400);
+    expect(toy.executor.execute).not.toHaveBeenCalled();
+  });
+
+  it('goes on when whoever reads its stream leaves', async () => {
+    toy = await new Toy().start();
+    const { speak } = slow();
+    const stream = await toy.client().responses.create({ input: 'Go', background: true, stream: true });
+    let id = '';
+    for await (const event of stream) {
+      if (event.type === 'response.created') id = event.response.id;
+      if (event.type === 'response.output_text.delta') break;
+    }
+    speak();
+    await until(id, 'completed');
+  });
+
+  it('is cancelled by either door, and by deleting it', async () => {
+    toy = await new Toy().start();
+    const { responses } = toy.client();
+    const begin = async () => {
+      const { ended } = slow();
+      const response = await responses.create({ input: 'Go', background: true });
+      await until(response.id, 'in_progress');
+      return { id: response.id, taskId: (response as { task_id?: string }).task_id ?? '', ended };
+    };
+    const tasks = toy.a2a.engine.for(personOf('ada'));
+    const first = await begin();
+    expect(await responses.cancel(first.id)).toMatchObject({ status: 'cancelled' });
+    await first.ended;
+    expect(tasks.get(first.taskId).state).toBe('canceled');
+    expect(await responses.cancel(first.id)).toMatchObject({ status: 'cancelled' });
+    const second = await begin();
+    tasks.cancel(second.taskId, true);
+    await second.ended;
+    await until(second.id, 'cancelled');
+    const third = await begin();
+    await responses.delete(third.id);
+    await third.ended;
+    expect(tasks.get(third.taskId).state).toBe('canceled');
+    toy.answer = async function* () {
+      yield end;
+    };
+    const plain = await responses.create({ input: 'Hi' });
+    expect((await refusal(responses.cancel(plain.id)))?.status).toBe(400);
+  });
+
+  it('has failed after a restart, as its task has', async () => {
+    toy = await new Toy().start();
+    slow();
+    const response = await toy.client().responses.create({ input: 'Go', background: true });
+    await until(response.id, 'in_progress');
+    await toy.stop();
+    toy.executor = { execute: vi.fn(nothing), recover: vi.fn(nothing) };
+    await toy.start();
+    expect(await toy.client().responses.retrieve(response.id)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('restarted') },
+    });
+    const taskId = (response as { task_id?: string }).task_id ?? '';
+    expect(toy.a2a.engine.for(personOf('ada')).get(taskId).state).toBe('failed');
+    expect(toy.executor.recover).not.toHaveBeenCalled();
+  });
+
+  it('leaves other tasks to the executor of the service', async () => {
+    toy = await new Toy().start();
+    const message = { messageId: 'm', role: 'user' as const, parts: [{ type: 'text' as const, text: 'Hi' }] };
+    const tasks = toy.a2a.engine.for(personOf('ada'));
+    const { live } = tasks.start({ message, metadata: { response_id: 'resp_1' }, strict: false });
+    await expect.poll(() => tasks.get(live.id).state).toBe('completed');
+    expect(toy.executor.execute).toHaveBeenCalledOnce();
+  });
+});

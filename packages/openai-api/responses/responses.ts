@@ -1,0 +1,209 @@
+import type { ExecutionEvent, Executor, Message, TaskEngine } from '@trunkline/a2a';
+import { HttpError } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
+import type { AnswerEvent } from '../completion.ts';
+import { openAiErrors } from '../errors.ts';
+import type { Item } from './items.ts';
+import { ResponseStore } from './store.ts';
+import type { ResponseEvent, ResponseWriter } from './writer.ts';
+
+/** An answer that goes on without the request that asked for it. */
+export interface BackgroundWork {
+  writer: ResponseWriter;
+  input: readonly Item[];
+  principal: Principal;
+  /** What the task shows as its request. */
+  text: string;
+  answer(signal: AbortSignal): AsyncIterable<AnswerEvent>;
+  /** Told of failures that callers are not told the cause of. */
+  onFailure(error: unknown): void;
+}
+
+/** Responses of a service: those that are kept, and those that run in the background. */
+export class Responses {
+  readonly store: ResponseStore;
+  /** By the message that starts their task. */
+  readonly #waiting = new Map<string, RunningResponse>();
+  readonly #running = new Map<string, RunningResponse>();
+
+  constructor(path: string, now?: () => number) {
+    this.store = new ResponseStore(path, now);
+  }
+
+  /** The executor of the service's tasks, which runs background responses too. */
+  runningTasksOf(executor: Executor): Executor {
+    return {
+      execute: (request, signal) => {
+        const running = this.#waiting.get(request.message.messageId);
+        if (running === undefined) return executor.execute(request, signal);
+        this.#waiting.delete(request.message.messageId);
+        return this.#run(running, signal);
+      },
+      // Nobody holds the request of a response any more: it has failed.
+      recover: (task, signal) => (this.store.isTask(task.id) ? undefined : executor.recover?.(task, signal)),
+    };
+  }
+
+  /** Whether a message starts a background response, which its model admits itself. */
+  isResponse({ messageId }: Pick<Message, 'messageId'>): boolean {
+    return this.#waiting.has(messageId);
+  }
+
+  /** Starts an answer as a task, where it is listed, bounded and cancelled as other tasks are. */
+  async start(work: BackgroundWork, engine: Pick<TaskEngine, 'for'>): Promise<RunningResponse> {
+    const { writer, principal, text } = work;
+    const messageId = crypto.randomUUID();
+    const running = new RunningResponse(work);
+    this.#waiting.set(messageId, running);
+    try {
+      const { live, stored } = engine.for(principal).start({
+        message: { messageId, role: 'user', parts: [{ type: 'text', text }] },
+        metadata: { response_id: writer.id },
+        strict: false,
+        prepare: (task) => {
+          writer.taskId = task.id;
+          running.push(writer.created());
+          this.#save(work);
+          this.#running.set(writer.id, running);
+        },
+      });
+      if (await stored) return running;
+      throw openAiErrors.upstream_error({ message: `The task ${live.id} could not be written to disk.` });
+    } catch (error) {
+      this.#waiting.delete(messageId);
+      this.#forget(running);
+      throw asHttpError(error);
+    }
+  }
+
+  bytesOf(owner: string): number {
+    return this.store.bytesOf(owner);
+  }
+
+  /** A background response that has not ended. */
+  running(id: string): RunningResponse | undefined {
+    return this.#running.get(id);
+  }
+
+  /** Ends a background response now; the task follows. */
+  cancel(running: RunningResponse, engine: Pick<TaskEngine, 'for'>): void {
+    const { work } = running;
+    work.writer.cancel();
+    this.#save(work);
+    running.end();
+    this.#running.delete(work.writer.id);
+    if (work.writer.taskId !== undefined) engine.for(work.principal).cancel(work.writer.taskId, false);
+  }
+
+  /** Call it when the tasks have been stopped. What still runs is found to have failed at the next start. */
+  close(): void {
+    for (const running of this.#running.values()) running.end();
+    this.store.close();
+  }
+
+  async *#run(running: RunningResponse, signal: AbortSignal): AsyncGenerator<ExecutionEvent> {
+    const { writer, answer, onFailure } = running.work;
+    try {
+      running.push(writer.begin());
+      this.#save(running.work);
+      for await (const event of answer(signal)) {
+        running.push(writer.take(event));
+        if (writer.isOver) this.#save(running.work);
+        yield* taskEvents(event);
+      }
+    } catch (error) {
+      if (writer.isOver || signal.aborted) return;
+      if (!(error instanceof HttpError)) onFailure(error);
+      running.push(writer.fail(error));
+      yield { type: 'failed', message: error instanceof HttpError ? error.message : 'The answer failed.' };
+    } finally {
+      if (!writer.isOver) writer.cancel();
+      this.#save(running.work);
+      running.end();
+      this.#running.delete(writer.id);
+    }
+  }
+
+  #save({ writer, input, principal }: BackgroundWork): void {
+    this.store.save(writer.body(), { input, principal });
+  }
+
+  #forget(running: RunningResponse): void {
+    running.end();
+    this.#running.delete(running.work.writer.id);
+    if (running.work.writer.taskId !== undefined) this.store.delete(running.work.writer.id);
+  }
+}
+
+/** The events of a response while it runs, for whoever follows it. */
+export class RunningResponse {
+  readonly work: BackgroundWork;
+  readonly #events: ResponseEvent[] = [];
+  #isOver = false;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(work: BackgroundWork) {
+    this.work = work;
+  }
+
+  push(events: readonly ResponseEvent[]): void {
+    if (this.#isOver) return;
+    this.#events.push(...events);
+    this.#tell();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#tell();
+  }
+
+  /** Every event behind that number, those to come included. */
+  async *follow(after: number, signal: AbortSignal): AsyncGenerator<ResponseEvent> {
+    const left = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    for (let next = after + 1; !signal.aborted; ) {
+      const changed = this.#changed.promise;
+      const isOver = this.#isOver;
+      for (const event of this.#events.slice(next)) yield event;
+      next = Math.max(next, this.#events.length);
+      if (isOver) return;
+      await Promise.race([changed, left]);
+    }
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+}
+
+/** The same answer as the task tells it. */
+function taskEvents(event: AnswerEvent): ExecutionEvent[] {
+  if (event.type === 'text-delta' || event.type === 'reasoning-delta') return [event];
+  if (event.type === 'ignored-parameters') return [];
+  const { usage, text, toolCalls = [] } = event;
+  const names = toolCalls.map((call) => call.function.name).join(', ');
+  return [
+    ...(usage ? [{ type: 'usage' as const, usage: { ...usage, totalTokens: totalOf(usage) } }] : []),
+    {
+      type: 'completed',
+      ...(text !== undefined && { text }),
+      ...(names !== '' && { message: `The caller is to run ${names}.` }),
+    },
+  ];
+}
+
+function totalOf({ inputTokens, outputTokens, totalTokens }: NonNullable<EndUsage>): number {
+  return totalTokens ?? inputTokens + outputTokens;
+}
+
+type EndUsage = Extract<AnswerEvent, { type: 'end' }>['usage'];
+
+/** Tasks are refused with errors of their own: too many of them, or too much kept. */
+function asHttpError(error: unknown): unknown {
+  if (!(error instanceof Error && 'reason' in error)) return error;
+  const { message, reason } = error;
+  if (reason === 'QUOTA_EXCEEDED') return openAiErrors.insufficient_quota({ message });
+  return reason === 'OVERLOADED' ? openAiErrors.rate_limit_error({ message }) : error;
+}

@@ -1,0 +1,250 @@
+import {
+  type AppEnv,
+  defineErrors,
+  describeRoute,
+  HttpError,
+  type SseFrame,
+  sse,
+  validate,
+} from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { checkRequest, firstEvent, ignoredHeader, type OpenAiApi, requireModel, resumed } from '../api.ts';
+import type { AnswerEvent } from '../completion.ts';
+import { openAiErrors } from '../errors.ts';
+import { type Item, readInput, toMessages } from './items.ts';
+import {
+  checkParameters,
+  nameOf,
+  type ResponseRequest,
+  refuse,
+  responseRequest,
+  toCompletionRequest,
+} from './request.ts';
+import type { Responses } from './responses.ts';
+import type { StoredResponse } from './store.ts';
+import { type ResponseEvent, ResponseWriter } from './writer.ts';
+
+const { response_not_found } = defineErrors({
+  response_not_found: [
+    404,
+    ({ id }: { id: string }) => `There is no response "${id}" here. It may have expired.`,
+  ],
+});
+
+const retrieveQuery = z.object({
+  stream: z.stringbool().optional(),
+  starting_after: z.coerce.number().int().min(0).optional(),
+});
+
+const listQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  after: z.string().optional(),
+});
+
+type ResponsesApi = NonNullable<OpenAiApi['responses']>;
+
+/** Mounts `/v1/responses`: answers that are kept, can be continued, and may run in the background. */
+export function mountResponses<Caller>(
+  app: Hono<AppEnv<Caller>>,
+  api: OpenAiApi,
+  { kept, engine }: ResponsesApi,
+): void {
+  const { model_not_found, rate_limit_error, insufficient_quota, upstream_error } = openAiErrors;
+  const find = (context: Context<AppEnv<Caller>>, id: string): StoredResponse => {
+    const found = kept.store.find(id, context.get('principal'));
+    if (found === undefined) throw response_not_found({ id });
+    return found;
+  };
+  app.post(
+    '/v1/responses',
+    describeRoute({
+      summary: 'Create a response, whole, as a stream or in the background',
+      errors: [model_not_found, rate_limit_error, insufficient_quota, upstream_error, ...(api.errors ?? [])],
+    }),
+    validate('json', responseRequest),
+    (context) => respond(context, context.req.valid('json'), api, { kept, engine }),
+  );
+  app.get(
+    '/v1/responses/:id',
+    describeRoute({
+      summary: 'Get a response, or follow one that runs in the background',
+      errors: [response_not_found],
+    }),
+    validate('query', retrieveQuery),
+    (context) => {
+      const { stream, starting_after: after = -1 } = context.req.valid('query');
+      const { id, body } = find(context, context.req.param('id'));
+      if (!stream) return context.json(body);
+      const running = kept.running(id);
+      if (running === undefined)
+        throw refuse(
+          `The response is ${body.status}, so there is no stream of it. Get it without stream.`,
+          'stream',
+        );
+      return sse(context, { events: ({ signal }) => frames(running.follow(after, signal)) });
+    },
+  );
+  app.delete(
+    '/v1/responses/:id',
+    describeRoute({ summary: 'Delete a response', errors: [response_not_found] }),
+    (context) => {
+      const { id } = find(context, context.req.param('id'));
+      const running = kept.running(id);
+      if (running !== undefined) kept.cancel(running, engine);
+      kept.store.delete(id);
+      return context.json({ id, object: 'response', deleted: true });
+    },
+  );
+  app.post(
+    '/v1/responses/:id/cancel',
+    describeRoute({ summary: 'Cancel a response that runs in the background', errors: [response_not_found] }),
+    (context) => {
+      const { id, body } = find(context, context.req.param('id'));
+      if (body.background !== true) throw refuse('Only a response with background can be cancelled.', 'id');
+      const running = kept.running(id);
+      if (running !== undefined) kept.cancel(running, engine);
+      return context.json(find(context, id).body);
+    },
+  );
+  app.get(
+    '/v1/responses/:id/input_items',
+    describeRoute({ summary: 'List what a response was asked with', errors: [response_not_found] }),
+    validate('query', listQuery),
+    (context) =>
+      context.json(listed(find(context, context.req.param('id')).input, context.req.valid('query'))),
+  );
+}
+
+async function respond<Caller>(
+  context: Context<AppEnv<Caller>>,
+  body: ResponseRequest,
+  api: OpenAiApi,
+  { kept, engine }: ResponsesApi,
+): Promise<Response> {
+  const request = { ...body, model: body.model || api.defaultModel?.() || '' };
+  const answer = requireModel(api, request.model);
+  const principal = context.get('principal');
+  const logger = context.get('logger');
+  const hasNoEffect = checkParameters(request);
+  const id = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
+  const input = readInput(request.input, id, (item) => kept.store.findItem(item, principal));
+  const conversation = [...earlier(request, kept, principal), ...input];
+  const completion = toCompletionRequest({ ...request, model: body.model }, toMessages(conversation));
+  if (completion.messages.length === 0) throw refuse('input: say something', 'input');
+  const checked = { ...completion, model: request.model };
+  const ignored = [...hasNoEffect, ...checkRequest(api, checked, principal, nameOf)];
+  const writer = new ResponseWriter({ id, model: request.model, request, ignored });
+  const call = (signal: AbortSignal) => answer({ id, request: completion, principal, signal });
+  const onFailure = (error: unknown) => logger.error({ err: error, response: id }, 'response failed');
+  const save = () => {
+    if (request.store !== false) kept.store.save(writer.body(), { input, principal });
+  };
+
+  if (request.background) {
+    const text = lastText(input);
+    const work = { writer, input, principal, text, answer: call, onFailure };
+    const running = await kept.start(work, engine);
+    if (!request.stream) return context.json(writer.body(), 200, ignoredHeader(ignored));
+    return sse(context, {
+      headers: ignoredHeader(ignored),
+      events: ({ signal }) => frames(running.follow(-1, signal)),
+    });
+  }
+
+  const leaving = new AbortController();
+  const leave = () => leaving.abort();
+  context.req.raw.signal.addEventListener('abort', leave, { once: true });
+  const events = call(leaving.signal);
+  if (!request.stream) {
+    for await (const event of events) {
+      if (event.type === 'ignored-parameters') ignored.push(...event.names.map(nameOf));
+      writer.take(event);
+    }
+    if (!writer.isOver)
+      throw openAiErrors.upstream_error({ message: 'The request ended before there was an answer.' });
+    save();
+    return context.json(writer.body(), 200, ignoredHeader(ignored));
+  }
+  const begun = await firstEvent(events, api, ignored);
+  return sse(context, {
+    headers: ignoredHeader(ignored),
+    events: ({ signal }) => {
+      signal.addEventListener('abort', leave, { once: true });
+      return frames(told(resumed(begun, events), { writer, save, onFailure }));
+    },
+  });
+}
+
+/** The events of a response while its answer comes; it is stored when that has ended, whatever the end. */
+async function* told(
+  events: AsyncIterable<AnswerEvent>,
+  {
+    writer,
+    save,
+    onFailure,
+  }: { writer: ResponseWriter; save: () => void; onFailure: (error: unknown) => void },
+): AsyncGenerator<ResponseEvent> {
+  try {
+    yield* writer.created();
+    for await (const event of events) {
+      const steps = writer.take(event);
+      // Who reads the last event may ask for the response at once.
+      if (writer.isOver) save();
+      yield* steps;
+    }
+    if (!writer.isOver)
+      throw openAiErrors.upstream_error({ message: 'The request ended before there was an answer.' });
+  } catch (error) {
+    if (!(error instanceof HttpError)) onFailure(error);
+    const steps = writer.fail(error);
+    save();
+    yield* steps;
+  } finally {
+    if (!writer.isOver) {
+      writer.cancel();
+      save();
+    }
+  }
+}
+
+async function* frames(events: AsyncIterable<ResponseEvent>): AsyncGenerator<SseFrame> {
+  for await (const event of events) yield { event: event.type, data: JSON.stringify(event) };
+}
+
+/** What was said before, as far back as it is kept. */
+function earlier(
+  { previous_response_id: id }: ResponseRequest,
+  kept: Responses,
+  principal: Principal,
+): Item[] {
+  if (!id) return [];
+  if (kept.running(id) !== undefined && kept.store.find(id, principal) !== undefined)
+    throw refuse(`The response "${id}" is still being made: wait for its end.`, 'previous_response_id');
+  const items = kept.store.conversation(id, principal);
+  if (items !== undefined) return items;
+  const message = `Previous response "${id}" is not here, or one before it: send the conversation as input.`;
+  throw openAiErrors.previous_response_not_found({ message }, { details: { param: 'previous_response_id' } });
+}
+
+function lastText(input: readonly Item[]): string {
+  const { content, output } = input.findLast(({ type }) => type !== 'reasoning') ?? {};
+  const given = content ?? output ?? '';
+  if (typeof given === 'string') return given;
+  return given.map(({ text = '' }) => text).join('\n');
+}
+
+function listed(input: readonly Item[], { limit, order, after }: z.output<typeof listQuery>) {
+  const items = order === 'asc' ? [...input] : [...input].reverse();
+  const from = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
+  const data = items.slice(from, from + limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: from + limit < items.length,
+  };
+}
