@@ -1,5 +1,6 @@
 import type { AgentDescription, AgentSkill } from '@trunkline/a2a';
 import type { Environment, Logger } from '@trunkline/config';
+import type { Principal } from '@trunkline/identity';
 import { createLiveGateway, type ModelCall, type ModelGateway, ModelsFile } from '@trunkline/llm';
 import type { TurnPolicy } from '@trunkline/loop';
 import type { AgentOptions } from './options.ts';
@@ -188,4 +189,17 @@ export function describeAgent(
 /** The protocol wants a tag for each skill. */
 function withTag(skill: AgentSkill): AgentSkill {
   return skill.tags.length > 0 ? skill : { ...skill, tags: ['skill'] };
+}
+
+/** What members and programs read beside the public card; guests may not list tools. */
+export function callerCard(principal: Principal, { graph }: ActiveAgent, { quotaMb }: AgentOptions) {
+  if (principal.role === 'guest') return {};
+  const { tools = [], humanTools = [] } = graph ?? {};
+  const params = {
+    tools: [...tools, ...humanTools].map(({ name, description }) => ({ name, description })),
+    quotaMb,
+  };
+  const description =
+    'The tools that the agent has, and the megabytes that each caller may keep (0: no limit).';
+  return { extensions: [{ uri: 'urn:trunkline:a2a:tools-v1', description, params }] };
 }

@@ -16,7 +16,7 @@ import { serviceHome } from '@trunkline/storage';
 import { ActivityFeed, observeActivity, openActivity, pairingNotice } from './activity/activity-feed.ts';
 import { LiveChanges } from './activity/live-changes.ts';
 import { createAgentMetrics, Telemetry } from './activity/telemetry.ts';
-import { ActiveAgent, AgentFactory, describeAgent, LiveModel } from './agent-factory.ts';
+import { ActiveAgent, AgentFactory, callerCard, describeAgent, LiveModel } from './agent-factory.ts';
 import {
   canAnswer,
   canContinue,
@@ -41,11 +41,13 @@ import { SkillRepository } from './skills/skill-repository.ts';
 import { observeForAudit } from './stores/audit-log.ts';
 import { bundledEmbedder, type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
 import { type AgentStores, openStores } from './stores/stores.ts';
+import { mcpClientOptions } from './tools/mcp-sampling.ts';
 import type { ToolModule } from './tools/tool-module.ts';
 import { programPath, runsCommands } from './tools/workspace-tools.ts';
 import { Toolset } from './toolset.ts';
 import { converse, taskText } from './turns/converse.ts';
 import { TurnExecutor } from './turns/executor.ts';
+import { promptOpener } from './turns/mcp-prompts.ts';
 import { type ObserveTurn, TurnRunner } from './turns/turn-runner.ts';
 import { forgetCanceled, openTurnState, type TurnState } from './turns/turn-state.ts';
 
@@ -121,8 +123,8 @@ export function agentComponents(
   );
   const toolset = component(
     'tools',
-    { context, stores, scheduler },
-    ({ context, stores, scheduler }) =>
+    { context, stores, scheduler, address, model },
+    ({ context, stores, scheduler, address, model }) =>
       new Toolset({
         ...context,
         modules,
@@ -130,6 +132,7 @@ export function agentComponents(
         stores,
         scheduler,
         plugins: () => allPlugins(context),
+        mcp: mcpClientOptions({ ...context, address, model }),
       }),
     (toolset) => toolset.close(),
   );
@@ -162,7 +165,7 @@ export function agentComponents(
   );
   const executor = component(
     'turn executor',
-    { context, address, active, state, stores, skills, observe },
+    { context, address, active, state, stores, skills, observe, toolset },
     createExecutor,
   );
   // Turns use the tools and the model: they end before those close.
@@ -302,10 +305,11 @@ interface ExecutorDeps {
   stores: AgentStores;
   skills: SkillRepository;
   observe: ObserveTurn;
+  toolset: Toolset;
 }
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
-  const { context, address, active, state, stores, skills, observe } = deps;
+  const { context, address, active, state, stores, skills, observe, toolset } = deps;
   const { live, places, env, operator, owners, ui, policy, sandbox } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
@@ -318,6 +322,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     owners,
     consoleUrl,
     policy,
+    openPrompt: promptOpener(toolset.mcp),
   });
   const verifiers = createGoalVerifiers({
     workspace: places.workspace,
@@ -338,19 +343,6 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
 function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
   const { max_sessions: sessions, max_tokens: tokens } = config.memory;
   return config.middleware.memory ? { store: memory, sessions, tokens } : undefined;
-}
-
-/** What members and programs read beside the public card; guests may not list tools. */
-function callerCard(principal: Principal, { graph }: ActiveAgent, { quotaMb }: AgentOptions) {
-  if (principal.role === 'guest') return {};
-  const { tools = [], humanTools = [] } = graph ?? {};
-  const params = {
-    tools: [...tools, ...humanTools].map(({ name, description }) => ({ name, description })),
-    quotaMb,
-  };
-  const description =
-    'The tools that the agent has, and the megabytes that each caller may keep (0: no limit).';
-  return { extensions: [{ uri: 'urn:trunkline:a2a:tools-v1', description, params }] };
 }
 
 interface TaskDeps {

@@ -1,7 +1,12 @@
 import type { Environment, Logger } from '@trunkline/config';
 import { anonymous } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
-import { McpClients, type McpServerConfig, type McpServerState } from '@trunkline/mcp';
+import {
+  McpClients,
+  type McpClientsOptions,
+  type McpServerConfig,
+  type McpServerState,
+} from '@trunkline/mcp';
 import type { Sandbox } from '@trunkline/sandbox';
 import type { Peers } from '@trunkline/service';
 import { type ApprovedTool, type Delegate, FileMarks } from '@trunkline/tools';
@@ -34,8 +39,18 @@ export interface ToolsetOptions {
   owners: Owners;
   /** Plugins that can be enabled; read with each configuration, as it may hold their keys. */
   plugins(): Promise<readonly Plugin[]>;
+  /** How to sign in to MCP servers, and the model that they may use. */
+  mcp: Pick<McpClientsOptions<McpServerConfig>, 'oauth' | 'sample'>;
   logger: Logger;
 }
+
+/** What was found when a server was tried. */
+export interface TriedServer extends McpServerState {
+  prompts?: number;
+  resources?: number;
+}
+
+const TRIAL_MS = 10_000;
 
 /** The tools that one state of the configuration allows. */
 export interface Tools {
@@ -75,8 +90,8 @@ export class Toolset {
     this.#door = door;
   }
 
-  get mcpStates(): readonly McpServerState[] {
-    return this.#mcp.states;
+  get mcp(): McpClients {
+    return this.#mcp;
   }
 
   get pluginStates(): readonly PluginState[] {
@@ -95,13 +110,24 @@ export class Toolset {
     return collectTools(modules, this.#toolDeps(config, skills), outside);
   }
 
-  /** Connects to a server to see whether it answers, and disconnects again. */
-  async tryMcp(server: AgentConfig['mcp']['servers'][number]): Promise<McpServerState | undefined> {
+  /** Connects to a server to see what it offers, and disconnects again. */
+  async tryMcp(server: AgentConfig['mcp']['servers'][number]): Promise<TriedServer | undefined> {
     const tried = this.#mcpClients();
-    await tried.configure([serverOf(server)]);
-    const [state] = tried.states;
-    await tried.close();
-    return state;
+    try {
+      await tried.configure([serverOf(server)]);
+      const [state] = tried.states;
+      const client = tried.get(server.name);
+      if (state?.state !== 'connected' || client === undefined) return state;
+      const signal = AbortSignal.timeout(TRIAL_MS);
+      const count = (list: Promise<readonly unknown[]>) => list.then(({ length }) => length).catch(() => 0);
+      const [prompts, resources] = await Promise.all([
+        count(client.prompts(signal)),
+        client.hasResources ? count(client.resources(signal)) : 0,
+      ]);
+      return { ...state, prompts, resources };
+    } finally {
+      await tried.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -150,19 +176,47 @@ export class Toolset {
   }
 
   #mcpClients(onChange: (client?: object) => void = () => undefined): McpClients {
-    const { logger, sandbox, workspace } = this.#options;
-    const configuredIn = () => 'mcp.servers of the configuration';
-    const writable = [workspace];
-    return new McpClients({ clientName: 'trunkline', logger, configuredIn, onChange, sandbox, writable });
+    const { logger, sandbox, workspace, mcp } = this.#options;
+    return new McpClients({
+      ...mcp,
+      clientName: 'trunkline',
+      logger,
+      configuredIn: () => 'mcp.servers of the configuration',
+      onChange,
+      onResourceUpdated: ({ name }, uri) => this.#noteUpdate(name, uri),
+      sandbox,
+      writable: [workspace],
+    });
+  }
+
+  /** The agent reads it with check_inbox, as text from outside. */
+  #noteUpdate(server: string, uri: string): void {
+    const { stores, logger } = this.#options;
+    try {
+      stores.inbox.add({
+        text: `The resource ${uri} of the MCP server ${server} has changed.`,
+        priority: 'later',
+        source: `mcp:${server}`,
+        dedupKey: `mcp ${server} ${uri}`,
+      });
+    } catch (error) {
+      logger.warn({ err: error, server }, 'failed to record the change of an MCP resource');
+    }
   }
 }
 
-function serverOf({
-  enabled: _,
-  timeout_s,
-  ...server
-}: AgentConfig['mcp']['servers'][number]): McpServerConfig {
-  return { ...server, timeoutMs: timeout_s * 1000 };
+function serverOf(entry: AgentConfig['mcp']['servers'][number]): McpServerConfig {
+  const { enabled: _, timeout_s, sampling, oauth, ...server } = entry;
+  return {
+    ...server,
+    timeoutMs: timeout_s * 1000,
+    ...(sampling && {
+      sampling: { callsPerHour: sampling.calls_per_hour, maxTokens: sampling.max_tokens },
+    }),
+    ...(oauth && {
+      oauth: { clientId: oauth.client_id, clientSecret: oauth.client_secret, scope: oauth.scope },
+    }),
+  };
 }
 
 /** Of two tools with one name the first stays: nothing from outside replaces a built-in tool. */

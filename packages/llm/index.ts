@@ -24,7 +24,15 @@ export type { ModelWait } from './retry.ts';
 export { listenForWaits, tellNote } from './retry.ts';
 export type { SharedModelOptions } from './roles.ts';
 export { gatewaySettings } from './roles.ts';
-export type { CallSubject, Effect, PausingTool, RunningTool, Tool, ToolContext } from './tool.ts';
-export { defineTool, effects, isReadOnly, urlSubject } from './tool.ts';
+export type {
+  AnsweredInput,
+  CallSubject,
+  Effect,
+  PausingTool,
+  RunningTool,
+  Tool,
+  ToolContext,
+} from './tool.ts';
+export { defineTool, effects, InputRequired, isReadOnly, urlSubject } from './tool.ts';
 export type { Tracing, TracingOptions } from './tracing.ts';
 export { createTracing, isTraced } from './tracing.ts';

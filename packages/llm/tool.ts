@@ -20,6 +20,30 @@ export interface ToolContext {
   permits?: ((subject: CallSubject) => boolean) | undefined;
   /** A person, or a rule that the operator wrote, has allowed exactly this call. */
   approved?: boolean | undefined;
+  /** Whether the tool may throw `InputRequired`: somebody can be asked, and the turn waits for the answer. */
+  mayAsk?: boolean | undefined;
+  /** The answer to the question of an earlier run of this very call. */
+  answered?: AnsweredInput | undefined;
+}
+
+/** What a person answered, with the schema that the question had. */
+export interface AnsweredInput {
+  text: string;
+  schema?: unknown;
+}
+
+/**
+ * Thrown by a running tool that needs an answer of a person before it can go on. The turn pauses; with the answer the
+ * call is run again, with `answered` in its context.
+ */
+export class InputRequired extends Error {
+  /** A form, as `request_user_input` takes it. */
+  readonly schema: unknown;
+
+  constructor(question: string, schema?: unknown) {
+    super(question);
+    this.schema = schema;
+  }
 }
 
 /**

@@ -14,6 +14,7 @@ const callSchema = z.object({
   result: z.string().optional(),
   origins: z.array(originSchema).optional(),
   ask: z.object({ rule: z.string(), why: z.string() }).optional(),
+  question: z.object({ text: z.string(), schema: z.json().optional() }).optional(),
 });
 
 const usageSchema = z.object({
@@ -44,6 +45,13 @@ export interface CheckpointCall {
   origins?: readonly Origin[];
   /** Set where a person has to allow the call before it runs. */
   ask?: AskReason;
+  /** Set where the running tool asks a person; with the answer the call is run again. */
+  question?: ToolQuestion;
+}
+
+export interface ToolQuestion {
+  text: string;
+  schema?: unknown;
 }
 
 /** Why a person is asked about a call. */
@@ -108,7 +116,8 @@ export function openCall(calls: readonly CheckpointCall[]): CheckpointCall | und
 }
 
 /** What a waiting call asks: its question, else its title and description, else its arguments. */
-export function questionOf({ name, input }: CheckpointCall): string {
+export function questionOf({ name, input, question }: CheckpointCall): string {
+  if (question !== undefined) return question.text;
   const fields: Record<string, unknown> = typeof input === 'object' && input !== null ? { ...input } : {};
   const words = [fields.question ?? fields.title, fields.description].filter(
     (field) => typeof field === 'string' && field !== '',

@@ -180,6 +180,8 @@ export interface PauseEvent extends Outcome {
   name: string;
   input: unknown;
   question: string;
+  /** The form of a running tool that asks. */
+  schema?: unknown;
   /** Set where a person has to allow the call. */
   ask?: AskReason;
   checkpoint: Checkpoint;

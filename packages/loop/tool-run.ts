@@ -1,11 +1,16 @@
-import { hash } from 'node:crypto';
-import { posix } from 'node:path';
 import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
-import type { CallSubject, RunningTool, Tool, ToolContext } from '@trunkline/llm';
+import {
+  type CallSubject,
+  InputRequired,
+  type RunningTool,
+  type Tool,
+  type ToolContext,
+} from '@trunkline/llm';
 import { addressRule, type PolicyDecision, type PolicyRequest } from '@trunkline/policy';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
-import type { AskReason, CheckpointCall } from './checkpoint.ts';
+import type { AskReason, CheckpointCall, ToolQuestion } from './checkpoint.ts';
+import { grantFor, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolStart, TurnPolicy } from './options.ts';
 import type { RepeatedCalls } from './repeated-calls.ts';
@@ -33,11 +38,12 @@ export interface ToolDeps {
   quotesUrl(url: string): boolean;
   /** Calls that a person has allowed for the rest of the turn. */
   grants: Set<string>;
+  /** For the call that asked a person in an earlier run. */
+  answered?: ToolContext['answered'];
 }
 
 /** The same call may fail this often; after that it is not run again. */
 const mostFailures = 2;
-const longestQuote = 200;
 const longestResult = 100_000;
 
 /** A call that can run, that waits for an answer from outside, or whose result is known without running it. */
@@ -128,24 +134,6 @@ function requestOf(tool: Tool, input: unknown, deps: ToolDeps): PolicyRequest {
   };
 }
 
-/** What "for this task" covers: the tool for one host, command, recipient and directory, else for the same arguments. */
-function grantFor({ tool, subject }: PolicyRequest, input: unknown): { key: string; covers: string } {
-  const { host, command, recipient } = subject;
-  const path = subject.path === undefined ? undefined : posix.normalize(subject.path);
-  const directory = path === undefined ? undefined : posix.dirname(path);
-  const named = Object.entries({ host, command, recipient, directory }).filter(([, value]) => value);
-  if (named.length > 0)
-    return {
-      key: JSON.stringify([tool, Object.fromEntries(named)]),
-      covers: `${tool} with ${named.map(([name, value]) => `the ${name} ${quote(value ?? '')}`).join(' and ')}`,
-    };
-  const digest = hash('sha256', JSON.stringify(input) ?? '', 'base64url');
-  return {
-    key: JSON.stringify([tool, { hash: digest }]),
-    covers: `${tool} with these arguments`,
-  };
-}
-
 /** Asks where that is needed, books the call and runs it. */
 async function settle(
   call: RequestedCall,
@@ -171,12 +159,15 @@ async function settle(
     return { result: `Error: ${tool.name} was not run: ${spent}.` };
   }
   const ran = await run(call, prepared, deps);
-  recordCall(deps, prepared, isFailure(ran.result) ? 'failed' : 'done');
+  const outcome = isFailure(ran.result) ? 'failed' : 'done';
+  recordCall(deps, prepared, ran.question === undefined ? outcome : 'waits for a person');
   return ran;
 }
 
 interface Ran {
   result: string;
+  /** In place of a result: the tool asks a person. */
+  question?: ToolQuestion;
   origins?: readonly Origin[];
   held?: AskReason;
 }
@@ -207,8 +198,13 @@ async function run(
   const permits = (subject: CallSubject) => isPermitted(subject, prepared, deps);
   const approved = isApproved(prepared.decided);
   const context = { principal, addOrigins, ownWords, permits, approved };
-  const result = await runWithin(call, tool, input, { ...deps, ...context });
-  return { result, origins };
+  try {
+    const result = await runWithin(call, tool, input, { ...deps, ...context });
+    return { result, origins };
+  } catch (error) {
+    if (!(error instanceof InputRequired)) throw error;
+    return { result: '', question: { text: error.message, schema: error.schema } };
+  }
 }
 
 /** What policy asks about runs only after a person's yes. */
@@ -238,7 +234,8 @@ async function runWithin(
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved } = deps;
+  const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved, answered } = deps;
+  const mayAsk = deps.policy.ask === 'pause';
   const { signal } = deadline;
   const { toolCallId } = call;
   const context = {
@@ -251,6 +248,8 @@ async function runWithin(
     addOrigins,
     ownWords,
     permits,
+    ...(mayAsk && { mayAsk }),
+    ...(answered && { answered }),
   };
   const execution = async () => tool.execute(input, approved ? { ...context, approved } : context);
   try {
@@ -261,6 +260,7 @@ async function runWithin(
       return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;
     }
     if (deps.signal.aborted) return stopped(tool);
+    if (error instanceof InputRequired && mayAsk) throw error;
     return errorText(error);
   } finally {
     deadline.clear();
@@ -304,10 +304,6 @@ function repeated(name: string, before: string[]): string {
   return `this call of ${name} with the same arguments has failed ${before.length} times and was not run again; the last time: ${quote(before.at(-1) ?? '')} Change the arguments or do without.`;
 }
 
-function quote(text: string): string {
-  return text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text;
-}
-
 function errorText(error: unknown): string {
   const message = errorMessage(error, 'the tool failed without saying why');
   return isFailure(message) ? message : `Error: ${message}`;
@@ -332,7 +328,8 @@ export async function* runCalls(
       Object.assign(outcomes[index] ?? {}, work.ask && { ask: work.ask });
       continue;
     }
-    yield { type: 'tool-start', toolCallId: call.toolCallId, name: call.name, input: call.input };
+    if (deps.answered === undefined)
+      yield { type: 'tool-start', toolCallId: call.toolCallId, name: call.name, input: call.input };
     running.set(index, timed(index, work));
   }
   while (running.size > 0) {
@@ -342,9 +339,14 @@ export async function* runCalls(
   }
   return outcomes;
 
-  function* conclude({ index, result, origins = [], held, durationMs }: Finished): Generator<ToolEnd> {
+  function* conclude(finished: Finished): Generator<ToolEnd> {
+    const { index, result, question, origins = [], held, durationMs } = finished;
     const [call, outcome] = [calls[index], outcomes[index]];
     if (call === undefined || outcome === undefined) return;
+    if (question !== undefined) {
+      outcome.question = question;
+      return;
+    }
     outcome.result = result;
     if (origins.length > 0) outcome.origins = origins;
     const failed = isFailure(result);

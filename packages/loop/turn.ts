@@ -1,5 +1,5 @@
 import { anonymous, joinOrigins } from '@trunkline/identity';
-import { ModelError, type ModelErrorCode } from '@trunkline/llm';
+import { type AnsweredInput, ModelError, type ModelErrorCode } from '@trunkline/llm';
 import { decideByDefault } from '@trunkline/policy';
 import { Deadline } from '@trunkline/std';
 import type { ModelMessage } from 'ai';
@@ -48,8 +48,8 @@ export async function* resumeTurn({
   try {
     const { messages, calls, usage, steps, grants } = parseCheckpoint(checkpoint);
     const open = openCall(calls);
-    const given =
-      open && (approval === undefined || open.ask === undefined) ? answered(open, answer, options) : open;
+    const runsAgain = open?.question !== undefined || (approval !== undefined && open?.ask !== undefined);
+    const given = open && !runsAgain ? answered(open, answer, options) : open;
     const state: TurnState = {
       ...emptyState(),
       messages,
@@ -59,7 +59,9 @@ export async function* resumeTurn({
       origins: originsIn(messages),
       grants: new Set(grants),
     };
-    yield* guarded(options, state, approval);
+    const question = open?.question;
+    const said = question && { text: answer, schema: question.schema };
+    yield* guarded(options, state, question ? 'once' : approval, said);
   } catch (error) {
     if (!(error instanceof CheckpointError)) throw error;
     yield { type: 'error', code: error.code, message: error.message, text: '', usage: noUsage, messages: [] };
@@ -78,13 +80,14 @@ async function* guarded(
   options: TurnOptions,
   state: TurnState,
   approval?: Approval,
+  said?: AnsweredInput,
 ): AsyncGenerator<TurnEvent, void> {
   const deadline = new Deadline({ signal: options.signal, timeoutMs: options.limits.turnTimeoutMs });
   try {
     const { signal } = deadline;
     const deps = toolDeps(options, signal, state);
     const turn = createTurn(options, signal, state, deps);
-    if (approval !== undefined) yield* runApproved(turn, approval);
+    if (approval !== undefined) yield* runApproved(turn, approval, said);
     yield* drive(turn);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -124,12 +127,20 @@ const mostOverflows = 2;
 
 const defaultPolicy: TurnPolicy = { agent: '', decide: decideByDefault };
 
-/** Runs the call that a person has just allowed. */
-async function* runApproved({ state, deps }: Turn, approval: Approval): AsyncGenerator<TurnEvent> {
+/** Runs the call that a person has just allowed, or goes on with the one whose question they answered. */
+async function* runApproved(
+  { state, deps }: Turn,
+  approval: Approval,
+  said: AnsweredInput | undefined,
+): AsyncGenerator<TurnEvent> {
   const open = openCall(state.calls);
   if (open === undefined) return;
   const { toolCallId, name, input } = open;
-  const [done = open] = yield* runCalls([{ toolCallId, name, input }], deps, approval);
+  const [done = open] = yield* runCalls(
+    [{ toolCallId, name, input }],
+    said ? { ...deps, answered: said } : deps,
+    approval,
+  );
   state.calls = state.calls.map((call) => (call === open ? done : call));
   if (approval !== 'task') return;
   // The answer may be for others of the same step as well; those it is not for wait on.
@@ -296,7 +307,7 @@ function readBy({ origins }: TurnState) {
 
 function pause(state: TurnState, open: CheckpointCall): TurnEvent {
   const { messages, calls, usage, steps, text, grants } = state;
-  const { toolCallId, name, input, ask } = open;
+  const { toolCallId, name, input, ask, question: asking } = open;
   const allowed = grants.size === 0 ? {} : { grants: [...grants] };
   const checkpoint = createCheckpoint({ messages, calls, usage, steps, ...allowed });
   const question = questionOf(open);
@@ -311,6 +322,7 @@ function pause(state: TurnState, open: CheckpointCall): TurnEvent {
     text,
     usage,
     ...asked,
+    ...(asking?.schema !== undefined && { schema: asking.schema }),
     ...readBy(state),
   };
 }

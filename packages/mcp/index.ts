@@ -1,11 +1,18 @@
-export { McpClient, type McpClientOptions, probeMcpServer } from './client/mcp-client.ts';
-export { McpClients, type McpClientsOptions, type McpServerState, toTools } from './client/mcp-clients.ts';
-export type { McpCallResult, McpServerConfig, McpServerError, McpTool } from './client/session.ts';
+export type { McpPrompt, McpResource } from './client/catalogue.ts';
+export { type McpClientOptions, probeMcpServer } from './client/connect.ts';
+export { McpClient } from './client/mcp-client.ts';
+export { McpClients, type McpClientsOptions, type McpServerState } from './client/mcp-clients.ts';
+export type { OAuthOptions } from './client/oauth.ts';
+export type { Sample, SamplingRequest } from './client/server-requests.ts';
+export { toTools } from './client/tools.ts';
+export type { McpCallResult, McpServerConfig, McpServerError, McpTool } from './client/types.ts';
+export { defineServedTool, mountMcpEndpoint } from './server/mount-endpoint.ts';
 export type {
   McpEndpointOptions,
   McpToolEvent,
+  ServedQuestion,
+  ServedResources,
   ServedResult,
   ServedTool,
   ServedToolContext,
-} from './server/endpoint.ts';
-export { defineServedTool, mountMcpEndpoint } from './server/mount-endpoint.ts';
+} from './server/served.ts';

@@ -11,6 +11,8 @@ function expectedGuard(path: string): Guard | undefined {
   if (/^\/(healthz|metrics|api\/events|docs|help|openapi\.json)(\/|$)/.test(path)) return 'public';
   // What is below is the operator's alone; these agents run with TRUNKLINE_OPEN, where everybody is the operator.
   if (/^\/(operator|trust)(\/|$)/.test(path)) return 'public';
+  // A browser comes back to it, with the state and the cookie of a sign-in that the operator has begun.
+  if (path === '/oauth/mcp/callback') return 'public';
   if (path.startsWith('/.well-known/') || path === '/app' || path.startsWith('/app/')) return 'public';
   if (path.startsWith('/api/') || path === '/mcp') return 'bearer';
   if (/^\/(a2a|v1|message:|tasks|extendedAgentCard)/.test(path)) return 'bearer and key';

@@ -25,6 +25,7 @@ const operatorRoutes: readonly [methods: string, path: string][] = [
   ['POST', '/api/config/probe-model'],
   ['PUT', '/api/config/model-profile'],
   ['POST', '/api/mcp/servers/test'],
+  ['POST DELETE', '/api/mcp/servers/:name/sign-in'],
   ['POST', '/api/delegates/:name/test'],
   ['PUT DELETE', '/api/skills/:slug'],
   ['GET', '/api/audit'],

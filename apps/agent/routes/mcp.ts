@@ -2,7 +2,9 @@ import type { AppEnv } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import {
+  type McpClients,
   type McpEndpointOptions,
+  type McpPrompt,
   type McpServerState,
   type McpToolEvent,
   mountMcpEndpoint,
@@ -11,13 +13,17 @@ import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { operatorScope } from '../owners.ts';
 import { mcpServerSection } from '../setup/config-schema.ts';
+import type { TriedServer } from '../toolset.ts';
 import { withoutQuestions } from '../turns/graph.ts';
+import { commandOf } from '../turns/mcp-prompts.ts';
 import { consoleErrors } from './console/errors.ts';
 import { jsonRoutes } from './json-routes.ts';
+import { type AskAgentDeps, askAgentTool } from './mcp-agent.ts';
+import { type AgentResourceDeps, agentResources } from './mcp-resources.ts';
 
-export type { McpServerState };
+export type { McpServerState, TriedServer };
 
-export interface McpRoutes {
+export interface McpRoutes extends AskAgentDeps, AgentResourceDeps {
   name: string;
   version: string;
   /** Whether the agent's tools are offered to MCP clients. */
@@ -32,29 +38,38 @@ export interface McpRoutes {
   /** Ends the sessions of clients. */
   closing: AsyncDisposableStack;
   isOperator(principal: Principal): boolean;
-  servers(): readonly McpServerState[];
-  /** Connects to a server to see whether it answers, and leaves it again. */
-  tryServer(server: z.output<typeof mcpServerSection>): Promise<McpServerState | undefined>;
+  mcp: McpClients;
+  /** Connects to a server to see what it offers, and leaves it again. */
+  tryServer(server: z.output<typeof mcpServerSection>): Promise<TriedServer | undefined>;
 }
 
-/** The agent's tools for MCP clients, and the servers that it takes tools from. */
+const INSTRUCTIONS =
+  'ask_agent gives a task to the agent, which plans, uses its tools and answers; it reports progress. The other tools run one by one, without the agent. Notes and memories are resources.';
+
+/** The agent and its tools for MCP clients, and the servers that it takes tools from. */
 export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
   const { get, post } = jsonRoutes(app);
   get('/api/mcp/servers', { summary: 'MCP servers that give tools' }, ({ principal }) => {
     const isOperator = routes.isOperator(principal);
-    return { servers: routes.servers().map((state) => (isOperator ? state : withoutReasons(state))) };
+    return { servers: routes.mcp.states.map((state) => (isOperator ? state : withoutReasons(state))) };
   });
   const trial = { summary: 'See whether an MCP server answers', json: mcpServerSection };
   post('/api/mcp/servers/test', trial, async ({ json }) => ({ server: await routes.tryServer(json) }));
+  get('/api/mcp/prompts', { summary: 'Prompts of MCP servers, as the chat offers them' }, ({ signal }) =>
+    promptsOf(routes.mcp, signal),
+  );
   const { name, version } = routes;
+  const ask = askAgentTool(routes);
   const close = mountMcpEndpoint(app, {
-    summary: 'The tools of the agent for MCP clients',
+    summary: 'The agent and its tools for MCP clients',
     name,
     version,
+    instructions: INSTRUCTIONS,
     assertEnabled() {
       if (!routes.isServing()) throw consoleErrors.not_loaded({ what: 'The MCP server (mcp.serve)' });
     },
-    tools: () => withoutQuestions(routes.tools()),
+    tools: () => [ask, ...withoutQuestions(routes.tools())],
+    resources: agentResources(routes),
     toolTimeoutMs: routes.toolTimeoutMs,
     policy: routes.policy,
     // Only the operator gets here.
@@ -62,6 +77,24 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
     onToolEvent: (event, principal) => routes.observe('mcp', event, principal),
   });
   routes.closing.defer(close);
+}
+
+/** A prompt under the name that a person types after the slash. */
+export interface PromptCommand extends McpPrompt {
+  command: string;
+  server: string;
+}
+
+/** A server that does not answer has no prompts now; the list of servers says why. */
+async function promptsOf(mcp: McpClients, signal: AbortSignal): Promise<{ prompts: PromptCommand[] }> {
+  const lists = await Promise.allSettled(
+    [...mcp].map(async (client) => {
+      const { name: server } = client.server;
+      const prompts = await client.prompts(signal);
+      return prompts.map((prompt) => ({ ...prompt, server, command: commandOf(server, prompt.name) }));
+    }),
+  );
+  return { prompts: lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : [])) };
 }
 
 /** For the operator alone: reasons and output may name what stands in variables. */

@@ -18,6 +18,8 @@ const guarded: readonly [method: string, path: string][] = [
   ['POST', '/api/config/probe-model'],
   ['PUT', '/api/config/model-profile'],
   ['POST', '/api/mcp/servers/test'],
+  ['POST', '/api/mcp/servers/some/sign-in'],
+  ['DELETE', '/api/mcp/servers/some/sign-in'],
   ['POST', '/api/delegates/nobody/test'],
   ['PUT', '/api/skills/some'],
   ['DELETE', '/api/skills/some'],

@@ -27,6 +27,7 @@ import { mountEvents, mountLive } from './events.ts';
 import { mountGuards } from './guards.ts';
 import { mountInbox } from './inbox.ts';
 import { mountMcp } from './mcp.ts';
+import { mountMcpSignIn } from './mcp-sign-in.ts';
 
 /** Every route group of the service, in the order in which a request meets them. */
 const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
@@ -53,6 +54,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountTasks,
   mountDelegates,
   mountMcp,
+  mountMcpSignIn,
   mountConfig,
   (app, { a2a }) => a2a.mount(app),
 ];
@@ -104,9 +106,10 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     tools: () => active.graph?.tools ?? [],
     policy: context.policy.for(options.agentName),
     toolTimeoutMs: () => live.config.budget.tool_timeout_s * 1000,
+    turnTimeoutMs: () => live.config.budget.turn_timeout_s * 1000,
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
     isServing: () => live.config.mcp.serve,
-    servers: () => toolset.mcpStates,
+    mcp: toolset.mcp,
     tryServer: (server: AgentConfig['mcp']['servers'][number]) => toolset.tryMcp(server),
     settings,
     secretVariables: () => secretVariables(options, live.store, context.env),

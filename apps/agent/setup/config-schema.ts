@@ -129,6 +129,25 @@ export const mcpServerSection = z.strictObject({
   timeout_s: seconds.default(60),
   /** Believes what the server says of its tools: those that only read need no approval after outside text was read. */
   trusted: z.boolean().default(false),
+  /** Lets the server use the agent's model, so often and for so long answers. */
+  sampling: z
+    .strictObject({
+      calls_per_hour: z.int().positive().max(1000).default(20),
+      max_tokens: z.int().positive().max(100_000).default(1000),
+    })
+    .optional(),
+  /** Folders that the server is told to work in. */
+  roots: z.array(z.string().startsWith('/')).max(20).optional(),
+  /** Resources whose changes come into the inbox. */
+  subscribe: z.array(z.string().min(1)).max(50).default([]),
+  /** For sign-in at servers that let no client register itself. */
+  oauth: z
+    .strictObject({
+      client_id: z.string().min(1),
+      client_secret: z.string().optional(),
+      scope: z.string().optional(),
+    })
+    .optional(),
 });
 
 /** The live configuration. An unknown key is an error that names it. */

@@ -148,12 +148,14 @@ function question({
   name,
   input,
   question: words,
+  schema,
   approval,
 }: PauseEvent & Pick<RunnerEvent, 'approval'>): ExecutionEvent {
   return {
     type: 'input-required',
     question: words,
     ...(name === 'request_user_input' && { schema: input }),
+    ...(schema !== undefined && { schema }),
     ...(approval !== undefined && { schema: { approval } }),
   };
 }

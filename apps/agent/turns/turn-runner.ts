@@ -54,6 +54,8 @@ export interface TurnRunnerOptions {
   /** Where the console shows approvals that wait. */
   consoleUrl(): string | undefined;
   policy: Pick<Policy, 'allowAlways'>;
+  /** What follows a message that names a prompt of an MCP server; nothing follows others. */
+  openPrompt?(text: string, signal: AbortSignal): Promise<Messages>;
 }
 
 export interface TurnRequest {
@@ -100,9 +102,10 @@ export class TurnRunner {
 
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
-    yield* this.#exclusively(request, true, (prepared) => {
-      const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
-      return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
+    const prompt = (await this.#options.openPrompt?.(request.text, request.signal)) ?? [];
+    const said: Messages = [{ role: 'user', content: request.text }, ...prompt];
+    yield* this.#exclusively(request, true, ({ options, session }) => {
+      return runTurn({ ...options, messages: [...session.messages, ...said] } satisfies RunTurnOptions);
     });
   }
 

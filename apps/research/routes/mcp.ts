@@ -1,6 +1,6 @@
 import type { AppEnv } from '@trunkline/http';
-import { anonymous, ownerKey } from '@trunkline/identity';
-import { defineServedTool, mountMcpEndpoint, type ServedResult } from '@trunkline/mcp';
+import { anonymous, maySee, ownerKey } from '@trunkline/identity';
+import { defineServedTool, mountMcpEndpoint, type ServedResources, type ServedResult } from '@trunkline/mcp';
 import type { Policy } from '@trunkline/policy';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ export interface McpDeps extends DeepResearchDeps {
 }
 
 const INSTRUCTIONS =
-  'Use search for a quick list of results, and deep_research for a report with checked citations, which takes minutes and reports its progress.';
+  'Use search for a quick list of results, and deep_research for a report with checked citations, which takes minutes and reports its progress. Finished reports are resources.';
 const SEARCH_MS = 60_000;
 /** Beyond what the budget of a job allows. */
 const RESEARCH_MS = 6 * 3_600_000;
@@ -33,10 +33,35 @@ export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): void {
     version: deps.version,
     instructions: INSTRUCTIONS,
     tools: () => tools,
+    resources: reportResources(deps),
     toolTimeoutMs: () => SEARCH_MS,
     policy: deps.policy,
   });
   deps.closing.defer(close);
+}
+
+const REPORT = 'report://';
+const MAX_REPORTS = 100;
+const NAME_LENGTH = 100;
+
+/** The reports of the library, to each caller their own. */
+function reportResources({ jobs }: McpDeps): ServedResources {
+  return {
+    list: (principal) =>
+      jobs
+        .find('', MAX_REPORTS, principal)
+        .filter(({ report }) => report !== null)
+        .map(({ id, query }) => ({
+          uri: `${REPORT}${id}`,
+          name: `Report: ${query.slice(0, NAME_LENGTH)}`,
+          mimeType: 'text/markdown',
+        })),
+    read(uri, principal) {
+      const job = uri.startsWith(REPORT) ? jobs.get(uri.slice(REPORT.length)) : undefined;
+      if (job === undefined || job.report === null || !maySee(principal, job.owner)) return undefined;
+      return { text: job.report, mimeType: 'text/markdown' };
+    },
+  };
 }
 
 function searchTool({ aggregator }: McpDeps) {
@@ -77,6 +102,7 @@ function deepResearchTool(deps: McpDeps) {
     timeoutMs: RESEARCH_MS,
     // The report stands in the library.
     survivesDisconnect: true,
+    isLong: true,
     async execute({ topic }, { signal, principal = anonymous, progress }): Promise<ServedResult> {
       for await (const event of researchFor(deps, { query: topicOf(topic), principal }, signal)) {
         if (event.type === 'progress') await progress(event.step, event.words);

@@ -132,7 +132,9 @@ function executorOf(client: McpClient<McpServer>, policy: ServicePolicy): SkillE
       const input = argumentsOf(request);
       const refusal = refusalOf(tool, input, request, policy);
       if (refusal !== undefined) return rejected(refusal);
-      const { text, failed } = await client.call(name, input, signal);
+      const outcome = await client.call(name, input, { key: request.correlationId, mayAsk: false, signal });
+      if ('question' in outcome) return rejected(`${server} asks a question, and nobody can be asked here`);
+      const { text, failed } = outcome;
       const origins = tool.external ? { origins: [{ kind: tool.name, source: server }] } : {};
       const result: SkillResult = { content: text, taskState: 'completed', ...origins };
       return failed ? { ...result, error: text, taskState: 'failed' } : result;

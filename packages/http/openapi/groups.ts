@@ -8,6 +8,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ready: 'Service',
   v1: 'OpenAI API',
   mcp: 'MCP',
+  oauth: 'MCP',
   'mcp-servers': 'MCP servers',
   'ab-tests': 'A/B tests',
   hitl: 'Questions to people',

@@ -1,35 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import { hasPlainNames } from '@trunkline/llm';
 import { errorMessage, untilAborted } from '@trunkline/std';
-import type {
-  McpCallResult,
-  McpServerConfig,
-  McpServerError,
-  McpSession,
-  McpTool,
-  ProgramOptions,
-  SessionOptions,
-} from './session.ts';
-
-export interface McpClientOptions<Server extends McpServerConfig = McpServerConfig> extends ProgramOptions {
-  /** How we introduce ourselves to servers. */
-  clientName: string;
-  logger: { warn(fields: object, message: string): void };
-  /** The file or section that configures the server; error texts name it. */
-  configuredIn?: (server: Server) => string;
-  /** Leaves out tools that the configuration does not let through. */
-  isOffered?: (server: Server, tool: string) => boolean;
-  /** Tools that the server had before a restart, until it has answered. */
-  storedTools?: (server: Server) => readonly McpTool[];
-}
+import type { McpPrompt, McpResource } from './catalogue.ts';
+import { connect, limitOf, type McpClientOptions, sessionOptions } from './connect.ts';
+import type { SignIn } from './oauth.ts';
+import type { CallOptions, CallOutcome } from './running-calls.ts';
+import type { McpLogEntry } from './server-requests.ts';
+import type { McpSession } from './session.ts';
+import type { McpServerConfig, McpServerError, McpTool } from './types.ts';
 
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
 /** For each of connecting and listing: programs may have to download themselves first. */
 const CONNECT_MS = 30_000;
 const CALL_MS = 60_000;
+const MAX_CALL_MS = 10 * 60_000;
 const PING_MS = 5000;
-const PROBE_MS = 20_000;
+const SIGN_IN_MS = 30_000;
+const LIST_MS = 20_000;
+/** Lines of a server's log that are kept for the operator. */
+const MAX_LOG = 50;
 
 /**
  * The client of one server. It reconnects when the server is down or goes away: at once when a tool is called, else
@@ -52,6 +42,10 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   #failures = 0;
   #logged: object | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #needsSignIn = false;
+  #hasResources = false;
+  #prompts: Promise<McpPrompt[]> | undefined;
+  readonly #log: McpLogEntry[] = [];
 
   /** Calls `onTools` when the server answers first, and when its tools change. */
   constructor(
@@ -88,8 +82,27 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     return this.#stderr;
   }
 
+  /** The server does not let us in before somebody has signed in. */
+  get needsSignIn(): boolean {
+    return this.#needsSignIn;
+  }
+
+  get hasResources(): boolean {
+    return this.#hasResources;
+  }
+
+  /** The newest warnings and errors of the server's own log; for the operator alone. */
+  get log(): readonly McpLogEntry[] {
+    return this.#log;
+  }
+
   get callTimeoutMs(): number {
     return this.server.timeoutMs ?? CALL_MS;
+  }
+
+  /** For a call that reports progress. */
+  get maxCallMs(): number {
+    return Math.max(this.callTimeoutMs, MAX_CALL_MS);
   }
 
   /** Resolves after the first attempt, whatever came of it; further ones follow by themselves. */
@@ -99,11 +112,81 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     await this.#connect().catch(() => undefined);
   }
 
-  async call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<McpCallResult> {
-    const limits = { signal, timeout: this.callTimeoutMs };
+  /** Calls a tool; the outcome is a question where the server asks a person and `mayAsk` allows it. */
+  async call(
+    tool: string,
+    input: Record<string, unknown>,
+    options: Omit<CallOptions, 'timeoutMs' | 'maxMs'>,
+  ): Promise<CallOutcome> {
+    const limits = { ...options, timeoutMs: this.callTimeoutMs, maxMs: this.maxCallMs };
+    return await this.#use(options.signal, (session) => session.call(tool, input, limits));
+  }
+
+  /** Answers the question of a call; undefined if the call no longer waits. */
+  async answer(...given: Parameters<McpSession['answer']>): Promise<CallOutcome | undefined> {
+    return await this.#session?.answer(...given);
+  }
+
+  /** Listed once for a connection, and again when the server says that they changed; none while it is away. */
+  async prompts(signal: AbortSignal): Promise<readonly McpPrompt[]> {
+    if (this.#session === undefined) return [];
+    this.#prompts ??= this.#session.listPrompts(limitOf(LIST_MS, this.#closing.signal)());
+    return await untilAborted(this.#prompts, signal);
+  }
+
+  async prompt(name: string, given: Record<string, string>, signal: AbortSignal): Promise<string> {
+    return await this.#use(signal, (session) => session.prompt(name, given, limitOf(LIST_MS, signal)()));
+  }
+
+  async resources(signal: AbortSignal): Promise<McpResource[]> {
+    return await this.#use(signal, (session) => session.listResources(limitOf(LIST_MS, signal)()));
+  }
+
+  async readResource(uri: string, signal: AbortSignal): Promise<string> {
+    const limit = limitOf(this.callTimeoutMs, signal)();
+    return await this.#use(signal, (session) => session.readResource(uri, limit));
+  }
+
+  /** Starts a sign-in. Undefined if it turned out that none is needed. */
+  async beginSignIn(signal: AbortSignal): Promise<SignIn | undefined> {
+    const signIn = await (await this.#oauth()).begin(limitOf(SIGN_IN_MS, signal)());
+    if (signIn === undefined) await this.#reconnect();
+    return signIn;
+  }
+
+  /** Ends a sign-in with the code that the browser brought, and connects. */
+  async finishSignIn(code: string, signIn: SignIn, signal: AbortSignal): Promise<void> {
+    await (await this.#oauth()).finish(code, signIn, limitOf(SIGN_IN_MS, signal)());
+    await this.#reconnect();
+  }
+
+  /** Forgets the tokens and what we registered as. */
+  async signOut(): Promise<void> {
+    (await this.#oauth()).forget();
+    await this.#reconnect();
+  }
+
+  async #oauth() {
+    const { url, name } = this.server;
+    const { oauth } = this.#options;
+    if (oauth === undefined || url === undefined) throw new Error(`Nobody can sign in to ${name}.`);
+    const { McpOAuth } = await import('./oauth.ts');
+    return new McpOAuth({ ...this.server, url }, oauth);
+  }
+
+  async #reconnect(): Promise<void> {
+    await Promise.allSettled([this.#connecting]);
+    const session = this.#session;
+    this.#session = undefined;
+    this.#failures = 0;
+    await session?.close();
+    await this.start();
+  }
+
+  async #use<Result>(signal: AbortSignal, work: (session: McpSession) => Promise<Result>): Promise<Result> {
     const session = await this.#connected(signal);
     try {
-      return await session.call(tool, input, limits);
+      return await work(session);
     } catch (error) {
       if (signal.aborted) throw error;
       this.#closing.signal.throwIfAborted();
@@ -112,7 +195,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
       if (failure === 'lost' || failure === 'forgotten') await this.#drop(session, error);
       if (failure === 'timed-out') void this.#check(session);
       if (failure !== 'forgotten') throw error;
-      return await (await this.#connected(signal)).call(tool, input, limits);
+      return await work(await this.#connected(signal));
     }
   }
 
@@ -140,11 +223,11 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     const closing = this.#closing.signal;
     try {
       closing.throwIfAborted();
-      const options = sessionOptions(this.server, this.#options);
+      const options = await sessionOptions(this.server, this.#options);
       let session: McpSession | undefined;
       let lost: Error | undefined;
       let isStale = false;
-      const opened = await openListed(this.server, limitOf(CONNECT_MS, closing), {
+      const opened = await connect(this.server, limitOf(CONNECT_MS, closing), {
         ...options,
         onLost: (reason) => {
           lost = reason;
@@ -154,6 +237,14 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
           isStale = true;
           if (session !== undefined) void this.#refresh(session);
         },
+        onPromptsChanged: () => {
+          this.#prompts = undefined;
+        },
+        onLog: (entry) => {
+          this.#log.push(entry);
+          this.#log.splice(0, this.#log.length - MAX_LOG);
+        },
+        onResourceUpdated: (uri) => this.#options.onResourceUpdated?.(this.server, uri),
       });
       if (lost !== undefined) throw lost;
       session = opened.session;
@@ -162,6 +253,9 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
       this.#stderr = undefined;
       this.#failures = 0;
       this.#logged = undefined;
+      this.#needsSignIn = false;
+      this.#hasResources = session.hasResources;
+      this.#prompts = undefined;
       this.#accept(opened.tools);
       if (isStale) void this.#refresh(session);
       return session;
@@ -228,9 +322,10 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   #lose(error: unknown): void {
     this.#session = undefined;
     if (this.#closing.signal.aborted) return;
-    const { stderr } = error as McpServerError;
+    const { stderr, needsSignIn = false } = error as McpServerError;
     this.#error = errorMessage(error);
     this.#stderr = stderr;
+    this.#needsSignIn = needsSignIn;
     const failure = {
       server: this.server.name,
       reason: this.#error,
@@ -239,52 +334,10 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     if (!isDeepStrictEqual(failure, this.#logged))
       this.#options.logger.warn(failure, 'failed to reach MCP server; retrying');
     this.#logged = failure;
+    // Only a person can sign in, and connects then.
+    if (needsSignIn) return;
     const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, MAX_RETRY_MS);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.start(), delay).unref();
   }
-}
-
-/** Connects once, lists the tools and leaves; rejects with the reason for the operator. */
-export async function probeMcpServer<Server extends McpServerConfig>(
-  server: Server,
-  options: Pick<McpClientOptions<Server>, SharedOptions | 'isOffered'>,
-): Promise<McpTool[]> {
-  const { session, tools } = await openListed(server, limitOf(PROBE_MS), sessionOptions(server, options));
-  await session.close();
-  return tools.filter(({ name }) => options.isOffered?.(server, name) ?? true);
-}
-
-type SharedOptions = 'clientName' | 'configuredIn' | keyof ProgramOptions;
-
-function sessionOptions<Server extends McpServerConfig>(
-  server: Server,
-  { clientName, configuredIn, sandbox, writable }: Pick<McpClientOptions<Server>, SharedOptions>,
-): Pick<SessionOptions, SharedOptions> {
-  return {
-    clientName,
-    configuredIn: configuredIn?.(server) ?? `the configuration of ${server.name}`,
-    sandbox,
-    writable,
-  };
-}
-
-/** Gives connecting and listing the whole limit each. */
-async function openListed(
-  server: McpServerConfig,
-  limit: () => AbortSignal,
-  options: Omit<SessionOptions, 'signal'>,
-): Promise<{ session: McpSession; tools: McpTool[] }> {
-  const { openSession } = await import('./session.ts');
-  const session = await openSession(server, { ...options, signal: limit() });
-  try {
-    return { session, tools: await session.listTools(limit()) };
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
-}
-
-function limitOf(timeoutMs: number, closing?: AbortSignal): () => AbortSignal {
-  return () => AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(closing ? [closing] : [])]);
 }

@@ -4,7 +4,7 @@ import { freePort, mcpProgram, startChild, startMcpServer, waitFor } from '@trun
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { McpClients, type McpServerConfig, type McpTool, probeMcpServer } from '../index.ts';
-import { toTools } from './mcp-clients.ts';
+import { toTools } from './tools.ts';
 
 let warnings: { server: string; reason: string }[] = [];
 const cleanups: (() => unknown)[] = [];

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type CallSubject, defineTool, type Effect, type RunningTool, urlSubject } from '@trunkline/llm';
-import { errorMessage } from '@trunkline/std';
-import { z } from 'zod';
-import { McpClient, type McpClientOptions } from './mcp-client.ts';
-import type { McpServerConfig, McpTool } from './session.ts';
+import type { RunningTool } from '@trunkline/llm';
+import type { McpClientOptions } from './connect.ts';
+import { McpClient } from './mcp-client.ts';
+import type { SignIn } from './oauth.ts';
+import { type ToolClient, toTools } from './tools.ts';
+import type { McpServerConfig } from './types.ts';
 
 export interface McpClientsOptions<Server extends McpServerConfig> extends McpClientOptions<Server> {
   /** Called with a client whose tools changed, and without one when clients were added or removed. */
@@ -12,24 +13,31 @@ export interface McpClientsOptions<Server extends McpServerConfig> extends McpCl
 
 export interface McpServerState {
   name: string;
-  state: 'connected' | 'failed';
+  /** `sign-in`: it lets us in once somebody has signed in. */
+  state: 'connected' | 'failed' | 'sign-in';
   /** As agents call them. */
   tools: string[];
   /** Why it failed. */
   reason?: string;
   /** For the operator alone, see `McpClient`. */
   stderr?: string;
+  log?: string[];
 }
 
-/** Most models accept letters, digits, - and _ in the name of a tool, and no more characters than this. */
-const MAX_NAME = 64;
-/** Time that a call may spend on connecting again before the server's own limit counts. */
-const RECONNECT_MS = 20_000;
+const MAX_SIGN_INS = 20;
+/** A person has this long at the page of the server. */
+const SIGN_IN_MS = 10 * 60_000;
+
+interface PendingSignIn extends SignIn {
+  server: string;
+  expiresAt: number;
+}
 
 /** The clients of all configured servers. */
 export class McpClients<Server extends McpServerConfig = McpServerConfig> {
   readonly #options: McpClientsOptions<Server>;
   readonly #clients = new Map<string, McpClient<Server>>();
+  readonly #signIns = new Map<string, PendingSignIn>();
   #queue: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -72,6 +80,26 @@ export class McpClients<Server extends McpServerConfig = McpServerConfig> {
     return this.#queue;
   }
 
+  /** The address at which a browser signs in to the server; undefined if it turned out that nobody has to. */
+  async beginSignIn(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const signIn = await this.#clients.get(name)?.beginSignIn(signal);
+    if (signIn === undefined) return undefined;
+    for (const [state, { expiresAt }] of this.#signIns)
+      if (expiresAt < Date.now() || this.#signIns.size >= MAX_SIGN_INS) this.#signIns.delete(state);
+    this.#signIns.set(signIn.state, { ...signIn, server: name, expiresAt: Date.now() + SIGN_IN_MS });
+    return signIn.url;
+  }
+
+  /** Ends the sign-in that the browser comes back from, and gives the server's name; undefined if none has this state. */
+  async finishSignIn(state: string, code: string, signal: AbortSignal): Promise<string | undefined> {
+    const signIn = this.#signIns.get(state);
+    this.#signIns.delete(state);
+    if (signIn === undefined || signIn.expiresAt < Date.now()) return undefined;
+    const client = this.#clients.get(signIn.server);
+    await client?.finishSignIn(code, signIn, signal);
+    return client?.server.name;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this].map((client) => client.close()));
@@ -94,88 +122,20 @@ export class McpClients<Server extends McpServerConfig = McpServerConfig> {
   }
 }
 
-type Caller = Pick<McpClient, 'server' | 'tools' | 'error' | 'stderr' | 'callTimeoutMs' | 'call'>;
+type StatedClient = ToolClient & Pick<McpClient, 'error' | 'stderr' | 'needsSignIn' | 'log'>;
 
-const converted = new WeakMap<readonly McpTool[], RunningTool[]>();
-
-/** The tools of a server as tools of an agent. */
-export function toTools(client: Caller): RunningTool[] {
-  const tools = converted.get(client.tools) ?? client.tools.map((tool) => toTool(client, tool));
-  converted.set(client.tools, tools);
-  return tools;
-}
-
-function toTool(client: Caller, tool: McpTool): RunningTool {
-  const { name, description, inputSchema } = tool;
-  const { name: server, trusted = false } = client.server;
-  return defineTool({
-    name: `${server}_${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME),
-    description: description || `${name} of ${server}`,
-    ...(!trusted && { describedBy: `The MCP server ${server}` }),
-    input: inputOf(inputSchema),
-    timeoutMs: client.callTimeoutMs + RECONNECT_MS,
-    ...effectsOf(tool, client.server.trusted),
-    async execute(input, { signal }) {
-      try {
-        const { text, failed } = await client.call(name, input, signal);
-        return failed ? failureText(text) : text || '(no output)';
-      } catch (error) {
-        if (signal.aborted) throw error;
-        return `Error: the MCP server ${server} gave no answer: ${errorMessage(error)}`;
-      }
-    },
-  }) as RunningTool;
-}
-
-/**
- * What a tool may do, by its annotations. Anybody can write those, so that of a server that the operator does not
- * trust they can only add effects.
- */
-function effectsOf({ readOnly, destructive, openWorld }: McpTool, trusted = false) {
-  const only: Effect[] = trusted && readOnly ? ['reads'] : ['reads', 'writes', 'sends'];
-  const effects: Effect[] = destructive ? [...only, 'executes'] : only;
-  const external = !(trusted && openWorld === false);
-  // Other effects are asked about anyway, whatever the address.
-  return { effects, external, ...(external && effects.every((effect) => effect === 'reads') && { subject }) };
-}
-
-/** The address that a call names in its arguments; several are one that nobody knows. */
-function subject(input: Record<string, unknown>): CallSubject {
-  const found = addressesIn(input).map(urlSubject);
-  const both = (field: 'url' | 'host') => [...new Set(found.map((each) => each[field]))].join(' ');
-  return found.length === 0 ? {} : { url: both('url'), host: both('host') };
-}
-
-function addressesIn(value: unknown): string[] {
-  if (typeof value === 'string') return isAddress(value) ? [value] : [];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addressesIn) : [];
-}
-
-function isAddress(text: string): boolean {
-  return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text.trim());
-}
-
-/** A schema that Zod cannot read lets any object through: the server checks it anyway. */
-function inputOf(schema: object): z.ZodType<Record<string, unknown>> {
-  const anything = z.record(z.string(), z.unknown());
-  try {
-    const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-    return read.pipe(anything) as unknown as typeof anything;
-  } catch (error) {
-    if (error instanceof Error) return anything;
-    throw error;
-  }
-}
-
-function failureText(text: string): string {
-  if (/^error:/i.test(text)) return text;
-  return `Error: ${text || 'the tool failed without saying why'}`;
-}
-
-function stateOf(client: Caller): McpServerState {
-  const { server, error, stderr } = client;
+function stateOf(client: StatedClient): McpServerState {
+  const { server, error, stderr, needsSignIn } = client;
   const { name } = server;
   if (error !== undefined)
-    return { name, state: 'failed', tools: [], reason: error, ...(stderr !== undefined && { stderr }) };
-  return { name, state: 'connected', tools: toTools(client).map((tool) => tool.name) };
+    return {
+      name,
+      state: needsSignIn ? 'sign-in' : 'failed',
+      tools: [],
+      reason: error,
+      ...(stderr !== undefined && { stderr }),
+    };
+  const tools = toTools(client).map((tool) => tool.name);
+  const log = client.log.map(({ level, text }) => `${level}: ${text}`);
+  return { name, state: 'connected', tools, ...(log.length > 0 && { log }) };
 }

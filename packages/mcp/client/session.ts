@@ -1,4 +1,5 @@
 // Loaded with the first server: the SDK is among the largest libraries of a service.
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -8,49 +9,31 @@ import {
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
+  CallToolResultSchema,
+  type ElicitResult,
   ErrorCode,
-  ListToolsResultSchema,
   McpError,
+  PromptListChangedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { redact } from '@trunkline/config';
-import type { Sandbox, SandboxSettings } from '@trunkline/sandbox';
+import type { Sandbox } from '@trunkline/sandbox';
 import { errorMessage, untilAborted } from '@trunkline/std';
+import {
+  listPrompts,
+  listResources,
+  listTools,
+  type McpPrompt,
+  type McpResource,
+  NO_TIMEOUT,
+  promptText,
+} from './catalogue.ts';
+import { plainText, resourceText } from './content.ts';
+import type { OAuthSession } from './oauth.ts';
 import { ProcessTransport } from './process-transport.ts';
-
-/** An MCP server: a program that speaks over its standard streams, or an address. */
-export interface McpServerConfig {
-  name: string;
-  /** Without it: `stdio` for a command, `http` (streamable HTTP) for a url. */
-  transport?: 'stdio' | 'http' | 'sse' | undefined;
-  command?: string | undefined;
-  args?: readonly string[] | undefined;
-  /** All that the program gets of the environment beside HOME, PATH and the like. */
-  env?: Readonly<Record<string, string>> | undefined;
-  /** What its program may reach; by default the network, and no files but its own and the system's. */
-  sandbox?: SandboxSettings | undefined;
-  url?: string | undefined;
-  headers?: Readonly<Record<string, string>> | undefined;
-  /** Limit of one tool call. */
-  timeoutMs?: number | undefined;
-  /** The operator believes what the server says of its tools: which only read, and which stay within it. */
-  trusted?: boolean | undefined;
-}
-
-export interface McpTool {
-  name: string;
-  description: string;
-  inputSchema: object;
-  readOnly?: boolean;
-  destructive?: boolean;
-  /** False: its results come from the server itself, not from the world. */
-  openWorld?: boolean;
-}
-
-export interface McpCallResult {
-  text: string;
-  failed: boolean;
-}
+import { type CallOptions, type CallOutcome, RunningCalls } from './running-calls.ts';
+import { capabilitiesFor, handleServerRequests, type McpLogEntry, type Sample } from './server-requests.ts';
+import type { McpServerConfig, McpServerError, McpTool } from './types.ts';
 
 /** Where programs of servers run. */
 export interface ProgramOptions {
@@ -66,51 +49,56 @@ export interface SessionOptions extends ProgramOptions {
   configuredIn: string;
   /** Ends connecting. */
   signal: AbortSignal;
+  /** The sign-in at the server, for servers with an address. */
+  oauth?: OAuthSession | undefined;
+  sample?: Sample | undefined;
   onLost?: (reason: Error) => void;
   onToolsChanged?: () => void;
+  onPromptsChanged?: () => void;
+  onLog?: (entry: McpLogEntry) => void;
+  onResourceUpdated?: (uri: string) => void;
 }
 
 /** One initialized connection to a server. */
 export interface McpSession {
+  /** Whether the server has resources to read. */
+  readonly hasResources: boolean;
   listTools(signal: AbortSignal): Promise<McpTool[]>;
-  call(
-    tool: string,
-    input: Record<string, unknown>,
-    options: { signal: AbortSignal; timeout: number },
-  ): Promise<McpCallResult>;
+  listPrompts(signal: AbortSignal): Promise<McpPrompt[]>;
+  prompt(name: string, given: Record<string, string>, signal: AbortSignal): Promise<string>;
+  listResources(signal: AbortSignal): Promise<McpResource[]>;
+  readResource(uri: string, signal: AbortSignal): Promise<string>;
+  call(tool: string, input: Record<string, unknown>, options: CallOptions): Promise<CallOutcome>;
+  /** Answers the question of a call; undefined if it no longer waits. */
+  answer(key: string, answer: ElicitResult, signal: AbortSignal): Promise<CallOutcome | undefined>;
   /** Rejects if the server does not answer at all. */
   ping(timeout: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The reason for whoever may know that the server exists; `stderr` is for the operator. Neither has secrets of the configuration. */
-export interface McpServerError extends Error {
-  stderr?: string;
-}
-
 /** `answered`: the server is there. `forgotten`: it lost the session before it did anything. */
 export type CallFailure = 'answered' | 'timed-out' | 'forgotten' | 'lost';
 
-const MAX_TOOLS = 1000;
-const MAX_PAGES = 100;
 const MAX_STDERR = 4000;
 const MAX_ERROR = 2000;
-const MAX_DESCRIPTION = 8000;
-const MAX_RESULT = 200_000;
 const END_SESSION_MS = 1000;
 /** How programs complain about files that the sandbox does not show or does not let them change. */
 const MISSING_FILE =
   /ENOENT|EROFS|EACCES|No such file|not found|Read-only file system|Permission denied|Cannot find module/i;
-/** The session has limits of its own; the SDK's default of 60 s must not undercut them. */
-const NO_TIMEOUT = 2 ** 31 - 1;
 
 export async function openSession(server: McpServerConfig, options: SessionOptions): Promise<McpSession> {
-  const { clientName, signal } = options;
-  const client = new Client({ name: clientName, version: '0.1.0' });
-  const { configuredIn } = options;
+  const { clientName, signal, configuredIn, sample, onLog, onResourceUpdated } = options;
+  const calls = new RunningCalls();
+  const requests = { server, calls, sample, onLog, onResourceUpdated };
+  const client = new Client(
+    { name: clientName, version: '0.1.0' },
+    { capabilities: capabilitiesFor(requests) },
+  );
+  handleServerRequests(client, requests);
   const transport = transportOf(server, options);
   const stderr = stderrOf(transport, configuredIn);
-  const explain = (error: unknown) => explained(error, { server, stderr, configuredIn });
+  const explain = (error: unknown) =>
+    explained(error, { server, stderr, configuredIn, oauth: options.oauth });
   try {
     await untilAborted(client.connect(transport, { signal, timeout: NO_TIMEOUT }), signal);
   } catch (error) {
@@ -128,20 +116,37 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
   client.onclose = () => void lose(new McpError(ErrorCode.ConnectionClosed, 'Connection closed'));
   client.onerror = (error) => isStreamLost(error) && void lose(error);
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => options.onToolsChanged?.());
+  client.setNotificationHandler(PromptListChangedNotificationSchema, () => options.onPromptsChanged?.());
+  await prepare(client, server, signal);
+  const asked = <Result>(work: Promise<Result>, until: AbortSignal): Promise<Result> =>
+    untilAborted(work, until).catch(async (error: unknown) => {
+      throw await explain(reasonOf(error, until));
+    });
   return {
-    listTools: (until) =>
-      untilAborted(listTools(client, until), until).catch(async (error) => {
-        throw await explain(reasonOf(error, until));
-      }),
+    hasResources: client.getServerCapabilities()?.resources !== undefined,
+    listTools: (until) => asked(listTools(client, until), until),
+    listPrompts: (until) => asked(listPrompts(client, until), until),
+    prompt: (name, given, until) => asked(promptText(client, name, given, until), until),
+    listResources: (until) => asked(listResources(client, until), until),
+    async readResource(uri, until) {
+      const limits = { signal: until, timeout: NO_TIMEOUT };
+      const { contents } = await asked(client.readResource({ uri }, limits), until);
+      return resourceText(contents);
+    },
     async call(name, input, limits) {
       try {
-        const result = await client.callTool({ name, arguments: input }, undefined, limits);
-        return { text: plainText(result), failed: result.isError === true };
+        return await calls.run(limits, async (until, onprogress) => {
+          const request = { method: 'tools/call' as const, params: { name, arguments: input } };
+          const sent = { signal: until, timeout: NO_TIMEOUT, onprogress };
+          const result = await client.request(request, CallToolResultSchema, sent);
+          return { text: plainText(result), failed: result.isError === true };
+        });
       } catch (error) {
         if (limits.signal.aborted) throw error;
         throw await explain(error);
       }
     },
+    answer: (key, answer, until) => calls.answer(key, answer, until),
     async ping(timeout) {
       await client.ping({ timeout }).catch((error: unknown) => {
         if (failureOf(error) !== 'answered') throw error;
@@ -153,6 +158,17 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
       await client.close();
     },
   };
+}
+
+/** Asks for warnings alone, and for changes of the resources that the operator names. Neither is needed to go on. */
+async function prepare(client: Client, { subscribe = [] }: McpServerConfig, signal: AbortSignal) {
+  const { logging, resources } = client.getServerCapabilities() ?? {};
+  const limits = { signal, timeout: NO_TIMEOUT };
+  const wishes = [
+    ...(logging === undefined ? [] : [client.setLoggingLevel('warning', limits)]),
+    ...(resources?.subscribe ? subscribe.map((uri) => client.subscribeResource({ uri }, limits)) : []),
+  ];
+  await Promise.allSettled(wishes.map((wish) => untilAborted(wish, signal)));
 }
 
 export function failureOf(error: unknown): CallFailure {
@@ -180,7 +196,10 @@ function isStreamLost(error: Error): boolean {
   return error instanceof SseError || /^Maximum reconnection attempts/.test(error.message);
 }
 
-function transportOf(server: McpServerConfig, { sandbox, writable = [] }: ProgramOptions): Transport {
+function transportOf(
+  server: McpServerConfig,
+  { sandbox, writable = [], oauth }: Pick<SessionOptions, keyof ProgramOptions | 'oauth'>,
+): Transport {
   const { name, command, args = [], env = {}, url, headers = {} } = server;
   const transport = server.transport ?? (command === undefined ? 'http' : 'stdio');
   if (transport === 'stdio' && command !== undefined) {
@@ -191,7 +210,10 @@ function transportOf(server: McpServerConfig, { sandbox, writable = [] }: Progra
     return new StdioClientTransport({ command, args: [...args], env: environment, stderr: 'pipe' });
   }
   if (url === undefined) throw new Error(`the MCP server ${name} needs a command or a url.`);
-  const options = { requestInit: { headers: { ...headers } } };
+  const options = {
+    requestInit: { headers: { ...headers } },
+    ...(oauth?.isSignedIn && { authProvider: oauth.provider, fetch: oauth.fetch }),
+  };
   if (transport === 'sse') return new SSEClientTransport(new URL(url), options) as Transport;
   return new StreamableHTTPClientTransport(new URL(url), options) as Transport;
 }
@@ -222,29 +244,7 @@ function keepTail({ stderr }: Pick<StdioClientTransport, 'stderr'>): () => strin
   return () => tail.trim();
 }
 
-/** Not `client.listTools`, which keeps the output schemas of the last page only, and refuses a list for one bad schema. */
-async function listTools(client: Client, signal: AbortSignal): Promise<McpTool[]> {
-  const tools: McpTool[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
-    const request = { method: 'tools/list' as const, params: cursor === undefined ? {} : { cursor } };
-    const result = await client.request(request, ListToolsResultSchema, { signal, timeout: NO_TIMEOUT });
-    for (const { name, description = '', inputSchema, annotations } of result.tools)
-      tools.push({
-        name,
-        description: description.slice(0, MAX_DESCRIPTION),
-        inputSchema,
-        ...(annotations?.readOnlyHint === true && { readOnly: true }),
-        ...(annotations?.destructiveHint === true && { destructive: true }),
-        ...(annotations?.openWorldHint === false && { openWorld: false }),
-      });
-    cursor = result.nextCursor;
-    if (cursor === undefined) break;
-  }
-  return tools.slice(0, MAX_TOOLS);
-}
-
-interface ExplainOptions extends Pick<SessionOptions, 'configuredIn'> {
+interface ExplainOptions extends Pick<SessionOptions, 'configuredIn' | 'oauth'> {
   server: McpServerConfig;
   stderr: () => string;
 }
@@ -253,18 +253,33 @@ async function explained(error: unknown, options: ExplainOptions): Promise<McpSe
   // The end of stderr arrives after the end of the process.
   await new Promise((resolve) => setImmediate(resolve));
   const { env = {}, headers = {} } = options.server;
-  const values = [...Object.values(env), ...Object.values(headers)];
+  const values = [...Object.values(env), ...Object.values(headers), ...(options.oauth?.secrets ?? [])];
   const secrets = values.flatMap((value) => [value, value.split(' ').at(-1) ?? value]);
   const hide = (text: string) => String(redact(text, secrets));
   const stderr = hide(options.stderr());
   return Object.assign(
     new Error(hide(explanation(error, options)), { cause: error }),
     stderr !== '' && { stderr },
+    needsSignIn(error, options) && { needsSignIn: true },
   );
 }
 
-function explanation(error: unknown, { server, configuredIn }: ExplainOptions): string {
+/** A server that has a key under headers does not ask for a sign-in. */
+function needsSignIn(error: unknown, { server, oauth }: ExplainOptions): boolean {
+  if (oauth === undefined || hasKey(server)) return false;
+  const isRefused = (error instanceof StreamableHTTPError || error instanceof SseError) && error.code === 401;
+  return isRefused || error instanceof UnauthorizedError;
+}
+
+function hasKey({ headers = {} }: McpServerConfig): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+}
+
+function explanation(error: unknown, options: ExplainOptions): string {
+  const { server, configuredIn } = options;
   const { command, url, transport = 'http' } = server;
+  if (needsSignIn(error, options))
+    return `The server wants a sign-in: sign in to it, or set its key under headers in ${configuredIn}.`;
   const message = errorMessage(error).slice(0, MAX_ERROR);
   if ((error instanceof StreamableHTTPError || error instanceof SseError) && error.code !== undefined) {
     const refused = error.code === 401 || error.code === 403;
@@ -277,25 +292,4 @@ function explanation(error: unknown, { server, configuredIn }: ExplainOptions): 
   if (code === 'ENOENT') return `Cannot start ${command}: there is no such program. Check ${configuredIn}.`;
   if (cause instanceof Error) return `Cannot reach ${url}: ${message}`;
   return message;
-}
-
-interface Content {
-  type?: string;
-  text?: string;
-  mimeType?: string;
-  resource?: { text?: string; uri?: string };
-}
-
-function plainText({ content, structuredContent }: Record<string, unknown>): string {
-  const parts = Array.isArray(content) ? (content as Content[]).map(partText) : [];
-  const text = parts.filter((part) => part !== '').join('\n');
-  const whole = text === '' && structuredContent !== undefined ? JSON.stringify(structuredContent) : text;
-  if (whole.length <= MAX_RESULT) return whole;
-  return `${whole.slice(0, MAX_RESULT)}\n[${whole.length - MAX_RESULT} more characters were cut off]`;
-}
-
-function partText({ type, text, mimeType, resource }: Content): string {
-  if (type === 'text') return text ?? '';
-  if (type === 'resource') return resource?.text ?? resource?.uri ?? '';
-  return `[${type ?? 'part'}${mimeType === undefined ? '' : ` ${mimeType}`}]`;
 }

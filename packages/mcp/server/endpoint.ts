@@ -1,5 +1,6 @@
 // Loaded with the first client: the SDK is among the largest libraries of a service.
 import { randomUUID } from 'node:crypto';
+import { InMemoryTaskMessageQueue } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js';
 import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport as HttpTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
@@ -7,91 +8,37 @@ import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/proto
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
+  ElicitResultSchema,
+  ErrorCode,
   isInitializeRequest,
+  ListResourcesRequestSchema,
   ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
   type ServerNotification,
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { type CallSubject, type Effect, isReadOnly, type ToolContext } from '@trunkline/llm';
-import type { Decide, PolicyRequest } from '@trunkline/policy';
-import { errorMessage, untilAborted } from '@trunkline/std';
-import { z } from 'zod';
-
-export interface ServedToolContext extends ToolContext {
-  /** Reports progress to a client that asked for it; `step` only grows. */
-  progress(step: number, message: string): Promise<void>;
-}
-
-export interface ServedResult {
-  text: string;
-  failed?: boolean;
-  meta?: Record<string, unknown>;
-}
-
-/** A tool for MCP clients. Every running tool of an agent is one; a failure starts with `Error:`. */
-export interface ServedTool<Input = unknown> {
-  name: string;
-  description: string;
-  input: z.ZodType<Input>;
-  effects: readonly Effect[];
-  subject?(input: Input): CallSubject;
-  /** Its output comes from outside the operator's trust, such as the web. */
-  external?: boolean;
-  timeoutMs?: number;
-  /** A call goes on when its client's connection breaks, for the result can be found elsewhere. */
-  survivesDisconnect?: boolean;
-  execute(input: Input, context: ServedToolContext): Promise<string | ServedResult>;
-}
-
-export type McpToolEvent =
-  | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
-  | {
-      type: 'tool-end';
-      toolCallId: string;
-      name: string;
-      result: string;
-      failed: boolean;
-      durationMs: number;
-    };
-
-export interface McpEndpointOptions {
-  name: string;
-  version: string;
-  instructions?: string;
-  /** Asked with each request, so that a change of the configuration counts at once. */
-  tools: () => readonly ServedTool[];
-  /** Limit of a call, unless the tool has its own. */
-  toolTimeoutMs: () => number;
-  /** Whose memories tools read and write. */
-  scope?: string;
-  onToolEvent?: (event: McpToolEvent, principal: Principal) => void;
-  /** Decides about each call; nobody can be asked, so that what would have to be asked about is refused. */
-  policy?:
-    | { agent: string; decide: Decide; check?: Decide; spend(request: PolicyRequest): string | undefined }
-    | undefined;
-}
+import type { McpEndpointOptions, ServedAnswer, ServedQuestion, ServedResources } from './served.ts';
+import { SessionTasks } from './session-tasks.ts';
+import { type CallExtra, type Caller, callTool, describeTool } from './tool-call.ts';
 
 interface Session {
   transport: HttpTransport;
   owner: string;
   usedAt: number;
   running: number;
-}
-
-/** What a request carries to the tools it calls. */
-interface Caller {
-  principal: Principal;
-  /** Aborted when the client's connection breaks. */
-  left: AbortSignal;
+  tasks: SessionTasks;
 }
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 const MAX_SESSIONS = 100;
 const IDLE_MS = 30 * 60_000;
-/** All calls of MCP clients show under this session of the agent. */
-const SESSION_ID = 'mcp';
+/** A person has this long to answer a question. */
+const ANSWER_MS = 15 * 60_000;
+const TASK_POLL_MS = 1000;
+const MAX_TASK_MS = 24 * 3_600_000;
 
 /**
  * Serves tools over streamable HTTP. A client that initializes gets a session, in which it can cancel calls and hear
@@ -114,6 +61,7 @@ export class McpEndpoint {
   }
 
   async close(): Promise<void> {
+    for (const { tasks } of this.#sessions.values()) tasks.close();
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
     this.#sessions.clear();
   }
@@ -145,11 +93,15 @@ export class McpEndpoint {
       transport: new HttpTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => void this.#sessions.set(id, session),
-        onsessionclosed: (id) => void this.#sessions.delete(id),
+        onsessionclosed: (id) => {
+          this.#sessions.delete(id);
+          session.tasks.close();
+        },
       }),
       owner: ownerKey(caller.principal),
       usedAt: Date.now(),
       running: 0,
+      tasks: new SessionTasks(),
     };
     await this.#serverFor(session).connect(session.transport as Transport);
     return await session.transport.handleRequest(request, { authInfo: authInfoOf(caller) });
@@ -161,144 +113,139 @@ export class McpEndpoint {
       .filter(([, { running }]) => running === 0)
       .sort(([, left], [, right]) => left.usedAt - right.usedAt);
     const surplus = this.#sessions.size - MAX_SESSIONS + 1;
-    for (const [index, [id, { transport, usedAt }]] of idle.entries()) {
+    for (const [index, [id, { transport, usedAt, tasks }]] of idle.entries()) {
       if (index >= surplus && Date.now() - usedAt < IDLE_MS) continue;
       this.#sessions.delete(id);
+      tasks.close();
       await transport.close();
     }
     return this.#sessions.size < MAX_SESSIONS;
   }
 
   #serverFor(session?: Session): Server {
-    const { name, version, instructions, tools } = this.#options;
+    const { name, version, instructions, tools, resources } = this.#options;
     const server = new Server(
       { name, version },
-      { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) },
+      {
+        capabilities: {
+          tools: {},
+          ...(resources && { resources: {} }),
+          ...(session && { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
+        },
+        ...(instructions !== undefined && { instructions }),
+        ...(session && { taskStore: session.tasks, taskMessageQueue: new InMemoryTaskMessageQueue() }),
+      },
     );
-    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools().map(describe) }));
+    server.setRequestHandler(ListToolsRequestSchema, (_request, { authInfo }) => ({
+      tools: tools(callerOf(authInfo).principal).map(describeTool),
+    }));
+    if (resources) serveResources(server, resources);
     server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-      if (session) session.running += 1;
-      try {
-        const tool = tools().find(({ name: offered }) => offered === params.name);
-        const {
-          text,
-          failed = false,
-          meta,
-        } = tool
-          ? await reported(tool, params.arguments ?? {}, extra, this.#options)
-          : { text: `Error: there is no tool ${params.name}.`, failed: true };
-        const content = [{ type: 'text' as const, text }];
-        return { content, isError: failed, ...(meta && { _meta: meta }) };
-      } finally {
-        if (session) {
-          session.running -= 1;
-          session.usedAt = Date.now();
-        }
-      }
+      const given = params.arguments ?? {};
+      const caller = callerOf(extra.authInfo);
+      const way = callExtra(caller, extra, server, session);
+      if (params.task === undefined || session === undefined)
+        return await this.#call(params.name, given, way, session);
+      return await this.#startTask(params.name, given, { caller, extra, server, session });
     });
     return server;
   }
-}
 
-function describe(tool: ServedTool) {
-  const { name, description, input, external } = tool;
-  const { $schema: _named, ...inputSchema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
-  return {
-    name,
-    description,
-    inputSchema: { ...inputSchema, type: 'object' as const },
-    annotations: {
-      ...(isReadOnly(tool) && { readOnlyHint: true }),
-      ...(external && { openWorldHint: true }),
-    },
-  };
-}
+  /** Answers with a task at once; the client comes back for the result. */
+  async #startTask(name: string, given: unknown, call: TaskCall) {
+    const { extra, session } = call;
+    const { tasks } = session;
+    if (extra.taskStore === undefined || tasks.isFull)
+      throw new McpError(
+        ErrorCode.InvalidRequest,
+        'There are too many tasks in this session. Try again later.',
+      );
+    const { taskStore } = extra;
+    const ttl = Math.min(extra.taskRequestedTtl ?? MAX_TASK_MS, MAX_TASK_MS);
+    const task = await taskStore.createTask({ ttl, pollInterval: TASK_POLL_MS });
+    const { taskId } = task;
+    const way = taskExtra(taskId, tasks.start(taskId), call);
+    void this.#call(name, given, way, session)
+      .then((result) => taskStore.storeTaskResult(taskId, result.isError ? 'failed' : 'completed', result))
+      // The task was cancelled, or is gone with its session.
+      .catch(() => undefined)
+      .finally(() => tasks.end(taskId));
+    return { task };
+  }
 
-/** Runs a call between its two events. */
-async function reported(
-  tool: ServedTool,
-  input: unknown,
-  extra: Extra,
-  options: McpEndpointOptions,
-): Promise<ServedResult> {
-  const { name } = tool;
-  const toolCallId = randomUUID();
-  const start = performance.now();
-  const { principal } = callerOf(extra.authInfo);
-  options.onToolEvent?.({ type: 'tool-start', toolCallId, name, input }, principal);
-  const result = await run(tool, input, { extra, toolCallId, options });
-  const { text, failed = false } = result;
-  const durationMs = Math.round(performance.now() - start);
-  options.onToolEvent?.({ type: 'tool-end', toolCallId, name, result: text, failed, durationMs }, principal);
-  return result;
-}
-
-/** Runs a call until it is done, its time is up or its client has left. Never rejects. */
-async function run(
-  tool: ServedTool,
-  input: unknown,
-  { extra, toolCallId, options }: { extra: Extra; toolCallId: string; options: McpEndpointOptions },
-): Promise<ServedResult> {
-  const parsed = await tool.input.safeParseAsync(input);
-  if (!parsed.success) return failure(`the arguments do not fit: ${z.prettifyError(parsed.error)}`);
-  const { principal, left } = callerOf(extra.authInfo);
-  const request = requestOf(tool, parsed.data, principal, options);
-  const refusal = refusalOf(request, options);
-  if (refusal !== undefined) return failure(refusal);
-  const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
-  const limit = AbortSignal.timeout(limitMs);
-  const signal = AbortSignal.any([extra.signal, limit, ...(tool.survivesDisconnect ? [] : [left])]);
-  const { scope } = options;
-  const progress = (step: number, message: string) => sendProgress(extra, step, message);
-  try {
-    const work = tool.execute(parsed.data, {
-      signal,
-      sessionId: SESSION_ID,
-      toolCallId,
-      principal,
-      scope,
-      progress,
-      permits: (subject) => isPermitted({ ...request, subject }, options),
-    });
-    const result = await untilAborted(work, signal);
-    return typeof result === 'string' ? { text: result, failed: result.startsWith('Error:') } : result;
-  } catch (error) {
-    if (limit.aborted) return failure(`${tool.name} took longer than ${limitMs / 1000} s and was stopped.`);
-    return failure(errorMessage(error));
+  async #call(name: string, input: unknown, way: CallExtra, session: Session | undefined) {
+    if (session) session.running += 1;
+    try {
+      const { principal } = way.caller;
+      const tool = this.#options.tools(principal).find(({ name: offered }) => offered === name);
+      const {
+        text,
+        failed = false,
+        meta,
+      } = tool
+        ? await callTool(tool, input, way, this.#options)
+        : { text: `Error: there is no tool ${name}.`, failed: true };
+      const content = [{ type: 'text' as const, text }];
+      return { content, isError: failed, ...(meta && { _meta: meta }) };
+    } finally {
+      if (session) {
+        session.running -= 1;
+        session.usedAt = Date.now();
+      }
+    }
   }
 }
 
-function requestOf(
-  { name, effects, subject }: ServedTool,
-  input: unknown,
-  principal: Principal,
-  { policy }: McpEndpointOptions,
-): PolicyRequest {
-  const origins = principal.origins ?? [];
+interface TaskCall {
+  caller: Caller;
+  extra: Extra;
+  server: Server;
+  session: Session;
+}
+
+function canAsk(server: Server): boolean {
+  return server.getClientCapabilities()?.elicitation !== undefined;
+}
+
+function callExtra(caller: Caller, extra: Extra, server: Server, session: Session | undefined): CallExtra {
+  const { signal } = extra;
   return {
-    principal,
-    agent: policy?.agent ?? '',
-    tool: name,
-    effects,
-    subject: subject?.(input) ?? {},
-    origins,
+    caller,
+    signal,
+    progress: (step, message) => sendProgress(extra, step, message),
+    ...(session && canAsk(server) && { ask: (question: ServedQuestion) => ask(extra, question, { signal }) }),
   };
 }
 
-/** Whether a call may reach something else too: a file that a search meets, the target of a redirect. */
-function isPermitted(request: PolicyRequest, { policy }: McpEndpointOptions): boolean {
-  if (policy === undefined) return true;
-  const { decide, check = decide } = policy;
-  return check(request).decision === 'allow';
+/** A task goes on when the connection that began it is gone, and asks through its queue. */
+function taskExtra(taskId: string, signal: AbortSignal, { caller, extra, server }: TaskCall): CallExtra {
+  const tell = async (message?: string) => {
+    if (!signal.aborted) await extra.taskStore?.updateTaskStatus(taskId, 'working', message);
+  };
+  return {
+    caller: { ...caller, left: signal },
+    signal,
+    progress: (_step, message) => tell(message),
+    ...(canAsk(server) && {
+      ask: async (question: ServedQuestion) => {
+        const answer = await ask(extra, question, { signal, relatedTask: { taskId } });
+        await tell();
+        return answer;
+      },
+    }),
+  };
 }
 
-function refusalOf(request: PolicyRequest, { policy }: McpEndpointOptions): string | undefined {
-  if (policy === undefined) return undefined;
-  const { tool: name } = request;
-  const { decision, why } = policy.decide(request);
-  if (decision !== 'allow') return `${name} was not run, because policy does not allow it here: ${why}.`;
-  const spent = policy.spend(request);
-  return spent === undefined ? undefined : `${name} was not run: ${spent}.`;
+async function ask(
+  { sendRequest }: Extra,
+  { message, schema }: ServedQuestion,
+  options: { signal: AbortSignal; relatedTask?: { taskId: string } },
+): Promise<ServedAnswer> {
+  const params = { mode: 'form' as const, message, requestedSchema: schema };
+  const request = { method: 'elicitation/create', params } as ServerRequest;
+  const limits = { ...options, timeout: ANSWER_MS };
+  const { action, content } = await sendRequest(request, ElicitResultSchema, limits);
+  return action === 'accept' ? content : undefined;
 }
 
 async function sendProgress(
@@ -312,8 +259,15 @@ async function sendProgress(
   await sendNotification({ method: 'notifications/progress', params });
 }
 
-function failure(text: string): ServedResult {
-  return { text: `Error: ${text}`, failed: true };
+function serveResources(server: Server, resources: ServedResources): void {
+  server.setRequestHandler(ListResourcesRequestSchema, async (_request, { authInfo }) => ({
+    resources: await resources.list(callerOf(authInfo).principal),
+  }));
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }, { authInfo }) => {
+    const found = await resources.read(uri, callerOf(authInfo).principal);
+    if (found === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no resource ${uri}.`);
+    return { contents: [{ uri, ...found }] };
+  });
 }
 
 /** A body that cannot be read is left to the transport, which says why. */

@@ -1,7 +1,8 @@
 import { type AppEnv, describeRoute } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import type { McpEndpoint, McpEndpointOptions, ServedTool } from './endpoint.ts';
+import type { McpEndpoint } from './endpoint.ts';
+import type { McpEndpointOptions, ServedTool } from './served.ts';
 
 const rpcBody = z.object({
   jsonrpc: z.literal('2.0'),

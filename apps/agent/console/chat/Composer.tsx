@@ -9,6 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { PromptMenu } from './PromptMenu.tsx';
 import type { Attachment } from './wire.ts';
 
 /** Of a message, and of each file. */
@@ -73,6 +74,15 @@ export function Composer({ working, answering, onSend, onStop, onEditLast, picke
       }}
     >
       <Files attachments={attachments} onRemove={remove} />
+      {/^\/[\w:.-]*$/.test(text) && (
+        <PromptMenu
+          text={text}
+          onPick={(command) => {
+            setText(command);
+            field.current?.focus();
+          }}
+        />
+      )}
       <textarea
         ref={field}
         rows={1}

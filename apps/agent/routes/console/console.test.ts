@@ -121,7 +121,8 @@ describe('the console API [A129]', () => {
     expect(names).toContain('it_calculator');
     for (const name of ['it_ask_human', 'it_run_command']) expect(names).not.toContain(name);
     const input = { expression: '2**5' };
-    const result = await clients.get('it')?.call('calculator', input, new AbortController().signal);
+    const signal = new AbortController().signal;
+    const result = await clients.get('it')?.call('calculator', input, { key: 'c', mayAsk: false, signal });
     expect(result).toEqual({ text: '2**5 = 32', failed: false });
     await clients.close();
     expect((await call('/api/mcp/servers')).body).toEqual({ servers: [] });

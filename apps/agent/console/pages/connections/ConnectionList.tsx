@@ -14,6 +14,8 @@ interface ConnectionListProps<Entry> {
   /** What the dialog adds: "an MCP server". */
   what: string;
   empty: { icon: ReactNode; title: string; next: string };
+  /** Another way to add entries, beside the button for one. */
+  actions?: ReactNode;
   /** Undefined while they are loaded. */
   entries: readonly Entry[] | undefined;
   /** Where the list stands in the configuration. */
@@ -45,9 +47,12 @@ export function ConnectionList<Entry extends { name: string; enabled: boolean }>
       detail={detail}
       flush
       actions={
-        <Button size="small" icon={<Plus aria-hidden />} onClick={() => setAdding(true)}>
-          {`Add a ${noun.toLowerCase()}`}
-        </Button>
+        <>
+          {props.actions}
+          <Button size="small" icon={<Plus aria-hidden />} onClick={() => setAdding(true)}>
+            {`Add a ${noun.toLowerCase()}`}
+          </Button>
+        </>
       }
     >
       {entries === undefined && <Skeleton className="p-4" />}

@@ -1,10 +1,22 @@
-import { type JsonSchema, Lamp, stateLamp, useApi, useAttempt, useResource, useToast } from '@trunkline/ui';
-import { Plug } from 'lucide-react';
-import type { McpServerState } from '../../../routes/mcp.ts';
+import {
+  Button,
+  type JsonSchema,
+  Lamp,
+  stateLamp,
+  useApi,
+  useAttempt,
+  useResource,
+  useToast,
+} from '@trunkline/ui';
+import { ClipboardPaste, LogIn, Plug } from 'lucide-react';
+import { useState } from 'react';
+import type { McpServerState, TriedServer } from '../../../routes/mcp.ts';
 import { type McpServer, useConfig, useLive } from '../../app/live.ts';
 import { ConnectionList, linesOf, NAME, type Values } from './ConnectionList.tsx';
+import { findingText, ImportServers } from './ImportServers.tsx';
 
 const SHOWN_TOOLS = 12;
+const TRIAL_MS = 70_000;
 
 const FORM: JsonSchema = {
   type: 'object',
@@ -28,11 +40,12 @@ export function McpTab() {
   const { config, change, reload } = useConfig();
   const states = useResource<{ servers: McpServerState[] }>('/api/mcp/servers');
   const tryOut = useTryMcp();
+  const [importing, setImporting] = useState(false);
   useLive(['config'], () => {
     reload();
     states.reload();
   });
-  return (
+  const list = (
     <ConnectionList
       title="MCP servers"
       detail="Each runs as a process here, or answers at an address. Its tools are named after it."
@@ -41,8 +54,13 @@ export function McpTab() {
       empty={{
         icon: <Plug aria-hidden />,
         title: 'No MCP servers yet',
-        next: 'Add one, and test it before you save.',
+        next: 'Import a known one, or add your own, and test it before you save.',
       }}
+      actions={
+        <Button size="small" icon={<ClipboardPaste aria-hidden />} onClick={() => setImporting(true)}>
+          Import
+        </Button>
+      }
       entries={config?.mcp.servers}
       path={['mcp', 'servers']}
       change={change}
@@ -60,6 +78,22 @@ export function McpTab() {
       }}
     />
   );
+  return (
+    <>
+      {list}
+      {importing && (
+        <ImportServers
+          onClose={() => setImporting(false)}
+          onAdd={(servers) =>
+            change(
+              servers.length === 1 ? 'Server added.' : 'Servers added.',
+              ...servers.map((value) => ({ op: 'add' as const, path: ['mcp', 'servers'], value })),
+            )
+          }
+        />
+      )}
+    </>
+  );
 }
 
 function toServer({ args, token, ...rest }: Values): Values {
@@ -74,18 +108,17 @@ function useTryMcp() {
   const toast = useToast();
   return async (server: object): Promise<void> => {
     await attempt(async () => {
-      const { server: found } = await api.request<{ server: McpServerState }>('/api/mcp/servers/test', {
+      const { server: found } = await api.request<{ server: TriedServer }>('/api/mcp/servers/test', {
         body: server,
+        timeLimitMs: TRIAL_MS,
       });
-      const { name, state, tools, reason, stderr } = found;
-      if (state === 'connected')
-        toast({ title: `${name} answers.`, detail: `It has ${tools.length} tools.`, state: 'live' });
-      else
-        toast({
-          title: `${name} does not answer.`,
-          detail: [reason, stderr].filter(Boolean).join('\n'),
-          state: 'failed',
-        });
+      const { state, stderr } = found;
+      const isThere = state !== 'failed';
+      toast({
+        title: findingText(found),
+        ...(stderr && { detail: stderr }),
+        state: isThere ? 'live' : 'failed',
+      });
     });
   };
 }
@@ -106,7 +139,14 @@ function Facts({ server, state }: ServerProps) {
       <p className="truncate font-mono text-12 text-muted">
         {server.url ?? [server.command, ...server.args].join(' ')}
       </p>
+      {state?.state === 'sign-in' && <SignIn name={server.name} />}
       {state?.reason && <p className="text-12 break-words text-failed-text">{state.reason}</p>}
+      {state?.log && (
+        <details className="text-12">
+          <summary>Log of the server</summary>
+          <pre className="whitespace-pre-wrap break-words font-mono text-muted">{state.log.join('\n')}</pre>
+        </details>
+      )}
       {state?.stderr && (
         <pre className="whitespace-pre-wrap break-words font-mono text-12 text-muted">{state.stderr}</pre>
       )}
@@ -114,9 +154,34 @@ function Facts({ server, state }: ServerProps) {
   );
 }
 
+/** Leads to the page of the server at which the operator signs in; the browser comes back here. */
+function SignIn({ name }: { name: string }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [busy, setBusy] = useState(false);
+  const signIn = async () => {
+    setBusy(true);
+    await attempt(async () => {
+      const path = `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`;
+      const { url } = await api.request<{ url: string | null }>(path, { body: {}, timeLimitMs: TRIAL_MS });
+      if (url === null) window.location.reload();
+      else window.location.assign(url);
+    });
+    setBusy(false);
+  };
+  return (
+    <p className="py-1">
+      <Button size="small" busy={busy} icon={<LogIn aria-hidden />} onClick={() => void signIn()}>
+        Sign in
+      </Button>
+    </p>
+  );
+}
+
 function State({ enabled, state }: { enabled: boolean; state: McpServerState | undefined }) {
   if (!enabled) return <Lamp {...stateLamp('off')} />;
   if (state === undefined) return <Lamp {...stateLamp('connecting')} />;
+  if (state.state === 'sign-in') return <Lamp state="waiting" word="Sign in" />;
   return state.state === 'connected' ? (
     <Lamp {...stateLamp('connected')} />
   ) : (

@@ -1,0 +1,128 @@
+import { requireStored, type Task, type TaskEngine, textOf, toolCallMediaType } from '@trunkline/a2a';
+import { anonymous } from '@trunkline/identity';
+import {
+  defineServedTool,
+  type ServedQuestion,
+  type ServedResult,
+  type ServedToolContext,
+} from '@trunkline/mcp';
+import { z } from 'zod';
+import { taskText } from '../turns/converse.ts';
+import { formsIn } from './mcp-forms.ts';
+
+export interface AskAgentDeps {
+  engine: TaskEngine;
+  /** Limit of one turn. */
+  turnTimeoutMs(): number;
+}
+
+/** Turns of one call: a question of the agent, its answer, and so on. */
+const MAX_QUESTIONS = 20;
+const HOUR_MS = 3_600_000;
+
+/** The agent as a tool: a whole turn, with its progress, and with its questions where the client can show them. */
+export function askAgentTool({ engine, turnTimeoutMs }: AskAgentDeps) {
+  return defineServedTool({
+    name: 'ask_agent',
+    description:
+      'Gives the agent a task in plain words and returns its answer. It has tools, memory and skills of its own. Name the conversation of an earlier answer to go on with it.',
+    input: z.object({
+      message: z.string().trim().min(1).max(200_000),
+      conversation: z.string().min(1).max(500).optional().describe('As an earlier result named it.'),
+      task: z.string().max(200).optional().describe('The task whose question the message answers.'),
+    }),
+    effects: ['reads'],
+    external: true,
+    timeoutMs: turnTimeoutMs() + HOUR_MS,
+    // The answer stands in the conversation.
+    survivesDisconnect: true,
+    isLong: true,
+    async execute({ message, conversation, task }, context): Promise<ServedResult> {
+      let said = { text: message, contextId: conversation ?? `mcp-${crypto.randomUUID()}`, taskId: task };
+      for (let turns = 0; ; turns += 1) {
+        const settled = await take(engine, said, context);
+        const answer = settled.state === 'input-required' ? await answerOf(settled, context) : undefined;
+        if (answer === undefined || turns === MAX_QUESTIONS) return resultOf(settled);
+        said = { text: answer, contextId: settled.contextId, taskId: settled.id };
+      }
+    },
+  });
+}
+
+interface Said {
+  text: string;
+  contextId: string;
+  taskId: string | undefined;
+}
+
+/** Runs the task until it ends or asks, and tells what it does meanwhile. */
+async function take(
+  engine: TaskEngine,
+  { text, contextId, taskId }: Said,
+  { principal = anonymous, signal, progress }: ServedToolContext,
+): Promise<Task> {
+  const tasks = engine.for(principal);
+  const parts = [{ type: 'text' as const, text }];
+  const message = {
+    messageId: crypto.randomUUID(),
+    role: 'user' as const,
+    parts,
+    contextId,
+    ...(taskId !== undefined && { taskId }),
+  };
+  const { live, stored } = tasks.start({
+    message,
+    metadata: { channel: 'mcp' },
+    strict: taskId !== undefined,
+  });
+  await requireStored(stored);
+  let step = 0;
+  const stop = live.subscribe(({ event }) => {
+    const words = event.type === 'artifact' ? toolWords(event.artifact.parts) : undefined;
+    // A client that has gone hears nothing; the turn goes on.
+    if (words !== undefined) void progress(++step, words).catch(() => undefined);
+  });
+  const cancel = () => void engine.cancel(live.id, false);
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    await live.settled();
+    return live.snapshot();
+  } finally {
+    stop();
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+function toolWords(parts: Task['artifacts'][number]['parts']): string | undefined {
+  const [part] = parts;
+  if (part?.type !== 'data' || part.metadata?.mimeType !== toolCallMediaType) return undefined;
+  const { name, phase } = part.data as { name?: string; phase?: string };
+  return phase === 'started' ? `Using ${name}` : undefined;
+}
+
+/** Asks the person at the client; undefined where nobody answers there. */
+async function answerOf(task: Task, { ask }: ServedToolContext): Promise<string | undefined> {
+  if (ask === undefined) return undefined;
+  const { questions, read } = formsIn(task);
+  const answers: Record<string, unknown>[] = [];
+  for (const question of questions) {
+    const answer = await ask(question satisfies ServedQuestion);
+    if (answer === undefined) return undefined;
+    answers.push(answer);
+  }
+  return read(answers);
+}
+
+function resultOf(task: Task): ServedResult {
+  const { id, contextId, state } = task;
+  const meta = { task: id, conversation: contextId, state };
+  const said = taskText(task);
+  if (state === 'completed') return { text: `${said}\n\n(conversation: ${contextId})`, meta };
+  if (state === 'input-required')
+    return {
+      text: `The agent asks: ${said}\n\nAnswer with ask_agent, conversation ${contextId}, task ${id}.`,
+      meta,
+    };
+  const why = said || (task.statusMessage === undefined ? state : textOf(task.statusMessage.parts));
+  return { text: `Error: the agent did not finish: ${why}`, failed: true, meta };
+}

@@ -1,0 +1,99 @@
+import type { Principal } from '@trunkline/identity';
+import { costOf, withCallSettings } from '@trunkline/llm';
+import { type EndEvent, runTurn, type TurnPolicy } from '@trunkline/loop';
+import type { Sample, SamplingRequest } from '@trunkline/mcp';
+import type { Policy } from '@trunkline/policy';
+import type { ServiceAddress } from '@trunkline/service';
+import type { LiveModel } from '../agent-factory.ts';
+import type { AgentOptions } from '../options.ts';
+import { signInCallback } from '../routes/mcp-sign-in.ts';
+import type { LiveConfig } from '../setup/config-file.ts';
+import type { ToolsetOptions } from '../toolset.ts';
+
+interface McpDeps {
+  options: Pick<AgentOptions, 'agentName'>;
+  live: Pick<LiveConfig, 'store'>;
+  policy: Policy;
+  address: ServiceAddress;
+  model: Pick<LiveModel, 'gateway'>;
+}
+
+/** How clients of MCP servers sign in, and the model that servers may use. */
+export function mcpClientOptions({ options, live, policy, address, model }: McpDeps): ToolsetOptions['mcp'] {
+  return {
+    oauth: { store: live.store, redirectUrl: () => `${address.publicUrl}${signInCallback}` },
+    sample: createSampler({ model, policy: policy.for(options.agentName) }),
+  };
+}
+
+interface SamplerDeps {
+  model: Pick<LiveModel, 'gateway'>;
+  policy: TurnPolicy;
+}
+
+const TIMEOUT_MS = 120_000;
+
+/**
+ * Answers with the agent's model what an MCP server asks. The model gets the server's text alone: no tools, no memory,
+ * nothing of any conversation. The operator consents by `sampling` of the server; policy can refuse, and its budgets count.
+ */
+function createSampler({ model, policy }: SamplerDeps): Sample {
+  return async (request) => {
+    const { server, messages, maxTokens, signal } = request;
+    const principal: Principal = { kind: 'agent', id: `mcp:${server}`, via: [] };
+    const call = {
+      principal,
+      agent: policy.agent,
+      tool: `${server}_sampling`,
+      effects: ['spends' as const],
+      subject: { recipient: server },
+      origins: [],
+    };
+    const { decision, rule, why } = policy.decide(call);
+    const refused = decision === 'deny' ? why : policy.spend?.(call);
+    policy.record?.({
+      request: call,
+      input: { messages: messages.length, maxTokens },
+      decision,
+      rule,
+      result: refused === undefined ? 'started' : 'refused',
+      sessionId: `mcp-sampling:${server}`,
+    });
+    if (refused !== undefined) throw new Error(`policy does not allow it: ${refused}`);
+    const { gateway } = model;
+    const language = withCallSettings(
+      gateway.languageModel(),
+      { maxOutputTokens: maxTokens },
+      () => undefined,
+    );
+    const end = await lastOf(
+      runTurn({
+        model: language,
+        instructions: instructionsFor(request),
+        tools: [],
+        messages: messages.map(({ role, text }) => ({ role, content: text })),
+        limits: { steps: 1, toolTimeoutMs: TIMEOUT_MS, turnTimeoutMs: TIMEOUT_MS },
+        sessionId: `mcp-sampling:${server}`,
+        principal,
+        policy,
+        signal,
+        cost: (name, tokens) => costOf(gateway.price(name), tokens),
+      }),
+    );
+    const stopReason = end.finishReason === 'length' ? ('maxTokens' as const) : ('endTurn' as const);
+    return { text: end.text, model: language.modelId, stopReason };
+  };
+}
+
+function instructionsFor({ server, systemPrompt }: SamplingRequest): string {
+  const head = `You complete a text for the program ${server}. You have no tools and know of no conversation but this one.`;
+  return systemPrompt === undefined ? head : `${head}\n\n${systemPrompt}`;
+}
+
+async function lastOf(events: ReturnType<typeof runTurn>): Promise<EndEvent> {
+  for await (const event of events) {
+    if (event.type === 'end') return event;
+    if (event.type === 'error') throw new Error(event.message);
+  }
+  throw new Error('the model gave no answer');
+}

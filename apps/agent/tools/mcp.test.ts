@@ -1,0 +1,222 @@
+// The agent with real servers of the protocol: the examples of the official SDK, each a process of its own.
+import { createRequire } from 'node:module';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { freePort, startChild, startModelServer } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { post, startAgent } from '../fixtures/start-agent.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const longTest = { timeout: 90_000 };
+const scriptOf = (name: string) =>
+  createRequire(import.meta.url).resolve(`@modelcontextprotocol/sdk/examples/server/${name}.js`);
+
+async function startExample(...given: string[]): Promise<string> {
+  const [port, authPort] = [await freePort(), await freePort()];
+  const environment = { MCP_PORT: String(port), MCP_AUTH_PORT: String(authPort) };
+  const child = startChild(scriptOf('simpleStreamableHttp'), { environment, arguments: given });
+  cleanups.push(() => child.kill());
+  await child.waitForLine('MCP Streamable HTTP Server listening', 45_000);
+  return `http://localhost:${port}/mcp`;
+}
+
+async function startWith(config: string) {
+  const model = await startModelServer();
+  const env = { LLM_GATEWAY_URL: model.url, LLM_MODEL: 'test-model', LLM_API_KEY: 'k' };
+  const agent = await startAgent({ env, config: `knowledge: { embeddings: "off" }\n${config}` });
+  cleanups.push(
+    () => model.stop(),
+    () => agent.stop(),
+  );
+  const json = async (path: string, init?: RequestInit) => (await agent.fetch(path, init)).json();
+  return { agent, model, json };
+}
+
+const withServer = (url: string) => startWith(`mcp: { servers: [{ name: sdk, url: "${url}" }] }`);
+const answerOf = (task: { artifacts?: { parts: { text: string }[] }[] }) =>
+  task.artifacts?.at(-1)?.parts[0]?.text;
+
+describe('a server', longTest, () => {
+  it('asks the person of the task, with a form, and the call goes on with the answer', async () => {
+    const { agent, model } = await withServer(await startExample());
+    const call = { name: 'sdk_collect-user-info', arguments: { infoType: 'contact' } };
+    model.enqueue({ toolCalls: [call] });
+    const task = await agent.send('Collect my contact information');
+    expect(task.status.state).toBe('input-required');
+    const [words, form] = task.status.message?.parts ?? [];
+    expect(words?.text).toMatch(/^The MCP server sdk asks: Please provide your contact information/);
+    expect(form?.data).toMatchObject({
+      schema: { title: 'The MCP server sdk asks', steps: [{ schema: { required: ['name', 'email'] } }] },
+    });
+    model.enqueue('Done.');
+    const place = { taskId: task.id, contextId: task.contextId };
+    const done = await agent.send('{"name":"Ada","email":"ada@example.com"}', place);
+    expect([done.status.state, answerOf(done)]).toEqual(['completed', 'Done.']);
+    const told = model
+      .chats()
+      .at(-1)
+      ?.messages.findLast(({ role }) => role === 'tool');
+    expect(String(told?.content)).toMatch(/<outside-[\s\S]*"email": "ada@example.com"[\s\S]*<\/outside-/);
+  });
+
+  it('offers prompts as commands; their text is marked as written by others', async () => {
+    const { agent, model, json } = await withServer(await startExample());
+    expect(await json('/api/mcp/prompts')).toMatchObject({
+      prompts: [{ command: '/sdk:greeting-template', arguments: [{ name: 'name' }] }],
+    });
+    model.enqueue('Hello Ada!');
+    const task = await agent.send('/sdk:greeting-template Ada');
+    expect(answerOf(task)).toBe('Hello Ada!');
+    const messages = model.chats().at(-1)?.messages ?? [];
+    expect(messages.at(-3)).toMatchObject({ role: 'user', content: '/sdk:greeting-template Ada' });
+    expect(String(messages.at(-1)?.content)).toMatch(/^<outside-[^>]*mcp_prompt[\s\S]*greet Ada/);
+    const wrong = await agent.send('/sdk:greet');
+    expect([wrong.status.state, wrong.status.message?.parts[0]?.text]).toEqual([
+      'failed',
+      'sdk has no prompt greet. There are: /sdk:greeting-template.',
+    ]);
+    const empty = await agent.send('/sdk:greeting-template');
+    expect(empty.status.message?.parts[0]?.text).toBe('/sdk:greeting-template needs name=…');
+  });
+
+  it('may use the model where its entry lets it, with nothing of the conversation', async () => {
+    const program = `command: "${process.execPath}", args: ["${scriptOf('toolWithSampleServer')}"]`;
+    const { agent, model } = await startWith(
+      `mcp: { servers: [{ name: sum, ${program}, sampling: { calls_per_hour: 1 } }] }`,
+    );
+    const call = { name: 'sum_summarize', arguments: { text: 'a long text' } };
+    model.enqueue({ toolCalls: [call] });
+    model.enqueue('In short.');
+    model.enqueue('It says: In short.');
+    const task = await agent.send('Summarize it, my secret is 4711');
+    expect(answerOf(task)).toBe('It says: In short.');
+    const sampled = model.chats()[1];
+    expect(JSON.stringify(sampled?.messages)).toContain('a long text');
+    expect(JSON.stringify(sampled)).not.toContain('4711');
+    expect(sampled?.tools ?? []).toEqual([]);
+    model.enqueue({ toolCalls: [call] });
+    model.enqueue('Not again.');
+    await agent.send('Once more');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain(
+      'has used its 1 model calls of this hour',
+    );
+  });
+
+  it('is signed in to in a browser; the tokens are a secret', async () => {
+    const { agent, json } = await withServer(await startExample('--oauth', '--oauth-strict'));
+    expect(await json('/api/mcp/servers')).toMatchObject({ servers: [{ name: 'sdk', state: 'sign-in' }] });
+    const begun = await agent.fetch('/api/mcp/servers/sdk/sign-in', post({}));
+    const cookie = begun.headers.get('set-cookie') ?? '';
+    expect(cookie).toMatch(/HttpOnly/i);
+    const { url } = (await begun.json()) as { url: string };
+    const page = await fetch(url, { redirect: 'manual' });
+    const back = new URL(page.headers.get('location') ?? '');
+    expect(`${back.origin}${back.pathname}`).toBe(`${agent.url}/oauth/mcp/callback`);
+    const path = `${back.pathname}${back.search}`;
+    expect((await agent.fetch(path, { redirect: 'manual' })).status).toBe(403);
+    const headers = { cookie: cookie.split(';')[0] ?? '' };
+    const done = await agent.fetch(path, { headers, redirect: 'manual' });
+    expect([done.status, done.headers.get('location')]).toEqual([303, '/app#/connections']);
+    expect(await json('/api/mcp/servers')).toMatchObject({ servers: [{ name: 'sdk', state: 'connected' }] });
+    expect((await agent.fetch(path, { headers, redirect: 'manual' })).status).toBe(403);
+    const out = await agent.fetch('/api/mcp/servers/sdk/sign-in', { method: 'DELETE' });
+    expect(out.status).toBe(200);
+    expect(await json('/api/mcp/servers')).toMatchObject({ servers: [{ name: 'sdk', state: 'sign-in' }] });
+  });
+
+  it('is tried, and what it offers is counted', async () => {
+    const url = await startExample();
+    const { json } = await startWith('');
+    const { server } = (await json('/api/mcp/servers/test', post({ name: 'sdk', url }))) as {
+      server: object;
+    };
+    expect(server).toMatchObject({ state: 'connected', prompts: 1, resources: expect.any(Number) });
+  });
+});
+
+describe('a client', longTest, () => {
+  async function connect(url: string, answer?: object) {
+    const capabilities = answer === undefined ? {} : { elicitation: {} };
+    const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities });
+    const asked: unknown[] = [];
+    if (answer !== undefined)
+      client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        asked.push(params);
+        return { action: 'accept', content: answer as Record<string, string> };
+      });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Transport);
+    cleanups.push(() => client.close());
+    return { client, asked };
+  }
+  const textOf = (result: Awaited<ReturnType<Client['callTool']>>) =>
+    (result.content as { text: string }[])[0]?.text ?? '';
+
+  it('gives the agent a task, hears of its progress, and answers its question', async () => {
+    const { agent, model } = await startWith('');
+    const { client, asked } = await connect(agent.url, { answer: 'the blue one' });
+    model.enqueue({ toolCalls: [{ name: 'calculator', arguments: { expression: '2**5' } }] });
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which one?' } }] });
+    model.enqueue('The blue one, 32 times.');
+    const steps: (string | undefined)[] = [];
+    const call = { name: 'ask_agent', arguments: { message: 'Choose' } };
+    const result = await client.callTool(call, undefined, {
+      onprogress: ({ message }) => steps.push(message),
+    });
+    expect(textOf(result)).toMatch(/^The blue one, 32 times\.\n\n\(conversation: mcp-/);
+    expect(steps).toContain('Using calculator');
+    expect(asked).toMatchObject([{ message: 'Which one?', requestedSchema: { required: ['answer'] } }]);
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the blue one');
+  });
+
+  it('that shows no forms gets the question, and answers it with a second call in the same conversation', async () => {
+    const { agent, model } = await startWith('');
+    const { client } = await connect(agent.url);
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which one?' } }] });
+    const first = await client.callTool({ name: 'ask_agent', arguments: { message: 'Choose' } });
+    expect(textOf(first)).toMatch(/^The agent asks: Which one\?/);
+    const { task, conversation } = first._meta as { task: string; conversation: string };
+    model.enqueue('That one.');
+    const input = { message: 'this', task, conversation };
+    const second = await client.callTool({ name: 'ask_agent', arguments: input });
+    expect(textOf(second)).toMatch(/^That one\./);
+  });
+
+  it('runs a turn as a task, and comes back for the result', async () => {
+    const { agent, model } = await startWith('');
+    const { client } = await connect(agent.url);
+    await client.listTools();
+    model.enqueue('At last.');
+    const call = { name: 'ask_agent', arguments: { message: 'Take your time' } };
+    const seen: string[] = [];
+    for await (const message of client.experimental.tasks.callToolStream(call, undefined, {
+      task: { ttl: 60_000 },
+    })) {
+      seen.push(message.type);
+      if (message.type === 'result') expect(textOf(message.result)).toMatch(/^At last\./);
+      if (message.type === 'error') throw message.error;
+    }
+    expect([seen[0], seen.at(-1)]).toEqual(['taskCreated', 'result']);
+  });
+
+  it('reads notes and memories', async () => {
+    const { agent } = await startWith('');
+    await agent.fetch(
+      '/api/knowledge/chunks',
+      post({ content: 'plums are blue', domain: 'fruit', heading: 'plums' }),
+    );
+    const { client } = await connect(agent.url);
+    const { resources } = await client.listResources();
+    expect(resources.map(({ name }) => name)).toEqual(['Notes: Notes', 'Memory: plums']);
+    const read = await client.readResource({ uri: resources[1]?.uri ?? '' });
+    expect(read.contents).toMatchObject([{ text: 'plums are blue', mimeType: 'text/markdown' }]);
+    await expect(client.readResource({ uri: 'memory://999' })).rejects.toThrow(
+      'There is no resource memory://999.',
+    );
+  });
+});

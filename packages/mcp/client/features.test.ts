@@ -1,0 +1,118 @@
+import { createRequire } from 'node:module';
+import { InputRequired, type ToolContext } from '@trunkline/llm';
+import { freePort, startChild } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { McpClients, type McpServerConfig } from '../index.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const signal = new AbortController().signal;
+
+async function open(servers: McpServerConfig[], options: object = {}) {
+  const clients = new McpClients({ clientName: 'test', logger: { warn: () => undefined }, ...options });
+  cleanups.push(() => clients.close());
+  await clients.configure(servers);
+  const call = async (name: string, input: object = {}, context: Partial<ToolContext> = {}) => {
+    const tool = clients.tools.find((each) => each.name === name);
+    if (tool === undefined) throw new Error(`no tool ${name}`);
+    return await tool.execute(tool.input.parse(input), {
+      signal,
+      sessionId: 's',
+      toolCallId: 'c',
+      ...context,
+    });
+  };
+  /** The question that a call asks, as the loop gets it. */
+  const questionOf = (...given: Parameters<typeof call>) =>
+    call(...given).then(
+      (result) => expect.unreachable(`it answered ${result}`),
+      (error: unknown) => {
+        expect(error).toBeInstanceOf(InputRequired);
+        return error as InputRequired;
+      },
+    );
+  return { clients, call, questionOf };
+}
+
+/** An example server of the official SDK. */
+async function example(name: string, ...given: string[]): Promise<McpServerConfig> {
+  const port = await freePort();
+  const script = createRequire(import.meta.url).resolve(
+    `@modelcontextprotocol/sdk/examples/server/${name}.js`,
+  );
+  const environment = { MCP_PORT: String(port), PORT: String(port) };
+  const child = startChild(script, { environment, arguments: given });
+  cleanups.push(() => child.kill());
+  await child.waitForLine(/listening|running/i, 45_000);
+  return { name: 'sdk', url: `http://localhost:${port}/mcp` };
+}
+
+describe('the example server of the official SDK', { timeout: 60_000 }, () => {
+  it('offers its resources as one tool, whose results come from outside', async () => {
+    const { clients, call } = await open([await example('simpleStreamableHttp')]);
+    const tool = clients.tools.find(({ name }) => name === 'sdk_resources');
+    expect(tool).toMatchObject({ external: true, effects: ['reads', 'sends'] });
+    expect(await call('sdk_resources')).toContain('https://example.com/greetings/default');
+    expect(await call('sdk_resources', { uri: 'https://example.com/greetings/default' })).toBe(
+      'Hello, world!',
+    );
+    expect(await call('sdk_resources', { uri: 'https://example.com/nothing' })).toMatch(
+      /^Error: the MCP server sdk/,
+    );
+  });
+
+  it('lists and fills in its prompts', async () => {
+    const { clients } = await open([await example('simpleStreamableHttp')]);
+    const client = clients.get('sdk');
+    const prompts = await client?.prompts(signal);
+    expect(prompts).toMatchObject([
+      {
+        name: 'greeting-template',
+        title: 'Greeting Template',
+        arguments: [{ name: 'name', required: true }],
+      },
+    ]);
+    expect(await client?.prompt('greeting-template', { name: 'Ada' }, signal)).toContain('Ada');
+  });
+
+  it('asks a person in the middle of a call, and gets the answer', async () => {
+    const { call, questionOf } = await open([await example('simpleStreamableHttp')]);
+    const input = { infoType: 'contact' };
+    const question = await questionOf('sdk_collect-user-info', input, { mayAsk: true });
+    expect(question.message).toMatch(/^The MCP server sdk asks: Please provide your contact information/);
+    const { schema } = question;
+    expect(schema).toMatchObject({
+      title: 'The MCP server sdk asks',
+      steps: [{ schema: { properties: { email: { format: 'email' } }, required: ['name', 'email'] } }],
+    });
+    const answer = (text: string) => ({ answered: { text, schema }, mayAsk: true });
+    const again = await questionOf('sdk_collect-user-info', input, answer('{"name":"Ada"}'));
+    expect(again.message).toMatch(/^That does not fit/);
+    const text = '{"name":"Ada","email":"ada@example.com"}';
+    expect(await call('sdk_collect-user-info', input, answer(text))).toContain('"email": "ada@example.com"');
+    expect(await call('sdk_collect-user-info', input, answer(text))).toMatch(
+      /no longer waits for this answer/,
+    );
+  });
+
+  it('hears that a person declines, and that nobody can be asked', async () => {
+    const { call, questionOf } = await open([await example('simpleStreamableHttp')]);
+    const input = { infoType: 'feedback' };
+    const { schema } = await questionOf('sdk_collect-user-info', input, { mayAsk: true });
+    const declined = await call('sdk_collect-user-info', input, { answered: { text: 'decline', schema } });
+    expect(declined).toContain('User declined');
+    expect(await call('sdk_collect-user-info', input)).toContain('cancelled');
+  });
+
+  it('has a question cancelled that may belong to the call of somebody else', async () => {
+    const { call, questionOf } = await open([await example('simpleStreamableHttp')]);
+    const input = { infoType: 'contact' };
+    await questionOf('sdk_collect-user-info', input, { mayAsk: true, sessionId: 'ada' });
+    expect(await call('sdk_collect-user-info', input, { mayAsk: true, sessionId: 'bea' })).toContain(
+      'cancelled',
+    );
+  });
+});

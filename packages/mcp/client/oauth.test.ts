@@ -1,0 +1,213 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { freePort, startChild, waitFor } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { McpClients } from '../index.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const signal = new AbortController().signal;
+const redirectUrl = 'http://127.0.0.1:7870/oauth/mcp/callback';
+
+function clientsWith(secrets: Map<string, string>) {
+  const warnings: object[] = [];
+  const store = {
+    get: (name: string) => secrets.get(name),
+    set: (name: string, value: string) => void secrets.set(name, value),
+    remove: (name: string) => secrets.delete(name),
+  };
+  const clients = new McpClients({
+    clientName: 'test',
+    logger: { warn: (fields) => void warnings.push(fields) },
+    configuredIn: () => 'agent.yaml',
+    oauth: { store, redirectUrl: () => redirectUrl },
+  });
+  cleanups.push(() => clients.close());
+  return { clients, warnings };
+}
+
+/** The example of the official SDK, with its authorization server: registration, PKCE and tokens for this resource alone. */
+async function startExample() {
+  const [port, authPort] = [await freePort(), await freePort()];
+  const example = createRequire(import.meta.url).resolve(
+    '@modelcontextprotocol/sdk/examples/server/simpleStreamableHttp.js',
+  );
+  const environment = { MCP_PORT: String(port), MCP_AUTH_PORT: String(authPort) };
+  const child = startChild(example, { environment, arguments: ['--oauth', '--oauth-strict'] });
+  cleanups.push(() => child.kill());
+  await child.waitForLine('MCP Streamable HTTP Server listening', 45_000);
+  return { url: `http://localhost:${port}/mcp`, port: authPort };
+}
+
+/** What a browser does: it goes to the page and comes back with a code. */
+async function comeBack(page: string) {
+  const { headers } = await fetch(page, { redirect: 'manual' });
+  const back = new URL(headers.get('location') ?? '');
+  expect(back.href.startsWith(redirectUrl)).toBe(true);
+  return { state: back.searchParams.get('state') ?? '', code: back.searchParams.get('code') ?? '' };
+}
+
+describe('a server that wants a sign-in', { timeout: 60_000 }, () => {
+  it('says so, lets us in after it, and still after a restart', async () => {
+    const { url } = await startExample();
+    const secrets = new Map<string, string>();
+    const { clients } = clientsWith(secrets);
+    await clients.configure([{ name: 'sdk', url }]);
+    expect(clients.states).toEqual([
+      {
+        name: 'sdk',
+        state: 'sign-in',
+        tools: [],
+        reason: 'The server wants a sign-in: sign in to it, or set its key under headers in agent.yaml.',
+      },
+    ]);
+    const page = new URL((await clients.beginSignIn('sdk', signal)) ?? '');
+    expect(page.searchParams.get('code_challenge_method')).toBe('S256');
+    expect(page.searchParams.get('resource')).toBe(url);
+    const { state, code } = await comeBack(page.href);
+    expect(await clients.finishSignIn('another state', code, signal)).toBeUndefined();
+    expect(await clients.finishSignIn(state, code, signal)).toBe('sdk');
+    expect(clients.states[0]).toMatchObject({ state: 'connected' });
+    expect(await clients.finishSignIn(state, code, signal)).toBeUndefined();
+
+    const { clients: later } = clientsWith(secrets);
+    await later.configure([{ name: 'sdk', url }]);
+    expect(later.states[0]).toMatchObject({ state: 'connected' });
+    await later.get('sdk')?.signOut();
+    expect(later.states[0]).toMatchObject({ state: 'sign-in' });
+    expect(secrets.size).toBe(0);
+  });
+
+  it('gets no tokens of another address under its name', async () => {
+    const { url } = await startExample();
+    const secrets = new Map<string, string>();
+    const { clients } = clientsWith(secrets);
+    await clients.configure([{ name: 'sdk', url }]);
+    const { state, code } = await comeBack((await clients.beginSignIn('sdk', signal)) ?? '');
+    await clients.finishSignIn(state, code, signal);
+    const seen: IncomingMessage['headers'][] = [];
+    const other = await serve((request, response) => {
+      seen.push(request.headers);
+      response.writeHead(401).end();
+    });
+    await clients.configure([{ name: 'sdk', url: `${other}/mcp` }]);
+    await waitFor(() => seen.length > 0);
+    expect(seen.map(({ authorization }) => authorization)).toEqual(seen.map(() => undefined));
+    expect(clients.states[0]).toMatchObject({ state: 'sign-in' });
+  });
+
+  it('is not one that has a key under headers', async () => {
+    const { url } = await startRefreshing();
+    const { clients, warnings } = clientsWith(new Map());
+    await clients.configure([{ name: 'sdk', url, headers: { authorization: 'Bearer wrong-key' } }]);
+    expect(clients.states[0]).toMatchObject({
+      state: 'failed',
+      reason: 'The server answered 401: set its key under headers in agent.yaml.',
+    });
+    expect(JSON.stringify(warnings)).not.toContain('wrong-key');
+  });
+});
+
+/** An authorization server whose access tokens are good for one session, with the metadata that RFC 8414 and 9728 describe. */
+async function startRefreshing() {
+  const grants: string[] = [];
+  let token = 'none';
+  let count = 0;
+  const origin = await serve(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const base = `http://${request.headers.host}`;
+    const json = (value: object, status = 200) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    const body = await bodyOf(request);
+    if (pathname.startsWith('/.well-known/oauth-protected-resource'))
+      return json({ resource: `${base}/mcp`, authorization_servers: [base] });
+    if (pathname.startsWith('/.well-known/oauth-authorization-server'))
+      return json({
+        issuer: base,
+        authorization_endpoint: `${base}/authorize`,
+        token_endpoint: `${base}/token`,
+        registration_endpoint: `${base}/register`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+      });
+    if (pathname === '/register') return json({ ...JSON.parse(body), client_id: 'c1' }, 201);
+    if (pathname === '/authorize') {
+      const { searchParams } = new URL(request.url ?? '/', base);
+      const back = `${searchParams.get('redirect_uri')}?code=x&state=${searchParams.get('state')}`;
+      return response.writeHead(302, { location: back }).end();
+    }
+    if (pathname === '/token') {
+      const grant = new URLSearchParams(body).get('grant_type') ?? '';
+      grants.push(grant);
+      count += 1;
+      token = `access-${count}`;
+      return json({ access_token: token, token_type: 'bearer', expires_in: 60, refresh_token: `r-${count}` });
+    }
+    if (request.headers.authorization !== `Bearer ${token}`) {
+      const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`;
+      return response.writeHead(401, { 'www-authenticate': challenge }).end();
+    }
+    if (request.method !== 'POST') return response.writeHead(405).end();
+    const { id, method, params } = JSON.parse(body);
+    if (id === undefined) return response.writeHead(202).end();
+    const result =
+      method === 'initialize'
+        ? {
+            protocolVersion: params.protocolVersion,
+            capabilities: { tools: {} },
+            serverInfo: { name: 'x', version: '1' },
+          }
+        : { tools: [{ name: 'look', inputSchema: { type: 'object' } }] };
+    return json({ jsonrpc: '2.0', id, result });
+  });
+  const expire = () => {
+    token = 'expired';
+  };
+  return { url: `${origin}/mcp`, grants, expire };
+}
+
+async function serve(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  return body;
+}
+
+it('renews an expired token by itself, and asks for a sign-in when that fails', async () => {
+  const server = await startRefreshing();
+  const secrets = new Map<string, string>();
+  const { clients } = clientsWith(secrets);
+  await clients.configure([{ name: 'net', url: server.url }]);
+  const { state, code } = await comeBack((await clients.beginSignIn('net', signal)) ?? '');
+  await clients.finishSignIn(state, code, signal);
+  expect(clients.states[0]).toMatchObject({ state: 'connected', tools: ['net_look'] });
+  server.expire();
+  const { clients: later } = clientsWith(secrets);
+  await later.configure([{ name: 'net', url: server.url }]);
+  expect(later.states[0]).toMatchObject({ state: 'connected' });
+  expect(server.grants).toEqual(['authorization_code', 'refresh_token']);
+  const [stored = ''] = secrets.values();
+  expect(JSON.parse(stored).tokens).toMatchObject({ access_token: 'access-2', refresh_token: 'r-2' });
+  secrets.set(
+    'mcp-oauth.net',
+    JSON.stringify({ ...JSON.parse(stored), tokens: { access_token: 'old', token_type: 'bearer' } }),
+  );
+  const { clients: last } = clientsWith(secrets);
+  await last.configure([{ name: 'net', url: server.url }]);
+  expect(last.states[0]).toMatchObject({ state: 'sign-in' });
+});

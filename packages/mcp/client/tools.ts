@@ -1,0 +1,171 @@
+import {
+  type CallSubject,
+  defineTool,
+  type Effect,
+  InputRequired,
+  type RunningTool,
+  type ToolContext,
+  urlSubject,
+} from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
+import { z } from 'zod';
+import type { McpResource } from './catalogue.ts';
+import { inputRequired, readAnswer } from './elicitation.ts';
+import type { McpClient } from './mcp-client.ts';
+import type { CallOutcome } from './running-calls.ts';
+import type { McpTool } from './types.ts';
+
+/** Most models accept letters, digits, - and _ in the name of a tool, and no more characters than this. */
+const MAX_NAME = 64;
+/** Time that a call may spend on connecting again before the server's own limit counts. */
+const RECONNECT_MS = 20_000;
+const MAX_LISTED = 200;
+
+/** What tools use of the client of their server. */
+export type ToolClient = Pick<
+  McpClient,
+  | 'server'
+  | 'tools'
+  | 'hasResources'
+  | 'callTimeoutMs'
+  | 'maxCallMs'
+  | 'call'
+  | 'answer'
+  | 'resources'
+  | 'readResource'
+>;
+
+const converted = new WeakMap<readonly McpTool[], RunningTool[]>();
+
+/** The tools of a server as tools of an agent. */
+export function toTools(client: ToolClient): RunningTool[] {
+  const known = converted.get(client.tools);
+  if (known !== undefined) return known;
+  const tools = client.tools.map((tool) => toTool(client, tool));
+  if (client.hasResources) tools.push(resourceTool(client));
+  converted.set(client.tools, tools);
+  return tools;
+}
+
+function toTool(client: ToolClient, tool: McpTool): RunningTool {
+  const { name, description, inputSchema } = tool;
+  const { name: server, trusted = false } = client.server;
+  return defineTool({
+    name: toolName(server, name),
+    description: description || `${name} of ${server}`,
+    ...(!trusted && { describedBy: `The MCP server ${server}` }),
+    input: inputOf(inputSchema),
+    timeoutMs: client.maxCallMs + RECONNECT_MS,
+    ...effectsOf(tool, client.server.trusted),
+    async execute(input, context) {
+      const { signal } = context;
+      try {
+        const outcome = await outcomeOf(client, name, input, context);
+        if (outcome === undefined)
+          return `Error: the MCP server ${server} no longer waits for this answer. Call the tool again if it is still needed.`;
+        if ('question' in outcome) throw inputRequired(server, outcome.question);
+        const { text, failed } = outcome;
+        return failed ? failureText(text) : text || '(no output)';
+      } catch (error) {
+        if (signal.aborted || error instanceof InputRequired) throw error;
+        return `Error: the MCP server ${server} gave no answer: ${errorMessage(error)}`;
+      }
+    },
+  }) as RunningTool;
+}
+
+/** A new call, or the rest of one whose question a person has answered. */
+async function outcomeOf(
+  client: ToolClient,
+  name: string,
+  input: Record<string, unknown>,
+  { signal, sessionId, toolCallId, mayAsk = false, answered }: ToolContext,
+): Promise<CallOutcome | undefined> {
+  const key = `${sessionId} ${toolCallId}`;
+  if (answered === undefined) return await client.call(name, input, { key, mayAsk, signal });
+  const reply = readAnswer(client.server.name, answered);
+  return await client.answer(key, reply, signal);
+}
+
+/** Lists and reads the resources of a server. */
+function resourceTool(client: ToolClient): RunningTool {
+  const { name: server, trusted = false } = client.server;
+  return defineTool({
+    name: toolName(server, 'resources'),
+    description: `Reads data that the MCP server ${server} offers. Without a uri it lists what there is; templates have places in braces to fill in.`,
+    input: z.object({ uri: z.string().max(2000).optional().describe('As the list names it.') }),
+    timeoutMs: client.callTimeoutMs + RECONNECT_MS,
+    external: true,
+    // What a server without trust does with an address is not known.
+    effects: trusted ? ['reads'] : ['reads', 'sends'],
+    subject: ({ uri }) => (uri === undefined ? {} : { recipient: `${server} ${uri}` }),
+    async execute({ uri }, { signal }) {
+      try {
+        return uri === undefined
+          ? resourceList(await client.resources(signal))
+          : await client.readResource(uri, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return `Error: the MCP server ${server} gave no answer: ${errorMessage(error)}`;
+      }
+    },
+  }) as RunningTool;
+}
+
+function resourceList(resources: readonly McpResource[]): string {
+  if (resources.length === 0) return 'There are no resources.';
+  const lines = resources
+    .slice(0, MAX_LISTED)
+    .map(({ uri, name, description }) => `- ${uri} (${[name, description].filter(Boolean).join(': ')})`);
+  const more = resources.length - MAX_LISTED;
+  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
+}
+
+function toolName(server: string, tool: string): string {
+  return `${server}_${tool}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME);
+}
+
+/**
+ * What a tool may do, by its annotations. Anybody can write those, so that of a server that the operator does not
+ * trust they can only add effects.
+ */
+function effectsOf({ readOnly, destructive, openWorld }: McpTool, trusted = false) {
+  const only: Effect[] = trusted && readOnly ? ['reads'] : ['reads', 'writes', 'sends'];
+  const effects: Effect[] = destructive ? [...only, 'executes'] : only;
+  const external = !(trusted && openWorld === false);
+  // Other effects are asked about anyway, whatever the address.
+  return { effects, external, ...(external && effects.every((effect) => effect === 'reads') && { subject }) };
+}
+
+/** The address that a call names in its arguments; several are one that nobody knows. */
+function subject(input: Record<string, unknown>): CallSubject {
+  const found = addressesIn(input).map(urlSubject);
+  const both = (field: 'url' | 'host') => [...new Set(found.map((each) => each[field]))].join(' ');
+  return found.length === 0 ? {} : { url: both('url'), host: both('host') };
+}
+
+function addressesIn(value: unknown): string[] {
+  if (typeof value === 'string') return isAddress(value) ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addressesIn) : [];
+}
+
+function isAddress(text: string): boolean {
+  return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text.trim());
+}
+
+/** A schema that Zod cannot read lets any object through: the server checks it anyway. */
+function inputOf(schema: object): z.ZodType<Record<string, unknown>> {
+  const anything = z.record(z.string(), z.unknown());
+  try {
+    const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    return read.pipe(anything) as unknown as typeof anything;
+  } catch (error) {
+    if (error instanceof Error) return anything;
+    throw error;
+  }
+}
+
+function failureText(text: string): string {
+  if (/^error:/i.test(text)) return text;
+  return `Error: ${text || 'the tool failed without saying why'}`;
+}

@@ -1,0 +1,91 @@
+import type { Principal } from '@trunkline/identity';
+import type { CallSubject, Effect, ToolContext } from '@trunkline/llm';
+import type { Decide, PolicyRequest } from '@trunkline/policy';
+import type { z } from 'zod';
+
+export interface ServedToolContext extends ToolContext {
+  /** Reports progress to a client that asked for it; `step` only grows. */
+  progress(step: number, message: string): Promise<void>;
+  /** Asks the person at the client with a form. Left out where the client can show none. */
+  ask?(question: ServedQuestion): Promise<ServedAnswer>;
+}
+
+export interface ServedQuestion {
+  message: string;
+  /** Fields of simple types: all that the protocol has. */
+  schema: { type: 'object'; properties: Record<string, object>; required?: string[] };
+}
+
+/** The values; undefined where the person declined or went away. */
+export type ServedAnswer = Record<string, unknown> | undefined;
+
+/** Data that clients can list and read. Each caller sees their own. */
+export interface ServedResources {
+  list(principal: Principal): Promise<ServedResource[]> | ServedResource[];
+  /** Undefined where there is none of this address that the caller may read. */
+  read(uri: string, principal: Principal): Promise<ResourceText | undefined> | ResourceText | undefined;
+}
+
+interface ServedResource {
+  uri: string;
+  name: string;
+  description?: string;
+  mimeType?: string;
+}
+
+interface ResourceText {
+  text: string;
+  mimeType: string;
+}
+
+export interface ServedResult {
+  text: string;
+  failed?: boolean;
+  meta?: Record<string, unknown>;
+}
+
+/** A tool for MCP clients. Every running tool of an agent is one; a failure starts with `Error:`. */
+export interface ServedTool<Input = unknown> {
+  name: string;
+  description: string;
+  input: z.ZodType<Input>;
+  effects: readonly Effect[];
+  subject?(input: Input): CallSubject;
+  /** Its output comes from outside the operator's trust, such as the web. */
+  external?: boolean;
+  timeoutMs?: number;
+  /** A call goes on when its client's connection breaks, for the result can be found elsewhere. */
+  survivesDisconnect?: boolean;
+  /** Takes long: clients may call it as a task and come back for the result. */
+  isLong?: boolean;
+  execute(input: Input, context: ServedToolContext): Promise<string | ServedResult>;
+}
+
+export type McpToolEvent =
+  | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
+  | {
+      type: 'tool-end';
+      toolCallId: string;
+      name: string;
+      result: string;
+      failed: boolean;
+      durationMs: number;
+    };
+
+export interface McpEndpointOptions {
+  name: string;
+  version: string;
+  instructions?: string;
+  /** Asked with each request, so that a change of the configuration counts at once. */
+  tools: (principal: Principal) => readonly ServedTool[];
+  resources?: ServedResources;
+  /** Limit of a call, unless the tool has its own. */
+  toolTimeoutMs: () => number;
+  /** Whose memories tools read and write. */
+  scope?: string;
+  onToolEvent?: (event: McpToolEvent, principal: Principal) => void;
+  /** Decides about each call; nobody can be asked, so that what would have to be asked about is refused. */
+  policy?:
+    | { agent: string; decide: Decide; check?: Decide; spend(request: PolicyRequest): string | undefined }
+    | undefined;
+}

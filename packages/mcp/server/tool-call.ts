@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { Principal } from '@trunkline/identity';
+import { isReadOnly } from '@trunkline/llm';
+import type { PolicyRequest } from '@trunkline/policy';
+import { errorMessage, untilAborted } from '@trunkline/std';
+import { z } from 'zod';
+import type { McpEndpointOptions, ServedResult, ServedTool, ServedToolContext } from './served.ts';
+
+/** What a request carries to the tools it calls. */
+export interface Caller {
+  principal: Principal;
+  /** Aborted when the client's connection breaks. */
+  left: AbortSignal;
+}
+
+/** A call's way back to its client. */
+export interface CallExtra extends Pick<ServedToolContext, 'progress' | 'ask'> {
+  caller: Caller;
+  /** Aborted when the client cancels the call. */
+  signal: AbortSignal;
+}
+
+/** All calls of MCP clients show under this session of the agent. */
+const SESSION_ID = 'mcp';
+
+/** The tool as clients list it. */
+export function describeTool(tool: ServedTool) {
+  const { name, description, input, external, isLong } = tool;
+  const { $schema: _named, ...inputSchema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
+  return {
+    name,
+    description,
+    inputSchema: { ...inputSchema, type: 'object' as const },
+    annotations: {
+      ...(isReadOnly(tool) && { readOnlyHint: true }),
+      ...(external && { openWorldHint: true }),
+    },
+    ...(isLong && { execution: { taskSupport: 'optional' as const } }),
+  };
+}
+
+/** Runs a call between its two events. */
+export async function callTool(
+  tool: ServedTool,
+  input: unknown,
+  extra: CallExtra,
+  options: McpEndpointOptions,
+): Promise<ServedResult> {
+  const { name } = tool;
+  const toolCallId = randomUUID();
+  const start = performance.now();
+  const { principal } = extra.caller;
+  options.onToolEvent?.({ type: 'tool-start', toolCallId, name, input }, principal);
+  const result = await run(tool, input, { extra, toolCallId, options });
+  const { text, failed = false } = result;
+  const durationMs = Math.round(performance.now() - start);
+  options.onToolEvent?.({ type: 'tool-end', toolCallId, name, result: text, failed, durationMs }, principal);
+  return result;
+}
+
+/** Runs a call until it is done, its time is up or its client has left. Never rejects. */
+async function run(
+  tool: ServedTool,
+  input: unknown,
+  { extra, toolCallId, options }: { extra: CallExtra; toolCallId: string; options: McpEndpointOptions },
+): Promise<ServedResult> {
+  const parsed = await tool.input.safeParseAsync(input);
+  if (!parsed.success) return failure(`the arguments do not fit: ${z.prettifyError(parsed.error)}`);
+  const { principal, left } = extra.caller;
+  const request = requestOf(tool, parsed.data, principal, options);
+  const refusal = refusalOf(request, options);
+  if (refusal !== undefined) return failure(refusal);
+  const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
+  const limit = AbortSignal.timeout(limitMs);
+  const signal = AbortSignal.any([extra.signal, limit, ...(tool.survivesDisconnect ? [] : [left])]);
+  const { scope } = options;
+  try {
+    const work = tool.execute(parsed.data, {
+      signal,
+      sessionId: SESSION_ID,
+      toolCallId,
+      principal,
+      scope,
+      progress: extra.progress,
+      ...(extra.ask && { ask: extra.ask }),
+      permits: (subject) => isPermitted({ ...request, subject }, options),
+    });
+    const result = await untilAborted(work, signal);
+    return typeof result === 'string' ? { text: result, failed: result.startsWith('Error:') } : result;
+  } catch (error) {
+    if (limit.aborted) return failure(`${tool.name} took longer than ${limitMs / 1000} s and was stopped.`);
+    return failure(errorMessage(error));
+  }
+}
+
+function requestOf(
+  { name, effects, subject }: ServedTool,
+  input: unknown,
+  principal: Principal,
+  { policy }: McpEndpointOptions,
+): PolicyRequest {
+  const origins = principal.origins ?? [];
+  return {
+    principal,
+    agent: policy?.agent ?? '',
+    tool: name,
+    effects,
+    subject: subject?.(input) ?? {},
+    origins,
+  };
+}
+
+/** Whether a call may reach something else too: a file that a search meets, the target of a redirect. */
+function isPermitted(request: PolicyRequest, { policy }: McpEndpointOptions): boolean {
+  if (policy === undefined) return true;
+  const { decide, check = decide } = policy;
+  return check(request).decision === 'allow';
+}
+
+function refusalOf(request: PolicyRequest, { policy }: McpEndpointOptions): string | undefined {
+  if (policy === undefined) return undefined;
+  const { tool: name } = request;
+  const { decision, why } = policy.decide(request);
+  if (decision !== 'allow') return `${name} was not run, because policy does not allow it here: ${why}.`;
+  const spent = policy.spend(request);
+  return spent === undefined ? undefined : `${name} was not run: ${spent}.`;
+}
+
+function failure(text: string): ServedResult {
+  return { text: `Error: ${text}`, failed: true };
+}
