@@ -26,6 +26,7 @@ import {
   startComponents,
 } from '@trunkline/service';
 import type { Caller } from './access/caller.ts';
+import type { BusMonitor } from './cluster/bus-monitor.ts';
 import { type Switchboard, switchboardComponents } from './components.ts';
 import { type SwitchboardOptions, switchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
@@ -60,19 +61,30 @@ export async function startSwitchboard(options: SwitchboardOptions, service: Ser
     'messages',
     { server, bus, exchange },
     async ({ exchange }) => {
-      await exchange.start();
       peers?.onChange(() => exchange.broker?.refresh());
     },
     'bus',
   );
   const runningPlugins = component(
     'running plugins',
-    { messages, plugins },
-    async ({ plugins }) => {
-      await plugins.start();
-      return plugins;
+    { messages, plugins, bus, exchange },
+    async ({ plugins, bus, exchange }) => {
+      const begin = async () => {
+        await exchange.start();
+        await plugins.start();
+      };
+      const isWaiting = bus.status().problem !== undefined;
+      const begun = begin();
+      if (!isWaiting) await begun;
+      // NATS cannot be used yet: the pages answer meanwhile, and say so.
+      const ended = begun.catch((error: unknown) => logger.warn({ err: error }, 'stopped before NATS came'));
+      return { plugins, bus, ended };
     },
-    (running) => running.stop(),
+    async ({ plugins, bus, ended }) => {
+      if (bus.status().problem !== undefined) await bus.stop();
+      await ended;
+      await plugins.stop();
+    },
   );
   const requests = component('requests', { server, runningPlugins }, ({ server }) => server, 'server');
   const { values, stop } = await startComponents({ ...switchboard, app, requests });
@@ -88,7 +100,7 @@ export async function startSwitchboard(options: SwitchboardOptions, service: Ser
 }
 
 function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext): App<Caller> {
-  const { context, bus, models, workspace } = switchboard;
+  const { context, models, workspace, monitor } = switchboard;
   const { options, operator, accounts, audit, peers, logger } = context;
   const services = servicesOf(options, service);
   const app = createApp<Caller>({
@@ -110,11 +122,11 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
     publicUrl: options.publicUrl,
     limits: options,
     anyBodyType: surfaces.flatMap(({ anyBodyPaths = [] }: Surface) => anyBodyPaths),
+    // 200 also while the bus is away: this process need not be restarted. /ready says whether it takes messages.
     health: async (asker) => ({
-      status: bus.status().connected ? 200 : 503,
+      status: 200,
       body: {
-        ok: bus.status().connected,
-        bus: bus.status(),
+        ...(await busHealth(monitor, asker.kind === 'anonymous' && switchboard.keys.keyring().size > 0)),
         model: await modelStatus(models, { asker, requiresKey: switchboard.keys.keyring().size > 0 }),
         missing: [...missingModel(models.describe()), ...missingSettings(service)],
         services: await services(),
@@ -156,6 +168,22 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
   servePages(app, { directory: pages, base: '/app', index: 'app.html' });
   servePages(app, { directory: pages });
   return app;
+}
+
+/** Addresses and names of servers are not for strangers. */
+async function busHealth(monitor: BusMonitor, isStranger: boolean) {
+  const { problem, replicas, leader, peers, ...status } = await monitor.health();
+  const details = {
+    ...(problem !== undefined && { problem }),
+    ...(replicas !== undefined && { replicas }),
+    ...(leader !== undefined && { leader }),
+    ...(peers !== undefined && { peers }),
+  };
+  const shown = isStranger && problem !== undefined ? { problem: 'The bus takes no messages now.' } : details;
+  return {
+    ok: status.connected && problem === undefined,
+    bus: { ...status, ...(isStranger && problem === undefined ? {} : shown) },
+  };
 }
 
 /** A message that is too large is a bad request like any other bad message. */

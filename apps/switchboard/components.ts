@@ -15,6 +15,7 @@ import {
 import { serviceHome } from '@trunkline/storage';
 import { listedCaller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
+import { createBusMonitor } from './cluster/bus-monitor.ts';
 import { createSealExchange } from './cluster/seal-exchange.ts';
 import { createJournalDraft } from './control/commands.ts';
 import { Seal } from './control/seal.ts';
@@ -81,9 +82,10 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const bus = component(
     'bus',
     {},
-    () => openBus(options, { logger }),
+    () => openBus(options, { logger, waitForServers: true }),
     (running) => running.stop(),
   );
+  const monitor = component('bus monitor', { bus }, ({ bus }) => createBusMonitor(bus, logger));
   const problems = component(
     'problems',
     { bus },
@@ -193,7 +195,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   });
   const plugins = component(
     'plugins',
-    { context, bus, workspace, exchange, parts, vectors, senders },
+    { context, bus, monitor, workspace, exchange, parts, vectors, senders },
     ({ context: { accounts }, parts, vectors, exchange: { controlPlane }, ...running }) =>
       new PluginHost([...parts.list, vectors], {
         ...running,
@@ -216,7 +218,10 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
       }),
     (server) => server.stop(),
   );
-  return { context, models, bus, keys, workspace, stores, senders, parts, exchange, commands, plugins, a2a };
+  return {
+    ...{ context, models, bus, monitor, keys, workspace, stores },
+    ...{ senders, parts, exchange, commands, plugins, a2a },
+  };
 }
 
 function named(ability: 'hasChannels' | 'provesSender'): string[] {

@@ -61,6 +61,9 @@ export const switchboardErrors = defineErrors({
   bus_unavailable: [503, ({ words }: { words: string }) => words],
 });
 
+/** For the Retry-After header of what cannot be taken now. */
+export const retryAfterSeconds = 5;
+
 const callersFault = new Set([
   'topic_refused',
   'pattern_refused',
@@ -72,8 +75,8 @@ const callersFault = new Set([
 /** Throws a refusal of the bus as an HTTP error, and any other error as it is. */
 export function throwBusFailure(error: unknown): never {
   if (!(error instanceof BusError)) throw error;
-  const make = callersFault.has(error.code)
-    ? switchboardErrors.message_refused
-    : switchboardErrors.bus_unavailable;
-  throw make({ words: error.message }, { cause: error });
+  const { message_refused, bus_unavailable } = switchboardErrors;
+  const words = error.message;
+  if (callersFault.has(error.code)) throw message_refused({ words }, { cause: error });
+  throw bus_unavailable({ words }, { cause: error, headers: { 'retry-after': String(retryAfterSeconds) } });
 }

@@ -1,5 +1,5 @@
 export { start } from './app.ts';
-export { openBus } from './core/open-bus.ts';
+export { diagnoseBus } from './cluster/diagnose.ts';
 export { main } from './main.ts';
 export { type SwitchboardOptions, switchboardOptions } from './options.ts';
 export { checkConnector, connectorsView } from './routes/setup.ts';

@@ -5,8 +5,10 @@ export { createNatsBus } from './nats/create-nats-bus.ts';
 export type { NatsBusOptions } from './nats/options.ts';
 export type {
   Bus,
+  BusCluster,
   BusLogger,
   BusStatus,
+  BusStream,
   DeadLetter,
   Delivery,
   Draft,

@@ -174,6 +174,30 @@ export interface BusStatus {
   pending: number;
   /** Messages given up because a queue was full, since the start. */
   dropped: number;
+  /** Why it has not been connected since the start, in words. */
+  problem?: string;
+}
+
+/** Where the bus stores its data. */
+export interface BusCluster {
+  /** Name of the cluster; missing for a server of its own and for the embedded engine. */
+  name?: string;
+  /** The server that this process is connected to. */
+  server?: string;
+  streams: BusStream[];
+}
+
+/** A stream or bucket on NATS, as its leader sees it. */
+export interface BusStream {
+  name: string;
+  /** Copies that are kept. */
+  replicas: number;
+  /** The server that leads; missing while none does. */
+  leader?: string;
+  /** The other servers that have a copy. */
+  peers: { name: string; current: boolean; silentMs: number; lag: number }[];
+  messages: number;
+  bytes: number;
 }
 
 export interface Bus {
@@ -192,6 +216,9 @@ export interface Bus {
   lease(name: string, options: LeaseOptions): Promise<Lease>;
   memory(name: string, options: MemoryOptions): Promise<Memory>;
   status(): BusStatus;
+  /** Asks the journal; rejects with `unavailable` when it could not store a message now. */
+  probe(): Promise<void>;
+  cluster(): Promise<BusCluster>;
   /** Lets handlers at work end (up to the drain time), then closes. */
   stop(): Promise<void>;
 }

@@ -13,6 +13,8 @@ export interface NatsServerOptions {
 
 export interface NatsServer {
   port: number;
+  /** Of the process that runs now, for signals that do not end it. */
+  readonly pid: number;
   url: string;
   /** Ends the process, with SIGKILL unless another signal is named, and keeps its store. */
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -33,6 +35,35 @@ const command = findNatsServer();
 export const natsMissing: string | undefined =
   command === undefined ? 'nats-server is not installed (Debian: apt-get install nats-server)' : undefined;
 
+export interface NatsCluster {
+  /** By name: `n1`, `n2` and so on. */
+  servers: Record<string, NatsServer>;
+  /** The addresses of all, for NATS_URL. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Real NATS servers in a cluster named `test`. They elect a leader within seconds, so open a bus that waits. */
+export async function startNatsCluster({ size = 3, ...options }: NatsServerOptions & { size?: number } = {}) {
+  const names = Array.from({ length: size }, (_, index) => `n${index + 1}`);
+  const routes: number[] = [];
+  for (const _ of names) routes.push(await freePort());
+  const addresses = routes.map((port) => `nats-route://127.0.0.1:${port}`).join(', ');
+  const start = (name: string, index: number) =>
+    startNatsServer({
+      configuration: `server_name: ${name}\ncluster { name: test, listen: 127.0.0.1:${routes[index]}, routes: [${addresses}] }\n${options.configuration ?? ''}`,
+    });
+  const started = await Promise.all(names.map(start));
+  const cluster: NatsCluster = {
+    servers: Object.fromEntries(names.map((name, index) => [name, started[index] as NatsServer])),
+    url: started.map(({ url }) => url).join(','),
+    async stop() {
+      await Promise.all(started.map((server) => server.stop()));
+    },
+  };
+  return cluster;
+}
+
 /** A real NATS server with JetStream on a free port of the loopback, its store in a temporary directory. */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
   const directory = temporaryDirectory();
@@ -44,6 +75,9 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   return {
     port,
     url: `nats://127.0.0.1:${port}`,
+    get pid() {
+      return child.pid as number;
+    },
     kill,
     async start() {
       child = await launch(file);

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Bus, Lease } from '@trunkline/bus';
+import type { Lease } from '@trunkline/bus';
 import { describeRoute } from '@trunkline/http';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
+import type { BusMonitor } from './bus-monitor.ts';
 
 /** The leader fires schedules for all switchboards that share the bus. */
 export interface Leader {
@@ -30,8 +31,8 @@ export class LeaderPlugin implements Plugin, Leader {
     this.#ttlMs = ttlMs;
   }
 
-  mount(app: Hono<SwitchboardEnv>, { bus }: PluginContext): void {
-    mountCluster(app, bus, { node: () => this.#node, isLeader: () => this.isLeader() });
+  mount(app: Hono<SwitchboardEnv>, { monitor }: PluginContext): void {
+    mountCluster(app, monitor, { node: () => this.#node, isLeader: () => this.isLeader() });
   }
 
   async start({ bus, logger, home }: PluginContext): Promise<void> {
@@ -118,17 +119,25 @@ function isNamed(value: unknown): value is { name: string } {
 
 function mountCluster(
   app: Hono<SwitchboardEnv>,
-  bus: Bus,
+  monitor: BusMonitor,
   self: { node(): string; isLeader(): boolean },
 ): void {
   app.get(
     '/api/cluster',
-    describeRoute({ summary: 'This switchboard among those that share its bus' }),
-    (context) => {
-      const { engine, connected } = bus.status();
+    describeRoute({ summary: 'This switchboard among those that share its bus, and the servers of the bus' }),
+    async (context) => {
+      const { engine, connected, problem } = await monitor.health();
+      const known = engine === 'embedded' ? undefined : await monitor.cluster();
       return context.json({
         success: true,
-        data: { node: self.node(), isLeader: self.isLeader(), bus: engine, connected },
+        data: {
+          node: self.node(),
+          isLeader: self.isLeader(),
+          bus: engine,
+          connected,
+          ...(problem !== undefined && { problem }),
+          ...(known && { nats: known }),
+        },
       });
     },
   );

@@ -14,6 +14,8 @@ import type { CoreOptions } from './options.ts';
 export interface BusSettings {
   logger?: BusLogger;
   connectTimeoutMs?: number;
+  /** Gives a bus also while NATS is away. */
+  waitForServers?: boolean;
 }
 
 const durableTopics = [
@@ -32,13 +34,15 @@ export async function openBus(options: CoreOptions, shared: BusSettings = {}): P
     return createEmbeddedBus({
       directory: join(serviceHome(options.trunklineHome, 'switchboard'), 'bus'),
       durableTopics,
-      ...shared,
+      ...(shared.logger && { logger: shared.logger }),
     });
   }
   return createNatsBus({
     servers: options.natsUrl.join(','),
     durableTopics,
     ackWaitMs: options.takeoverMs,
+    replicas: options.natsReplicas,
+    publishTimeoutMs: options.natsPublishTimeoutMs,
     ...access(options),
     ...shared,
   });

@@ -4,6 +4,7 @@ import type { AccountAccess } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import type { PluginStatus } from '../api-types.ts';
+import type { BusMonitor } from '../cluster/bus-monitor.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { SurfaceSenders } from '../surfaces/senders.ts';
@@ -37,6 +38,11 @@ export class PluginHost {
   async stop(): Promise<void> {
     const running = this.#plugins.filter(({ name }) => this.#status.get(name)?.state === 'running');
     for (const plugin of running.toReversed()) await this.#stop(plugin);
+  }
+
+  /** Until every plugin has been started, and from the beginning of a stop. */
+  get isStarting(): boolean {
+    return this.#wanted().some(({ name }) => this.#status.get(name)?.state === 'waiting');
   }
 
   list(): PluginStatus[] {
@@ -103,6 +109,7 @@ function startOrder(plugins: readonly Plugin[]): Plugin[] {
 
 export interface PluginContext {
   bus: Bus;
+  monitor: BusMonitor;
   workspace: Workspace;
   /** The only writer of workspace files. */
   controlPlane: ControlPlane;

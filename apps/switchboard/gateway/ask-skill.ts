@@ -5,9 +5,6 @@ import type { SkillFrame, SkillResult } from '../dispatch/executor.ts';
 import { isPending } from '../dispatch/registry.ts';
 import type { RoutingDeps } from '../router/decide.ts';
 
-/** For the Retry-After header. */
-export const retryAfterSeconds = 5;
-
 interface SkillQuestion {
   requestId: string;
   question: string;

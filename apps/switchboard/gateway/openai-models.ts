@@ -8,8 +8,9 @@ import {
   textOf,
 } from '@trunkline/openai-api';
 import { confirmed } from '../dispatch/registry.ts';
+import { retryAfterSeconds } from '../errors.ts';
 import type { GatewayParts } from './a2a-gateway.ts';
-import { admit, askSkill, retryAfterSeconds, type SkillTarget, targetOf } from './ask-skill.ts';
+import { admit, askSkill, type SkillTarget, targetOf } from './ask-skill.ts';
 
 type ModelDeps = Omit<GatewayParts, 'humanInput'>;
 

@@ -31,7 +31,8 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
       agentName: () => peers?.agentName,
       quota: dailyQuota(options.quotaMb, stores.usage.sent),
     }),
-  (app, { bus }) => mountReady(app, () => bus.status().connected),
+  (app, { monitor, plugins }) =>
+    mountReady(app, async () => !plugins.isStarting && (await monitor.problem()) === undefined),
   (app, { bus, parts, commands: { journalDraft } }) =>
     mountPublish(app, bus, { owners: parts.schedules, journalDraft }),
   (app, { bus }) => mountBus(app, bus),

@@ -2,6 +2,7 @@ import { redact } from '@trunkline/config';
 import { describeRoute } from '@trunkline/http';
 import type { Hono } from 'hono';
 import type { PluginHost } from '../core/plugins.ts';
+import { retryAfterSeconds } from '../errors.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -41,11 +42,13 @@ function names(targets: ReadonlyMap<string, unknown> | undefined): string[] | nu
 }
 
 /** For load balancers. */
-export function mountReady(app: Hono<SwitchboardEnv>, isReady: () => boolean): void {
-  app.get('/ready', describeRoute({ summary: 'Whether messages are taken now' }), (context) =>
-    isReady()
+export function mountReady(app: Hono<SwitchboardEnv>, isReady: () => Promise<boolean>): void {
+  app.get('/ready', describeRoute({ summary: 'Whether messages are taken now' }), async (context) =>
+    (await isReady())
       ? context.json({ success: true, data: { ready: true } })
-      : context.json({ success: false, error: 'The bus is not connected; see /healthz.' }, 503),
+      : context.json({ success: false, error: 'The bus takes no messages now; see /healthz.' }, 503, {
+          'retry-after': String(retryAfterSeconds),
+        }),
   );
 }
 

@@ -18,7 +18,7 @@ import { checkAccess, type Diagnosis } from '@trunkline/service';
 import { testGateway, testModelFile } from '@trunkline/setup';
 import { errorMessage, type ModelTest } from '@trunkline/std';
 import { dataDirectory } from '@trunkline/storage';
-import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
+import { diagnoseBus, diagnoseSurfaces } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
 import { checkAddresses } from '../doctor/addresses.ts';
 import { mend } from '../doctor/mend.ts';
@@ -44,8 +44,6 @@ const LOW_BYTES = 1024 ** 3;
 
 /** With less, the first start has no room for its databases. */
 const NEEDED_BYTES = 16 * 1024 ** 2;
-
-const CONNECT_LIMIT_MS = 5000;
 
 const doctorOptions = defineOptions('trunkline doctor', 'What the services need', {
   ...upOptions.options,
@@ -106,7 +104,7 @@ const examine = defineCommand({
       checkModel(services.agent, env, options.probe),
       diagnoseCalls(),
       diagnoseSpeech(services.voice),
-      checkBus(services.switchboard),
+      diagnoseBus(services.switchboard),
       diagnoseSurfaces(services.switchboard),
       checkAddresses(services, env),
       Promise.resolve(diagnoseSchedules(services.agent, env)),
@@ -140,25 +138,6 @@ function checkSettings(env: Environment): Diagnosis[] {
   const notes = settingNotes(env);
   if (notes.length === 0) return [{ subject, state: 'ok', words: 'no variable looks misspelt.' }];
   return notes.map((words) => ({ subject, state: 'warning', words }));
-}
-
-/** Connects to the NATS servers if NATS_URL names some; the embedded bus needs nothing. */
-async function checkBus(options: SwitchboardOptions): Promise<Diagnosis[]> {
-  const subject = 'bus';
-  if (!options.natsUrl) {
-    return [
-      { subject, state: 'ok', words: 'embedded. Set NATS_URL to share it between several switchboards.' },
-    ];
-  }
-  try {
-    const bus = await openBus(options, { connectTimeoutMs: CONNECT_LIMIT_MS });
-    await bus.stop();
-    return [{ subject, state: 'ok', words: 'the NATS servers answer and JetStream is ready.' }];
-  } catch (error) {
-    const advice =
-      'Check NATS_URL and the credentials, and that the server runs with JetStream (nats-server -js).';
-    return [{ subject, state: 'failed', words: (error as Error).message, advice }];
-  }
 }
 
 /** Proves that the data directory can be written, and looks at the room left on its disk. */

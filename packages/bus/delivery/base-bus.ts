@@ -2,6 +2,7 @@ import { BusError } from '../errors.ts';
 import type { Settings } from '../options.ts';
 import type {
   Bus,
+  BusCluster,
   BusLogger,
   BusStatus,
   DeadLetter,
@@ -89,6 +90,8 @@ export abstract class BaseBus implements Bus {
   abstract replay(target: ReplayTarget): Promise<void>;
   abstract lease(name: string, options: LeaseOptions): Promise<Lease>;
   abstract memory(name: string, options: MemoryOptions): Promise<Memory>;
+  abstract probe(): Promise<void>;
+  abstract cluster(): Promise<BusCluster>;
 
   /** Messages whose publishers are not answered yet. */
   protected abstract get pending(): number;

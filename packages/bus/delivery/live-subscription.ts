@@ -1,7 +1,7 @@
 import { errorMessage } from '@trunkline/std';
 import type { BusLogger, Delivery, Draft, Handler, Message, QueuePolicy } from '../port.ts';
 
-const errorTopic = 'system.error';
+export const errorTopic = 'system.error';
 
 /** Turns in one go before timers and sockets get theirs, and handlers started in one turn. */
 const turnsPerSlice = 100;

@@ -4,6 +4,7 @@ import { checkMessage, decodeMessage } from '../message.ts';
 import { type CommonOptions, checkLease, checkMemory, settingsOf, silentLogger } from '../options.ts';
 import type {
   Bus,
+  BusCluster,
   DeadLetter,
   Draft,
   HistoryEntry,
@@ -117,6 +118,15 @@ class EmbeddedBus extends BaseBus {
     this.checkRunning();
     checkMemory(name, options);
     return this.#memories.open(name, options);
+  }
+
+  async probe(): Promise<void> {
+    this.checkRunning();
+    await this.history({ limit: 1 });
+  }
+
+  async cluster(): Promise<BusCluster> {
+    return { streams: [] };
   }
 
   protected get pending(): number {

@@ -2,6 +2,7 @@ import { type Settings, settingsOf, silentLogger } from '../options.ts';
 import type { Bus } from '../port.ts';
 import { DurableTopics } from '../topics/topic-index.ts';
 import { type NatsBusOptions, natsSettingsOf } from './options.ts';
+import { isWorthWaiting, WaitingBus } from './waiting-bus.ts';
 
 /** A bus on NATS JetStream, shared by all processes with the same servers and prefix. Loads the NATS client only now. */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
@@ -9,10 +10,12 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   const natsSettings = natsSettingsOf(options);
   const durableTopics = new DurableTopics(options.durableTopics);
   const { openNatsBus } = await import('./nats-bus.ts');
-  return openNatsBus(options, {
-    settings,
-    natsSettings,
-    durableTopics,
-    logger: options.logger ?? silentLogger,
-  });
+  const logger = options.logger ?? silentLogger;
+  const open = () => openNatsBus(options, { settings, natsSettings, durableTopics, logger });
+  try {
+    return await open();
+  } catch (failure) {
+    if (options.waitForServers !== true || !isWorthWaiting(failure)) throw failure;
+    return new WaitingBus({ open, failure, settings: natsSettings, logger });
+  }
 }

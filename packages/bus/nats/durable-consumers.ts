@@ -3,7 +3,8 @@ import { type Msg, type MsgHdrs, nanos } from '@nats-io/transport-node';
 import type { DurableOptions } from '../delivery/attempts.ts';
 import type { Settings } from '../options.ts';
 import type { NatsSettings } from './options.ts';
-import { filterOf, found, type Resources } from './resources.ts';
+import { filterOf, type Resources } from './resources.ts';
+import { found } from './stream-keeper.ts';
 
 type NamedConfig = Partial<ConsumerConfig> & { durable_name: string };
 
@@ -31,6 +32,11 @@ export class DurableConsumers {
     else if (known.config.filter_subject !== wanted.filter_subject)
       await this.#moveTo(wanted, await this.#place(known));
     else await manager.consumers.update(journal, options.name, wanted);
+  }
+
+  /** Creates the consumer at the start of the journal: the journal is new, and nobody has handled any of it. */
+  async beginAgain(options: DurableOptions): Promise<void> {
+    if ((await this.info(options.name)) === undefined) await this.#beginAfter(this.#config(options), 0);
   }
 
   info(name: string): Promise<ConsumerInfo | undefined> {
@@ -118,6 +124,8 @@ function moveKey(name: string): string {
   return `move.${name}`;
 }
 
+export const acknowledgement = '+ACK';
+
 /** A message of a JetStream consumer; what becomes of it is told on its reply subject. */
 export class PulledMessage {
   readonly position: number;
@@ -129,6 +137,10 @@ export class PulledMessage {
     const { deliveries, sequence } = deliveryInfo(message.reply ?? '');
     this.position = sequence;
     this.redelivered = deliveries > 1;
+  }
+
+  get reply(): string {
+    return this.#message.reply ?? '';
   }
 
   get subject(): string {
@@ -145,7 +157,7 @@ export class PulledMessage {
 
   /** Acknowledges the message. */
   finish(): void {
-    this.#message.respond('+ACK');
+    this.#message.respond(acknowledgement);
   }
 
   /** Prevents redelivery. */

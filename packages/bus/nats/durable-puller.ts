@@ -10,20 +10,28 @@ import type { DurableOptions, Entry, Ledger, RetryPolicy } from '../delivery/att
 import { DurableDelivery } from '../delivery/durable-delivery.ts';
 import type { DeliveryContext } from '../delivery/live-subscription.ts';
 import type { Connection } from './connection.ts';
-import { type DurableConsumers, PulledMessage } from './durable-consumers.ts';
+import { acknowledgement, type DurableConsumers, PulledMessage } from './durable-consumers.ts';
 import type { NatsDeadLetters } from './nats-dead-letters.ts';
 import { RecentSet } from './nats-live.ts';
 import { onlyFor, type Resources, readMessage } from './resources.ts';
 
-const expiresMs = 5000;
+const expiresMs = 10_000;
+/** An idle request is answered with a sign of life so often. */
+const heartbeatMs = 1000;
+/** After so many that did not come, the leader of the consumer is gone. Counted, as a process may stand still itself. */
+const mostMissed = 3;
 
-/** Time for the server's own expiry message to arrive. */
-const graceMs = 2000;
+/** `lost`: the server is silent or nobody answers there. `removed`: the server said that the consumer is gone. */
+type PullEnd = 'filled' | 'expired' | 'lost' | 'removed';
 
-/** `lost`: the server did not answer, or said that the consumer is gone. */
-type PullEnd = 'filled' | 'expired' | 'lost';
+const statusHeartbeat = 100;
+const statusNoResponders = 503;
+/** Also for a change of leaders. */
+const statusConflict = 409;
 
 interface PullTarget {
+  /** The leader of the consumer answers. */
+  heard(): void;
   take(message: PulledMessage): void;
   ended(request: PullRequest, end: PullEnd): void;
 }
@@ -33,6 +41,7 @@ class PullRequest {
   readonly #target: PullTarget;
   readonly #subscription: Subscription;
   readonly #watchdog: NodeJS.Timeout;
+  #missed = 0;
   #missing: number;
   #ended = false;
 
@@ -41,9 +50,10 @@ class PullRequest {
     this.#missing = size;
     const reply = createInbox();
     this.#subscription = nats.subscribe(reply, { callback: (_, message) => this.#receive(message) });
-    const order = JSON.stringify({ batch: size, expires: nanos(expiresMs) });
+    const expires = nanos(expiresMs);
+    const order = JSON.stringify({ batch: size, expires, idle_heartbeat: nanos(heartbeatMs) });
     nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, order, { reply });
-    this.#watchdog = setTimeout(() => this.#end('lost'), expiresMs + graceMs).unref();
+    this.#watchdog = setInterval(() => this.#watch(), heartbeatMs).unref();
   }
 
   /** Messages that may still come. */
@@ -54,15 +64,19 @@ class PullRequest {
   /** Takes no more; tells nobody. */
   close(): void {
     this.#ended = true;
-    clearTimeout(this.#watchdog);
+    clearInterval(this.#watchdog);
     this.#subscription.unsubscribe();
   }
 
   #receive(message: Msg): void {
     if (this.#ended) return;
+    this.#missed = 0;
     const code = message.headers?.code ?? 0;
-    if (code > 0) {
-      this.#end(code === 409 ? 'lost' : 'expired');
+    const end = code > statusHeartbeat ? endOf(code, message.headers?.description ?? '') : undefined;
+    if (end !== 'lost' && end !== 'removed') this.#target.heard();
+    if (code === statusHeartbeat) return;
+    if (end !== undefined) {
+      this.#end(end);
       return;
     }
     this.#missing -= 1;
@@ -70,11 +84,21 @@ class PullRequest {
     if (this.#missing === 0) this.#end('filled');
   }
 
+  #watch(): void {
+    this.#missed += 1;
+    if (this.#missed > mostMissed) this.#end('lost');
+  }
+
   #end(end: PullEnd): void {
     if (this.#ended) return;
     this.close();
     this.#target.ended(this, end);
   }
+}
+
+function endOf(code: number, words: string): PullEnd {
+  if (code === statusConflict) return /deleted/i.test(words) ? 'removed' : 'lost';
+  return code === statusNoResponders ? 'lost' : 'expired';
 }
 
 export interface PullerContext {
@@ -89,8 +113,12 @@ export interface PullerContext {
 
 const largestRequest = 500;
 const retryAfterMs = 250;
+/** Of the requests in a row that nobody answered, each so many-th looks whether the consumer is still there. */
+const lookEvery = 4;
 const handBackDelayMs = 200;
 const rememberedFinished = 10_000;
+/** Longer than it takes to notice that a leader is gone. */
+const sweepMs = 10_000;
 
 /** Fetches the messages of one durable name from JetStream while it has subscribers in this process. */
 export class DurablePuller implements PullTarget {
@@ -98,21 +126,33 @@ export class DurablePuller implements PullTarget {
   readonly #context: PullerContext;
   readonly #requests = new Set<PullRequest>();
   /** Messages that wait or are being handled, by position. */
-  readonly #held = new Map<number, PulledMessage>();
-  /** Positions handled here: when their acknowledgement was lost, they come again and are only acknowledged. */
-  readonly #finished = new RecentSet<number>(rememberedFinished);
+  readonly #held = new Map<number, { received: PulledMessage; messageId: string }>();
+  /** Handled here: when their acknowledgement was lost, they come again and are only acknowledged. */
+  readonly #finished = new RecentSet<string>(rememberedFinished);
+  /** Where the last sweeps' messages were acknowledged: a leader that dies may take acknowledgements with it. */
+  #acknowledged: string[] = [];
+  #acknowledgedBefore: string[] = [];
+  #sweptAt = performance.now();
   readonly #signsOfLife: NodeJS.Timeout;
   readonly #ignoreConnection: () => void;
   readonly #closing = new AbortController();
   #recovering = false;
+  #looking = false;
+  #lost = 0;
   #detached = false;
+  /** When the journal was created whose positions are known here. */
+  #journal: string | undefined;
 
   constructor(options: DurableOptions, context: PullerContext) {
     this.#context = context;
+    this.#journal = this.#journalNow;
     const ledger = durableLedger(options.name, context, (entry) => this.#finish(entry));
     this.delivery = new DurableDelivery(options, context.retry, ledger, context.delivery, () => this.ask());
     this.#signsOfLife = setInterval(() => this.#showLife(), context.ackWaitMs / 3).unref();
-    this.#ignoreConnection = context.connection.onChange(() => this.#askAnew());
+    this.#ignoreConnection = context.connection.onChange(() => {
+      this.#lost += 1;
+      this.#askAnew();
+    });
   }
 
   get name(): string {
@@ -128,20 +168,27 @@ export class DurablePuller implements PullTarget {
       this.#requests.add(new PullRequest(connection.nats, resources.journal, this.name, size, this));
   }
 
+  /** A new leader may not know what was acknowledged to the last one, and would deliver it again, perhaps elsewhere. */
+  heard(): void {
+    if (this.#lost === 0) return;
+    this.#lost = 0;
+    const { nats } = this.#context.connection;
+    for (const reply of [...this.#acknowledgedBefore, ...this.#acknowledged])
+      nats.publish(reply, acknowledgement);
+  }
+
   take(received: PulledMessage): void {
-    const { position } = received;
     const target = onlyFor(received);
     const foreign = target !== undefined && target !== this.name;
     if (this.#closing.signal.aborted) received.handBack(handBackDelayMs);
-    else if (foreign || this.#finished.has(position)) received.finish();
-    else if (this.#held.has(position)) this.#held.set(position, received);
+    else if (foreign) received.finish();
     else this.#offer(received);
   }
 
   ended(request: PullRequest, end: PullEnd): void {
     this.#requests.delete(request);
     if (!this.#wanted && this.#requests.size === 0) this.#giveBack();
-    if (end === 'lost') void this.#recover();
+    if (end === 'lost' || end === 'removed') void this.#recover(end);
     else this.ask();
   }
 
@@ -196,55 +243,91 @@ export class DurablePuller implements PullTarget {
     this.ask();
   }
 
-  /** The consumer is made again when it is gone; otherwise the server was only silent. */
-  async #recover(): Promise<void> {
+  /** Asks again after a while: a new leader answers as soon as it is elected. What is gone is created again. */
+  async #recover(end: 'lost' | 'removed'): Promise<void> {
     if (this.#recovering) return;
     this.#recovering = true;
+    this.#lost += 1;
     // Another process may be moving the cursor, which takes the consumer away for a moment.
     await delay(retryAfterMs);
-    try {
-      if (this.#wanted && !this.#detached) await this.#remake();
-    } catch (error) {
-      const { logger } = this.#context.delivery;
-      logger.warn({ durable: this.name, err: error }, 'failed to reach durable consumer');
-    }
+    if (end === 'removed') await this.#look();
+    else if (this.#lost % lookEvery === 0) void this.#look();
     this.#recovering = false;
     this.ask();
   }
 
+  /** While there is no leader nobody answers this for seconds, so requests go on meanwhile. */
+  async #look(): Promise<void> {
+    if (this.#looking || !this.#wanted || this.#detached) return;
+    this.#looking = true;
+    try {
+      await this.#remake();
+    } catch (error) {
+      const { logger } = this.#context.delivery;
+      logger.warn({ durable: this.name, err: error }, 'failed to reach durable consumer');
+    }
+    this.#looking = false;
+  }
+
   async #remake(): Promise<void> {
-    const { connection, consumers, delivery } = this.#context;
-    if (!connection.connected || (await consumers.info(this.name)) !== undefined) return;
-    delivery.logger.warn({ durable: this.name }, 'durable consumer lost; recreating');
-    await consumers.ensure(this.delivery.options);
+    const { connection, consumers, delivery, resources } = this.#context;
+    if (!connection.connected) return;
+    await resources.keeper.restore();
+    if (this.#journal !== this.#journalNow) {
+      await consumers.beginAgain(this.delivery.options);
+      this.#journal = this.#journalNow;
+    } else if ((await consumers.info(this.name)) === undefined) {
+      delivery.logger.warn({ durable: this.name }, 'durable consumer lost; recreating');
+      await consumers.ensure(this.delivery.options);
+    }
+  }
+
+  get #journalNow(): string | undefined {
+    const { keeper, journal } = this.#context.resources;
+    return keeper.createdAt(journal);
   }
 
   #offer(received: PulledMessage): void {
     const { position, redelivered } = received;
     const message = readMessage(received, this.#context.delivery.logger);
     if (message === undefined) received.refuse();
-    else if (this.delivery.offer({ position, message, redelivered })) this.#held.set(position, received);
+    else if (this.#finished.has(finishedKey(position, message.id))) received.finish();
+    else if (this.#held.get(position)?.messageId === message.id)
+      this.#held.set(position, { received, messageId: message.id });
+    else if (this.delivery.offer({ position, message, redelivered }))
+      this.#held.set(position, { received, messageId: message.id });
     else received.handBack(handBackDelayMs);
   }
 
-  #finish({ position }: Entry): void {
-    const received = this.#held.get(position);
-    if (received === undefined) return;
+  #finish({ position, message }: Entry): void {
+    const held = this.#held.get(position);
+    if (held?.messageId !== message.id) return;
     this.#held.delete(position);
-    this.#finished.add(position);
-    received.finish();
+    this.#finished.add(finishedKey(position, message.id));
+    held.received.finish();
+    if (this.#acknowledged.length < rememberedFinished) this.#acknowledged.push(held.received.reply);
   }
 
   #giveBack(): void {
     for (const { position } of this.delivery.reset()) {
-      this.#held.get(position)?.handBack();
+      this.#held.get(position)?.received.handBack();
       this.#held.delete(position);
     }
   }
 
   #showLife(): void {
-    for (const received of this.#held.values()) received.showLife();
+    if (this.#lost === 0 && performance.now() - this.#sweptAt > sweepMs) {
+      this.#sweptAt = performance.now();
+      this.#acknowledgedBefore = this.#acknowledged;
+      this.#acknowledged = [];
+    }
+    for (const { received } of this.#held.values()) received.showLife();
   }
+}
+
+/** The same position of a journal that was created anew is another message. */
+function finishedKey(position: number, messageId: string): string {
+  return `${position} ${messageId}`;
 }
 
 /** Counts attempts in the shared bucket, buries in the shared stream. */

@@ -1,11 +1,14 @@
-import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import { type KV, Kvm } from '@nats-io/kv';
+import { type ApiError, jetstream, type StreamInfo } from '@nats-io/jetstream';
+import { errorMessage } from '@trunkline/std';
 import { BaseBus, type BusSetup } from '../delivery/base-bus.ts';
+import { errorTopic } from '../delivery/live-subscription.ts';
+import { BusError } from '../errors.ts';
 import { historyLimit } from '../identifier.ts';
 import { checkMessage } from '../message.ts';
 import { checkLease, checkMemory } from '../options.ts';
 import type {
   Bus,
+  BusCluster,
   DeadLetter,
   Draft,
   HistoryEntry,
@@ -29,17 +32,24 @@ import { NatsRetention } from './nats-retention.ts';
 import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
 import { openResources, type Resources, subjectOf } from './resources.ts';
+import { describeStream, hasQuorum, type Loss } from './stream-keeper.ts';
+
+/** A load balancer waits for the answer. */
+const probeTimeoutMs = 2000;
 
 interface Setup extends BusSetup {
   natsSettings: NatsSettings;
 }
 
 export async function openNatsBus(access: NatsAccess, setup: Setup): Promise<Bus> {
-  const { settings, natsSettings, durableTopics, logger } = setup;
+  const { natsSettings, logger } = setup;
   const connection = await openConnection(access, natsSettings.connectTimeoutMs, logger);
   try {
-    const resources = await openResources(connection, durableTopics, settings, natsSettings);
-    return new NatsBus(connection, resources, setup);
+    let report: (loss: Loss) => void = () => undefined;
+    const resources = await openResources(connection, { ...setup, onLoss: (loss) => report(loss) });
+    const bus = new NatsBus(connection, resources, setup);
+    report = (loss) => bus.reportLoss(loss);
+    return bus;
   } catch (error) {
     await connection.nats.close();
     throw error;
@@ -67,7 +77,10 @@ class NatsBus extends BaseBus {
     this.#resources = resources;
     this.#natsSettings = natsSettings;
     this.#retention = new NatsRetention(resources, settings);
-    this.#outbox = new Outbox(connection, natsSettings, () => this.#retention.makeRoom());
+    this.#outbox = new Outbox(connection, natsSettings, {
+      makeRoom: () => this.#retention.makeRoom(),
+      restoreStreams: () => this.#restore(),
+    });
     this.#deadLetters = new NatsDeadLetters(resources, this.#outbox, natsSettings.prefix);
     this.live = new NatsLive(connection, natsSettings.prefix, durableTopics, this.delivery);
     this.durable = new NatsDurable({
@@ -119,9 +132,14 @@ class NatsBus extends BaseBus {
     const { prefix } = this.#natsSettings;
     // A question that lasts longer than the lease has no use.
     const client = jetstream(this.#connection.nats, { timeout: options.ttlMs / 3 });
-    const bucket = await this.#bucket(client, 'lease', options.ttlMs);
-    const presence = new Presence(this.#connection.nats, prefix, options.ttlMs / 3);
-    const lease = new NatsLease(name, bucket, options, presence, this.setup.logger);
+    const note = { words: 'Who leads is decided anew.' };
+    const { keeper } = this.#resources;
+    const lease = new NatsLease(name, options, {
+      bucket: await keeper.bucket(`${prefix}-lease-${options.ttlMs}`, options.ttlMs, note, client),
+      presence: new Presence(this.#connection.nats, prefix, options.ttlMs / 3),
+      restore: () => this.#restore(),
+      logger: this.setup.logger,
+    });
     this.#leases.add(lease);
     this.#connection.onChange((isConnected) => lease.connectionChanged(isConnected));
     await lease.begin();
@@ -131,9 +149,15 @@ class NatsBus extends BaseBus {
   async memory(name: string, options: MemoryOptions): Promise<Memory> {
     this.checkRunning();
     checkMemory(name, options);
-    const bucket = await this.#bucket(this.#resources.client, 'memory', options.ttlMs);
-    const { publishTimeoutMs: limitMs, maxPending } = this.#natsSettings;
-    return new NatsMemory({ name, bucket, limitMs, maxPending, signal: this.delivery.signal });
+    const { prefix, publishTimeoutMs: limitMs, maxPending } = this.#natsSettings;
+    const note = { words: 'Webhooks that were accepted before can be accepted once more.' };
+    const bucket = await this.#resources.keeper.bucket(
+      `${prefix}-memory-${options.ttlMs}`,
+      options.ttlMs,
+      note,
+    );
+    const { signal } = this.delivery;
+    return new NatsMemory({ name, bucket, limitMs, maxPending, signal, restore: () => this.#restore() });
   }
 
   protected get pending(): number {
@@ -174,6 +198,8 @@ class NatsBus extends BaseBus {
     if (this.#maintaining || !this.#connection.connected) return;
     this.#maintaining = true;
     try {
+      await this.#restore();
+      await this.#resources.keeper.raise();
       await this.durable.checkpoint();
       await this.#retention.prune();
     } catch (error) {
@@ -182,9 +208,45 @@ class NatsBus extends BaseBus {
     this.#maintaining = false;
   }
 
-  /** One bucket for each time to live, as old servers know none for single keys. */
-  #bucket(client: JetStreamClient, purpose: 'lease' | 'memory', ttl: number): Promise<KV> {
-    const { prefix, replicas } = this.#natsSettings;
-    return new Kvm(client).create(`${prefix}-${purpose}-${ttl}`, { ttl, history: 1, replicas });
+  /** The streams on the server, and this connection's place in the cluster. */
+  async cluster(): Promise<BusCluster> {
+    const { nats } = this.#connection;
+    const { cluster, server_name } = nats.info ?? {};
+    return {
+      ...(cluster !== undefined && { name: cluster }),
+      ...(server_name !== undefined && { server: server_name }),
+      streams: await this.#resources.keeper.describe(),
+    };
   }
+
+  async probe(): Promise<void> {
+    this.checkRunning();
+    const { connected, nats } = this.#connection;
+    if (!connected) throw new BusError('unavailable', 'The connection to NATS is lost. See NATS_URL.');
+    const subject = `$JS.API.STREAM.INFO.${this.#resources.journal}`;
+    const asked = nats.request(subject, undefined, { timeout: probeTimeoutMs });
+    const answer = (await asked.catch(throwUnanswered)).json<StreamInfo | { error: ApiError }>();
+    if ('error' in answer) throwUnanswered(new Error(answer.error.description));
+    const stream = describeStream(answer);
+    if (hasQuorum(stream)) return;
+    const words = `Of ${stream.replicas} copies of the journal on NATS too few answer. Start the other servers.`;
+    throw new BusError('unavailable', words);
+  }
+
+  /** Says on the bus, once, what may be lost. */
+  reportLoss({ stream, words }: Loss): void {
+    const payload = { source: 'bus', plugin: 'bus', stream, error: words };
+    this.publish({ topic: errorTopic, payload }).catch((error: unknown) =>
+      this.setup.logger.error({ stream, err: error }, `failed to publish ${errorTopic}`),
+    );
+  }
+
+  #restore(): Promise<void> {
+    return this.#connection.connected ? this.#resources.keeper.restore() : Promise.resolve();
+  }
+}
+
+function throwUnanswered(error: unknown): never {
+  const words = `The journal on NATS does not answer: ${errorMessage(error)}. It may elect a leader; otherwise see the servers.`;
+  throw new BusError('unavailable', words, { cause: error });
 }

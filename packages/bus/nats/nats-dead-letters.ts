@@ -4,7 +4,8 @@ import { deepFreeze } from '../message.ts';
 import type { DeadLetter, Message } from '../port.ts';
 import { readStream } from './nats-history.ts';
 import type { Outbox } from './outbox.ts';
-import { found, type Resources, subjectOf } from './resources.ts';
+import { type Resources, subjectOf } from './resources.ts';
+import { found } from './stream-keeper.ts';
 
 const listed = 1000;
 const longestError = 1000;

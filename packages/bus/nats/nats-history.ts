@@ -1,15 +1,20 @@
 import { AckPolicy, DeliverPolicy, type JsMsg } from '@nats-io/jetstream';
-import { nanos } from '@nats-io/transport-node';
+import { nanos, TimeoutError } from '@nats-io/transport-node';
+import { errorMessage } from '@trunkline/std';
+import { BusError } from '../errors.ts';
 import type { BusLogger, HistoryEntry, HistoryQuery } from '../port.ts';
 import { checkPattern, coversPattern, matchesTopic } from '../topics/topic.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
-import { filterOf, found, onlyFor, type Resources, readMessage } from './resources.ts';
+import { filterOf, onlyFor, type Resources, readMessage } from './resources.ts';
 
 const fetchSize = 500;
 
 const fetchTimeoutMs = 2000;
 
 const idleMs = 30_000;
+
+/** How many readers may end before the rest is given up. */
+const mostReaders = 4;
 
 /** How far back a search for the newest goes. */
 const maximumScan = 100_000;
@@ -100,8 +105,27 @@ interface StreamRange {
   from: number;
 }
 
-/** Goes over the stored messages of a stream in order, up to those that were there at the start. */
-export async function* readStream({ client, manager }: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
+/**
+ * Goes over the stored messages of a stream in order, up to those that were there at the start. A reader of ours lives on one
+ * server: when that one dies, another reader goes on behind the last message.
+ */
+export async function* readStream(resources: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
+  let { from } = range;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      for await (const message of readOnce(resources, { ...range, from })) {
+        yield message;
+        from = message.seq + 1;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof TimeoutError) || attempt === mostReaders) throw unread(error);
+    }
+  }
+}
+
+/** Throws a TimeoutError when the reader's server does not answer. */
+async function* readOnce({ client, manager }: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
   const { name, num_pending } = await manager.consumers.add(range.stream, {
     ack_policy: AckPolicy.None,
     deliver_policy: DeliverPolicy.StartSequence,
@@ -121,9 +145,16 @@ export async function* readStream({ client, manager }: Resources, range: StreamR
         left -= 1;
         yield message;
       }
-      if (left === before) return;
+      if (left === before) throw new TimeoutError();
     }
   } finally {
-    await found(manager.consumers.delete(range.stream, name));
+    // Where nobody answers, the server removes it when it is idle.
+    manager.consumers.delete(range.stream, name).catch(() => undefined);
   }
+}
+
+function unread(error: unknown): BusError {
+  if (error instanceof BusError) return error;
+  const words = `The journal on NATS cannot be read: ${errorMessage(error)}. Try again.`;
+  return new BusError('unavailable', words, { cause: error });
 }

@@ -7,6 +7,14 @@ import type { BusLogger, Lease, LeaseOptions } from '../port.ts';
 /** Begins the id of a holder that can be asked whether it is there. */
 const askable = 'present-';
 
+interface LeaseDeps {
+  bucket: KV;
+  presence: Presence;
+  /** Creates the bucket again if it is gone; never rejects. */
+  restore(): Promise<void>;
+  logger: BusLogger;
+}
+
 /**
  * A lease as a key that only its holder may change and that vanishes by itself when it is not renewed.
  * The holder counts its time from before it asked, so it gives up earlier than the server lets anyone follow.
@@ -20,6 +28,7 @@ export class NatsLease implements Lease {
   readonly #options: LeaseOptions;
   readonly #logger: BusLogger;
   readonly #presence: Presence;
+  readonly #restore: () => Promise<void>;
   readonly #timer: NodeJS.Timeout;
   #holder = createId();
   #hide: () => void = () => undefined;
@@ -37,12 +46,13 @@ export class NatsLease implements Lease {
   #next: Promise<void> | undefined;
   #released = false;
 
-  constructor(name: string, bucket: KV, options: LeaseOptions, presence: Presence, logger: BusLogger) {
+  constructor(name: string, options: LeaseOptions, deps: LeaseDeps) {
     this.name = name;
-    this.#bucket = bucket;
+    this.#bucket = deps.bucket;
     this.#options = options;
-    this.#presence = presence;
-    this.#logger = logger;
+    this.#presence = deps.presence;
+    this.#restore = deps.restore;
+    this.#logger = deps.logger;
     this.#timer = setInterval(() => void this.#turn(), options.ttlMs / 4).unref();
   }
 
@@ -145,6 +155,7 @@ export class NatsLease implements Lease {
       }
     } catch {
       this.#logger.warn({ lease: this.name, err: error }, 'failed to renew lease');
+      void this.#restore();
     }
   }
 

@@ -14,6 +14,8 @@ export interface NatsMemorySettings {
   maxPending: number;
   /** Aborted when the bus stops. */
   signal: AbortSignal;
+  /** Creates the bucket again if it is gone; never rejects. */
+  restore(): Promise<void>;
 }
 
 const retryAfterMs = 100;
@@ -87,6 +89,7 @@ export class NatsMemory implements Memory {
         return await question();
       } catch (error) {
         if (signal.aborted || performance.now() > deadline) throw this.#unavailable(error);
+        void this.#settings.restore();
         await delay(retryAfterMs);
       }
     }

@@ -17,27 +17,30 @@ export interface NatsAccess {
 export interface NatsBusOptions extends CommonOptions, NatsAccess {
   /** First token of all subjects and part of the names of streams; buses with the same prefix are one. Default `bus`. */
   prefix?: string;
-  /** Copies of each stream in a cluster; default 1. */
-  replicas?: number;
+  /** Copies of each stream and bucket; default 3 on a cluster of three servers or more, else 1. Existing ones keep more. */
+  replicas?: number | undefined;
   /** After this time without a sign of life a message begun elsewhere is redelivered; default 30 seconds. */
   ackWaitMs?: number;
-  /** How long a publish waits for a server that is away; default 30 seconds. */
+  /** How long a publish waits for a server that is away or elects a leader; default 30 seconds. */
   publishTimeoutMs?: number;
   /** How many publishes may wait at once; default 10,000. */
   maxPending?: number;
   /** How long the first connection may take; default 10 seconds. */
   connectTimeoutMs?: number;
+  /** Gives a bus also while no server can be used, and tries on. Wrong credentials are an error nevertheless. */
+  waitForServers?: boolean;
 }
 
 const defaults = {
-  replicas: 1,
   ackWaitMs: 30_000,
   publishTimeoutMs: 30_000,
   maxPending: 10_000,
   connectTimeoutMs: 10_000,
 };
 
-export type NatsSettings = typeof defaults & { prefix: string };
+export type NatsSettings = typeof defaults & { prefix: string; replicas: number | undefined };
+
+const mostReplicas = 5;
 
 export function natsSettingsOf(options: NatsBusOptions): NatsSettings {
   const { prefix = 'bus' } = options;
@@ -45,5 +48,14 @@ export function natsSettingsOf(options: NatsBusOptions): NatsSettings {
     const words = `The bus option prefix is ${JSON.stringify(prefix)}: use 1 to 32 letters, digits, "-" or "_".`;
     throw new BusError('options_refused', words);
   }
-  return { prefix, ...checkedNumbers(options, defaults) };
+  const { replicas } = options;
+  if (
+    replicas !== undefined &&
+    !(Number.isSafeInteger(replicas) && replicas >= 1 && replicas <= mostReplicas)
+  )
+    throw new BusError(
+      'options_refused',
+      `NATS_REPLICAS is ${replicas}: give a whole number from 1 to ${mostReplicas}.`,
+    );
+  return { prefix, replicas, ...checkedNumbers(options, defaults) };
 }

@@ -21,12 +21,20 @@ interface Outgoing extends Parcel {
   reject(error: BusError): void;
 }
 
+interface Remedies {
+  /** Makes room in a full stream; gives the refusal when it cannot. */
+  makeRoom(): Promise<BusError | undefined>;
+  /** Creates the streams again if they are gone; never rejects. */
+  restoreStreams(): Promise<void>;
+}
+
 interface StoreAnswer {
   error?: { code: number; err_code?: number; description: string };
 }
 
 const maximumInFlight = 500;
-const answerTimeoutMs = 5000;
+/** Then a message goes again, under the same key: the leader of the stream may have died with it. */
+const answerTimeoutMs = 2000;
 const checkEveryMs = 200;
 const retryAfterMs = 100;
 /** JetStream's code for a stream that takes no more. */
@@ -39,8 +47,7 @@ const streamFull = 10_077;
 export class Outbox {
   readonly #connection: Connection;
   readonly #settings: NatsSettings;
-  /** Makes room in a full stream; gives the refusal when it cannot. */
-  readonly #makeRoom: () => Promise<BusError | undefined>;
+  readonly #remedies: Remedies;
   readonly #inbox = createInbox();
   readonly #answers: Subscription;
   readonly #timer: NodeJS.Timeout;
@@ -51,10 +58,10 @@ export class Outbox {
   #window = 1;
   #held = false;
 
-  constructor(connection: Connection, settings: NatsSettings, makeRoom: () => Promise<BusError | undefined>) {
+  constructor(connection: Connection, settings: NatsSettings, remedies: Remedies) {
     this.#connection = connection;
     this.#settings = settings;
-    this.#makeRoom = makeRoom;
+    this.#remedies = remedies;
     this.#answers = connection.nats.subscribe(`${this.#inbox}.*`, {
       callback: (_, answer) => this.#settle(answer),
     });
@@ -128,9 +135,11 @@ export class Outbox {
     const outgoing = this.#inFlight.get(answer.subject);
     if (outgoing === undefined) return;
     this.#sentAt = performance.now();
-    // Without responders there is no stream yet: the server has just started.
-    if (answer.headers?.code === 503) this.#pause(delayed(retryAfterMs));
-    else this.#read(answer.json<StoreAnswer>(), answer.subject, outgoing);
+    // Without responders the stream has no leader at the moment, or is gone.
+    if (answer.headers?.code === 503) {
+      void this.#remedies.restoreStreams();
+      this.#pause(delayed(retryAfterMs));
+    } else this.#read(answer.json<StoreAnswer>(), answer.subject, outgoing);
     this.#pump();
   }
 
@@ -148,7 +157,7 @@ export class Outbox {
   }
 
   async #whenRoomIsMade(outgoing: Outgoing): Promise<void> {
-    const refusal = await this.#makeRoom();
+    const refusal = await this.#remedies.makeRoom();
     if (refusal === undefined) return;
     this.#waiting = this.#waiting.filter((other) => other !== outgoing);
     outgoing.reject(refusal);
@@ -185,7 +194,7 @@ export class Outbox {
     if (late.length === 0) return;
     for (const [reply, outgoing] of late) {
       this.#inFlight.delete(reply);
-      outgoing.reject(unavailable(this.#settings.publishTimeoutMs));
+      outgoing.reject(unavailable(this.#settings.publishTimeoutMs, outgoing.key));
     }
     this.#waiting = this.#waiting.filter((outgoing) => outgoing.deadline >= now);
   }
@@ -200,7 +209,11 @@ function overloaded(limit: number): BusError {
   return new BusError('overloaded', words);
 }
 
-function unavailable(milliseconds: number): BusError {
-  const words = `NATS did not confirm the message within ${milliseconds} ms. It may still have stored it: publish it again with the same id.`;
+function unavailable(milliseconds: number, key: string | undefined): BusError {
+  const again =
+    key === undefined
+      ? 'Publish it again.'
+      : `It may still have stored it: publish it again with the same id, ${key}.`;
+  const words = `NATS did not confirm the message within ${milliseconds} ms. ${again}`;
   return new BusError('unavailable', words);
 }

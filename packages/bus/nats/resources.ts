@@ -1,14 +1,11 @@
 import {
   DiscardPolicy,
-  JetStreamApiCodes,
-  JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
   jetstream,
   jetstreamManager,
-  type StreamConfig,
 } from '@nats-io/jetstream';
-import { type KV, Kvm } from '@nats-io/kv';
+import type { KV } from '@nats-io/kv';
 import { type MsgHdrs, nanos } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
@@ -20,6 +17,7 @@ import type { DurableTopics } from '../topics/topic-index.ts';
 import type { Connection } from './connection.ts';
 import type { NatsSettings } from './options.ts';
 import { onlyForHeader } from './outbox.ts';
+import { found, type Loss, type NamedConfig, StreamKeeper } from './stream-keeper.ts';
 
 /** Ends every subject: `>` of NATS needs one more token where `#` takes none. */
 const terminator = '~';
@@ -39,6 +37,7 @@ export interface Resources {
   deadSubject(name: string): string;
   /** Counts of attempts, and how far names without subscribers had come. */
   progress: KV;
+  keeper: StreamKeeper;
 }
 
 const requestTimeoutMs = 5000;
@@ -48,31 +47,41 @@ const keptDeadLetters = 10_000;
 /** Longer than any message is tried. */
 const progressTtlMs = 7 * 86_400_000;
 
+interface ResourceSetup {
+  durableTopics: DurableTopics;
+  settings: Settings;
+  natsSettings: NatsSettings;
+  logger: BusLogger;
+  onLoss(loss: Loss): void;
+}
+
 /** Finds or makes the streams, and brings them to the settings of this bus. */
-export async function openResources(
-  connection: Connection,
-  durableTopics: DurableTopics,
-  settings: Settings,
-  natsSettings: NatsSettings,
-): Promise<Resources> {
+export async function openResources(connection: Connection, setup: ResourceSetup): Promise<Resources> {
+  const { settings, natsSettings, logger } = setup;
   const { prefix, replicas } = natsSettings;
   const journal = `${prefix}-journal`;
   const deadLetters = `${prefix}-dead`;
+  const counts = `${prefix}-progress`;
   try {
     const client = jetstream(connection.nats, { timeout: requestTimeoutMs });
     const manager = await jetstreamManager(connection.nats, { timeout: requestTimeoutMs });
-    await ensureStream(manager, journalConfig(journal, prefix, durableTopics, settings, replicas));
-    await ensureStream(manager, {
-      name: deadLetters,
-      subjects: [`${deadLetters}.*`],
-      max_msgs: keptDeadLetters,
-      max_bytes: settings.retainBytes,
-      num_replicas: replicas,
+    const keeper = new StreamKeeper({ client, manager, replicas, logger }, setup.onLoss);
+    await keeper.stream(journalConfig(journal, prefix, setup.durableTopics, settings), {
+      words: 'Messages that were accepted before and not yet handled are lost, and so is the history.',
+      // Positions begin anew, and counts of the old ones must not be held against new messages.
+      clean: () => found(manager.streams.purge(`KV_${counts}`)),
     });
-    const progress = await new Kvm(client).create(`${prefix}-progress`, {
-      history: 1,
-      ttl: progressTtlMs,
-      replicas,
+    await keeper.stream(
+      {
+        name: deadLetters,
+        subjects: [`${deadLetters}.*`],
+        max_msgs: keptDeadLetters,
+        max_bytes: settings.retainBytes,
+      },
+      { words: 'The dead letters are lost.' },
+    );
+    const progress = await keeper.bucket(counts, progressTtlMs, {
+      words: 'Attempts are counted from the start.',
     });
     return {
       client,
@@ -81,6 +90,7 @@ export async function openResources(
       deadLetters,
       deadSubject: (name) => `${deadLetters}.${name}`,
       progress,
+      keeper,
     };
   } catch (error) {
     const words = `The streams of the bus cannot be prepared on NATS: ${errorMessage(error)}. The server needs JetStream (nats-server -js) and room for ${settings.retainBytes} bytes.`;
@@ -88,14 +98,11 @@ export async function openResources(
   }
 }
 
-type NamedConfig = Partial<StreamConfig> & { name: string };
-
 function journalConfig(
   name: string,
   prefix: string,
   durableTopics: DurableTopics,
   settings: Settings,
-  replicas: number,
 ): NamedConfig {
   return {
     name,
@@ -104,41 +111,12 @@ function journalConfig(
     // What is full refuses: the server must not drop what a durable name has still to handle.
     discard: DiscardPolicy.New,
     duplicate_window: nanos(duplicateWindowMs),
-    num_replicas: replicas,
   };
 }
 
 /** A stream that is given no subject takes its own name for one. */
 function subjectsOf(name: string, prefix: string, patterns: readonly string[]): string[] {
   return patterns.length === 0 ? [name] : patterns.map((pattern) => filterOf(prefix, pattern));
-}
-
-async function ensureStream(manager: JetStreamManager, config: NamedConfig): Promise<void> {
-  const known = await found(manager.streams.info(config.name));
-  if (known === undefined) await manager.streams.add(config);
-  else if (differs(known.config, config)) await manager.streams.update(config.name, config);
-}
-
-/** What the server has under a name; undefined when it knows no such stream, consumer or message. */
-export async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof JetStreamApiError && unknownCodes.includes(error.code)) return undefined;
-    throw error;
-  }
-}
-
-const unknownCodes: readonly number[] = [
-  JetStreamApiCodes.StreamNotFound,
-  JetStreamApiCodes.ConsumerNotFound,
-  JetStreamApiCodes.NoMessageFound,
-];
-
-function differs(known: StreamConfig, wanted: NamedConfig): boolean {
-  return Object.entries(wanted).some(
-    ([key, value]) => JSON.stringify(known[key as keyof StreamConfig]) !== JSON.stringify(value),
-  );
 }
 
 /** The subject of a topic. */

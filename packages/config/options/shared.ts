@@ -358,6 +358,19 @@ export const natsOptions = group('Several switchboards (NATS)', {
     mustExist: true,
     doc: 'Private key of the client certificate (PEM).',
   }),
+  natsReplicas: integer({
+    env: 'NATS_REPLICAS',
+    min: 1,
+    max: 5,
+    doc: 'Copies of what the bus stores on NATS. What exists is raised to this number and never lowered.',
+    defaultDoc: '3 on a cluster of three servers or more, else 1',
+  }),
+  natsPublishTimeoutMs: integer({
+    env: 'NATS_PUBLISH_TIMEOUT_MS',
+    default: 30_000,
+    min: 100,
+    doc: 'Milliseconds a message waits while NATS is away or elects a leader. Then its sender gets status 503.',
+  }),
 });
 
 function isNatsServer(server: string): boolean {

@@ -1,0 +1,99 @@
+import {
+  type ModelServer,
+  type NatsServer,
+  natsMissing,
+  startModelServer,
+  startNatsServer,
+  waitFor,
+} from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { observe } from '../fixtures/observe.ts';
+import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+
+describe.skipIf(natsMissing !== undefined)('while NATS is away', () => {
+  let nats: NatsServer;
+  let model: ModelServer;
+  let board: TestSwitchboard | undefined;
+  beforeEach(async () => {
+    nats = await startNatsServer();
+    model = await startModelServer({ script: ['Here.'] });
+    board = undefined;
+  });
+  afterEach(async () => {
+    await board?.stop();
+    await nats.stop();
+    await model.stop();
+  });
+
+  const start = async (env: Record<string, string> = {}) => {
+    const access = { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' };
+    board = await startSwitchboard({ env: { NATS_URL: nats.url, ...access, ...env } });
+    return board;
+  };
+  const isReady = (running: TestSwitchboard) => async () => (await running.fetch('/ready')).status === 200;
+  const hello = {
+    topic: 'message.inbound.cli',
+    payload: { content: 'Hello' },
+    id: 'hello',
+    correlationId: 'hello',
+  };
+
+  it('starts, says what is wrong, refuses messages with a time to retry, and does its work when NATS comes', async () => {
+    await nats.kill();
+    const running = await start({ NATS_PUBLISH_TIMEOUT_MS: '200' });
+    const health = await running.call('/healthz');
+    expect(health).toMatchObject({
+      status: 200,
+      body: {
+        ok: false,
+        bus: {
+          engine: 'nats',
+          connected: false,
+          problem: expect.stringMatching(new RegExp(`127.0.0.1:${nats.port} cannot be reached`)),
+        },
+      },
+    });
+    const ready = await running.fetch('/ready');
+    expect([ready.status, Number(ready.headers.get('retry-after'))]).toEqual([503, expect.any(Number)]);
+    expect((await running.call('/api/cluster')).body.data).toMatchObject({
+      connected: false,
+      problem: expect.stringContaining('NATS_URL'),
+    });
+    const refused = await running.fetch('/publish', { method: 'POST', body: JSON.stringify(hello) });
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    await nats.start();
+    await waitFor(isReady(running), { timeoutMs: 30_000 });
+    const seen = await observe(running);
+    expect((await running.call('/publish', hello)).status).toBe(200);
+    expect((await seen.first('message.outbound.cli', 'hello')).payload.content).toBe('Here.');
+    expect((await running.call('/healthz')).body).toMatchObject({ ok: true, bus: { connected: true } });
+    seen.close();
+  }, 60_000);
+
+  it('stops while it waits', async () => {
+    await nats.kill();
+    const running = await start();
+    board = undefined;
+    await running.stop();
+    await expect(running.fetch('/healthz')).rejects.toThrow();
+  }, 30_000);
+
+  it('does not start with credentials that NATS refuses', async () => {
+    await nats.stop();
+    nats = await startNatsServer({ configuration: 'authorization { user: u, password: p }' });
+    await expect(start({ NATS_USER: 'u', NATS_PASSWORD: 'wrong' })).rejects.toThrow(
+      /refuses these credentials/,
+    );
+  }, 30_000);
+
+  it('is not ready from the loss of NATS until it is back, and lives on', async () => {
+    const running = await start();
+    await waitFor(isReady(running), { timeoutMs: 30_000 });
+    await nats.kill();
+    await waitFor(async () => !(await isReady(running)()), { timeoutMs: 30_000 });
+    expect((await running.call('/healthz')).status).toBe(200);
+    await nats.start();
+    await waitFor(isReady(running), { timeoutMs: 30_000 });
+  }, 90_000);
+});

@@ -1,0 +1,256 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import { errorMessage } from '@trunkline/std';
+import type { BusLogger, BusStream } from '../port.ts';
+
+export type NamedConfig = Partial<StreamConfig> & { name: string };
+
+/** What the operator must know when a stream or bucket had vanished. */
+export interface Loss {
+  stream: string;
+  words: string;
+}
+
+export interface KeeperSettings {
+  client: JetStreamClient;
+  manager: JetStreamManager;
+  /** Undefined: three where the servers form a cluster of three or more, else one. */
+  replicas: number | undefined;
+  logger: BusLogger;
+}
+
+interface LossNote {
+  /** What is lost with the stream, as a sentence. */
+  words: string;
+  /** Removes what refers to the lost one, before anybody uses the new one. */
+  clean?(): Promise<unknown>;
+}
+
+interface Kept {
+  /** Creates the stream or bucket if it is missing, with so many copies. */
+  create(replicas: number): Promise<unknown>;
+  loss: LossNote;
+  /** When the server created the one that is known here. */
+  created: string;
+}
+
+const clusterReplicas = 3;
+/** JetStream's codes for more copies than there are servers: no suitable peers, insufficient resources, no cluster. */
+const tooFewServers: readonly number[] = [10_005, 10_023, 10_074];
+/** A peer that its leader has not heard for this long cannot confirm what is stored. */
+const silentPeerMs = 5000;
+const restoreAtMostEveryMs = 1000;
+const settleMs = 10_000;
+const settleEveryMs = 50;
+
+/**
+ * The streams and buckets of a bus: created with the wanted number of copies, raised to it later where they have fewer,
+ * never lowered, and created again when they have vanished.
+ */
+export class StreamKeeper {
+  readonly #settings: KeeperSettings;
+  readonly #kept = new Map<string, Kept>();
+  readonly #onLoss: (loss: Loss) => void;
+  #restoring: Promise<void> | undefined;
+  #restoredAt = Number.NEGATIVE_INFINITY;
+  #warned = false;
+
+  constructor(settings: KeeperSettings, onLoss: (loss: Loss) => void) {
+    this.#settings = settings;
+    this.#onLoss = onLoss;
+  }
+
+  /** Finds or creates a stream and brings it to the configuration, whatever number of copies it has. */
+  async stream(config: NamedConfig, loss: LossNote): Promise<void> {
+    const { manager } = this.#settings;
+    const create = (replicas: number) => manager.streams.add({ ...config, num_replicas: replicas });
+    const info = await this.#keep(config.name, create, loss);
+    if (differs(info.config, config)) await manager.streams.update(config.name, config);
+  }
+
+  /** Finds or creates a bucket whose keys expire. */
+  async bucket(name: string, ttl: number, loss: LossNote, client = this.#settings.client): Promise<KV> {
+    const open = (replicas: number) => new Kvm(client).create(name, { ttl, history: 1, replicas });
+    await this.#keep(`KV_${name}`, open, loss);
+    // Opens what exists: the number of copies has no effect here.
+    return await open(1);
+  }
+
+  /** When the server created a stream: another time than before says that it was lost meanwhile. */
+  createdAt(name: string): string | undefined {
+    return this.#kept.get(name)?.created;
+  }
+
+  /** Creates what has vanished and reports each loss once. Failures are logged: whoever calls tries again later. */
+  restore(): Promise<void> {
+    if (this.#restoring === undefined && performance.now() - this.#restoredAt < restoreAtMostEveryMs)
+      return Promise.resolve();
+    this.#restoring ??= this.#restoreAll().finally(() => {
+      this.#restoring = undefined;
+      this.#restoredAt = performance.now();
+    });
+    return this.#restoring;
+  }
+
+  /** Raises the copies of what has fewer than wanted, as soon as there are servers for them. */
+  async raise(): Promise<void> {
+    for (const name of this.#kept.keys()) {
+      const info = await found(this.#settings.manager.streams.info(name));
+      if (info !== undefined) await this.#raise(info);
+    }
+  }
+
+  /** Where every stream and bucket is stored. */
+  async describe(): Promise<BusStream[]> {
+    const infos = await Promise.all(
+      [...this.#kept.keys()].map((name) => found(this.#settings.manager.streams.info(name))),
+    );
+    return infos.filter((info) => info !== undefined).map(describeStream);
+  }
+
+  async #keep(
+    name: string,
+    create: (replicas: number) => Promise<unknown>,
+    loss: LossNote,
+  ): Promise<StreamInfo> {
+    const { manager } = this.#settings;
+    const known = await found(manager.streams.info(name));
+    if (known === undefined) await this.#create(name, create);
+    const info = known ?? (await manager.streams.info(name));
+    this.#kept.set(name, { create, loss, created: info.created });
+    if (known !== undefined) await this.#raise(known);
+    return info;
+  }
+
+  async #create(name: string, create: (replicas: number) => Promise<unknown>): Promise<void> {
+    const { replicas, logger } = this.#settings;
+    try {
+      await create(replicas ?? clusterReplicas);
+    } catch (error) {
+      if (!lacksServers(error)) throw error;
+      if (replicas !== undefined) throw new Error(tooManyReplicas(replicas, error), { cause: error });
+      logger.info({ stream: name }, 'stream has one copy: NATS has fewer than three servers');
+      await create(1);
+    }
+  }
+
+  async #raise({ config, cluster }: StreamInfo): Promise<void> {
+    const { manager, replicas, logger } = this.#settings;
+    const { name, num_replicas: before } = config;
+    const after = replicas ?? (cluster?.name ? clusterReplicas : 1);
+    if (before >= after) return;
+    try {
+      await manager.streams.update(name, { num_replicas: after });
+      logger.info({ stream: name, before, after }, 'stream replicas raised');
+      await this.#settled(name);
+    } catch (error) {
+      if (!lacksServers(error)) throw error;
+      if (replicas === undefined || this.#warned) return;
+      this.#warned = true;
+      logger.warn({ stream: name, replicas: before, err: error }, tooManyReplicas(replicas, error));
+    }
+  }
+
+  /** Until then a reader may meet a copy that is still empty. */
+  async #settled(name: string): Promise<void> {
+    const { manager, logger } = this.#settings;
+    for (const until = performance.now() + settleMs; performance.now() < until; await delay(settleEveryMs)) {
+      const info = await found(manager.streams.info(name));
+      const { leader, peers } = info ? describeStream(info) : { leader: undefined, peers: [] };
+      if (leader !== undefined && peers.every(({ current }) => current)) return;
+    }
+    logger.warn({ stream: name }, 'new copies of stream are still being filled');
+  }
+
+  async #restoreAll(): Promise<void> {
+    const { logger } = this.#settings;
+    for (const [name, kept] of this.#kept) {
+      try {
+        await this.#restoreOne(name, kept);
+      } catch (error) {
+        logger.warn({ stream: name, err: error }, 'failed to look for stream on NATS');
+        // The others are on the same servers; each question that nobody answers takes seconds.
+        return;
+      }
+    }
+  }
+
+  async #restoreOne(name: string, kept: Kept): Promise<void> {
+    const { manager, logger } = this.#settings;
+    const known = await found(manager.streams.info(name));
+    if (known?.created === kept.created) return;
+    if (known === undefined) {
+      await kept.loss.clean?.();
+      await this.#create(name, kept.create);
+    }
+    const { created } = known ?? (await manager.streams.info(name));
+    const before = kept.created;
+    kept.created = created;
+    const words = `The stream ${name} had vanished from NATS and was created again. ${kept.loss.words}`;
+    logger.error({ stream: name, before, created }, words);
+    // Of several switchboards the one that created it tells the operator.
+    if (known === undefined) this.#onLoss({ stream: name, words });
+  }
+}
+
+/** What the server has under a name; undefined when it knows no such stream, consumer or message. */
+export async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && unknownCodes.includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+const unknownCodes: readonly number[] = [
+  JetStreamApiCodes.StreamNotFound,
+  JetStreamApiCodes.ConsumerNotFound,
+  JetStreamApiCodes.NoMessageFound,
+];
+
+export function describeStream({ config, cluster, state }: StreamInfo): BusStream {
+  const { leader, replicas = [] } = cluster ?? {};
+  const peers = replicas.map(({ name, current, offline = false, active, lag = 0 }) => ({
+    name,
+    current: current && !offline,
+    silentMs: Math.round(active / 1e6),
+    lag,
+  }));
+  return {
+    name: config.name,
+    replicas: config.num_replicas,
+    ...(leader !== undefined && { leader }),
+    peers,
+    messages: state.messages,
+    bytes: state.bytes,
+  };
+}
+
+/** Whether the leader of a stream reaches enough peers to store something. */
+export function hasQuorum({ replicas, peers }: BusStream): boolean {
+  const heard = peers.filter(({ silentMs }) => silentMs < silentPeerMs).length;
+  return (1 + heard) * 2 > replicas;
+}
+
+function differs(known: StreamConfig, wanted: NamedConfig): boolean {
+  return Object.entries(wanted).some(
+    ([key, value]) => JSON.stringify(known[key as keyof StreamConfig]) !== JSON.stringify(value),
+  );
+}
+
+function lacksServers(error: unknown): boolean {
+  return error instanceof JetStreamApiError && tooFewServers.includes(error.code);
+}
+
+function tooManyReplicas(replicas: number, error: unknown): string {
+  return `NATS cannot keep ${replicas} copies: ${errorMessage(error)}. Start so many servers with JetStream in one cluster, or lower NATS_REPLICAS.`;
+}

@@ -1,0 +1,79 @@
+import { type Bus, createNatsBus, type NatsBusOptions } from '@trunkline/bus';
+import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { listen, patience, recordingLogger } from '../suites/world.suite.ts';
+
+describe.skipIf(natsMissing)(`a bus that waits for NATS${natsMissing ? `: ${natsMissing}` : ''}`, () => {
+  let server: NatsServer;
+  let buses: Bus[];
+  beforeEach(async () => {
+    server = await startNatsServer({ configuration: 'authorization { user: u, password: p }' });
+    buses = [];
+  });
+  afterEach(async () => {
+    await Promise.all(buses.map((bus) => bus.stop()));
+    await server.stop();
+  });
+
+  async function open(options: Partial<NatsBusOptions> = {}): Promise<Bus> {
+    const access = { servers: server.url, user: 'u', password: 'p', retainBytes: 20_000_000 };
+    const bus = await createNatsBus({ ...access, waitForServers: true, drainTimeoutMs: 500, ...options });
+    buses.push(bus);
+    return bus;
+  }
+
+  it('is there before the server, says what is wrong, and then does all that was asked of it', async () => {
+    await server.kill();
+    const logger = recordingLogger();
+    const bus = await open({ logger });
+    expect(bus.status()).toMatchObject({
+      connected: false,
+      problem: expect.stringMatching(/cannot be reached.*NATS_URL/),
+    });
+    await expect(bus.probe()).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(bus.history()).rejects.toMatchObject({ code: 'unavailable' });
+    const reader = listen(bus, 'message.inbound.#', { durable: 'reader' });
+    const published = reader.then(() => bus.publish({ topic: 'message.inbound.a', payload: 1 }));
+    const lease = bus.lease('leader', { ttlMs: 1000 });
+    await server.start();
+    await published;
+    await (await reader).count(1);
+    expect((await lease).token).toBeTypeOf('number');
+    expect(bus.status()).toMatchObject({ connected: true });
+    expect(bus.status().problem).toBeUndefined();
+    await bus.probe();
+    expect(logger.lines.map(({ text }) => text)).toEqual(
+      expect.arrayContaining(['waiting for NATS', 'NATS reached']),
+    );
+  });
+
+  it('refuses publishers in time and in number', async () => {
+    await server.kill();
+    const bus = await open({ publishTimeoutMs: 200, maxPending: 1 });
+    const late = expect(bus.publish({ topic: 'message.inbound.a', payload: 1 })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('cannot be reached'),
+    });
+    expect(bus.status().pending).toBe(1);
+    await expect(bus.publish({ topic: 'message.inbound.a', payload: 2 })).rejects.toMatchObject({
+      code: 'overloaded',
+    });
+    await late;
+    expect(bus.status().pending).toBe(0);
+  });
+
+  it('does not wait where the credentials are wrong', async () => {
+    await expect(open({ password: 'wrong' })).rejects.toMatchObject({ code: 'connection_refused' });
+  });
+
+  it('ends at once when it is stopped while it waits', async () => {
+    await server.kill();
+    const bus = await open();
+    const subscribing = expect(bus.subscribe('#', () => undefined)).rejects.toMatchObject({
+      code: 'stopped',
+    });
+    await bus.stop();
+    await subscribing;
+    await vi.waitFor(() => expect(bus.status().connected).toBe(false), patience);
+  });
+});
