@@ -1,4 +1,4 @@
-import { matchesTopic, type Source, unescapeSegment } from '@trunkline/bus';
+import { type Source, unescapeSegment } from '@trunkline/bus';
 import { ownerKey, type Principal } from '@trunkline/identity';
 import type { ConversationStore } from '../conversations/conversation-store.ts';
 import { principalOf } from '../core/messages.ts';
@@ -7,6 +7,7 @@ import { fieldsOf, text } from '../dispatch/request.ts';
 import type { Project, ProjectDirectory } from '../projects/registry.ts';
 import type { Route } from '../workspace/schema/agent.ts';
 import type { Channel, FleetFile } from '../workspace/schema/channels.ts';
+import { routesFor } from './route-order.ts';
 
 const directMs = 15 * 60 * 1000;
 
@@ -24,7 +25,7 @@ type Rule = 'route' | 'skill-hint' | 'agent' | 'channel' | 'conversation' | 'pro
 
 /** Without a skill it goes nowhere. */
 export type Decision =
-  | { skill: string; agent?: string; rule: Rule; why: string; replyTopic?: string }
+  | { skill: string; agent?: string; rule: Rule; route?: string; why: string; replyTopic?: string }
   /** Not meant for an agent. */
   | { skill?: undefined; ignored: true; why: string }
   | { skill?: undefined; ignored?: undefined; why: string };
@@ -37,11 +38,18 @@ export interface RoutingDeps {
   defaultSkill: string | undefined;
 }
 
-/** The first matching rule wins: route, hint, agent, channel, conversation, project, keyword, default. */
-export function decide(inbound: Inbound, deps: RoutingDeps): Decision {
+/** A skill that the message names wins, then routes, of which several may run; else one of the rules. In this order. */
+export function decide(inbound: Inbound, deps: RoutingDeps): readonly [Decision, ...Decision[]] {
+  const hinted = byHint(inbound);
+  if (hinted !== undefined) return [hinted];
+  const routes = routesFor(inbound, deps.workspace.routes(), { isSent: true });
+  const [first, ...others] = routes.map(decisionOf);
+  return first === undefined ? [byRules(inbound, deps)] : [first, ...others];
+}
+
+/** The first matching rule wins: agent, channel, conversation, project, keyword, default. */
+function byRules(inbound: Inbound, deps: RoutingDeps): Decision {
   return (
-    byRoute(inbound, deps) ??
-    byHint(inbound) ??
     byAgent(inbound, deps) ??
     unmentioned(inbound, deps) ??
     byChannel(inbound, deps) ??
@@ -69,24 +77,15 @@ export function talkOf(inbound: Inbound, channels: readonly Channel[]): Talk {
   };
 }
 
-export function matchesRoute({ when, enabled }: Route, { topic, payload }: Inbound): boolean {
-  if (!enabled || !matchesTopic(when.topic, topic)) return false;
-  return Object.entries(when.match).every(([path, wanted]) => valueAt(payload, path) === wanted);
-}
-
 export function decisionOf({ name, then: target }: Route): Decision & { skill: string } {
   return {
     skill: target.skill,
     ...(target.agent !== undefined && { agent: target.agent }),
     ...(target.topic !== undefined && { replyTopic: target.topic }),
     rule: 'route',
+    route: name,
     why: `the route ${name} takes this topic`,
   };
-}
-
-function byRoute(inbound: Inbound, { workspace }: RoutingDeps): Decision | undefined {
-  const route = workspace.routes().find((candidate) => matchesRoute(candidate, inbound));
-  return route && decisionOf(route);
 }
 
 function byHint({ payload }: Inbound): Decision | undefined {
@@ -195,10 +194,6 @@ function toAgent(
 
 function contentOf({ payload }: Inbound): string {
   return text(fieldsOf(payload).content) ?? '';
-}
-
-function valueAt(payload: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((part, step) => fieldsOf(part)[step], payload);
 }
 
 function projectOf(

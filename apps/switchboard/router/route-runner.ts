@@ -3,7 +3,8 @@ import type { Logger } from '@trunkline/config';
 import { BoundedMap } from '@trunkline/std';
 import { derivedId } from '../core/messages.ts';
 import type { Route } from '../workspace/schema/agent.ts';
-import { decisionOf, matchesRoute } from './decide.ts';
+import { decisionOf } from './decide.ts';
+import { routesFor } from './route-order.ts';
 import { isRouted, requestOf } from './router.ts';
 
 const mostHops = 12;
@@ -55,18 +56,20 @@ export function createRouteRunner({ bus, routes, logger }: RouteRunnerSettings) 
 
   async function handle(pattern: string, message: Message): Promise<void> {
     if (isRouted(message.topic) || message.topic === 'agent.skill.request') return;
-    const route = routes().find(
-      (candidate) => candidate.when.topic === pattern && matchesRoute(candidate, message),
-    );
-    if (route === undefined) return;
+    const running = routesFor(message, routes(), { isSent: false });
+    // The message comes once for each pattern that takes it; the first route's pattern runs them all, in order.
+    if (running[0]?.when.topic !== pattern) return;
     if (!takeHop(message.correlationId)) {
       throw new Error(
-        `The route ${route.name} goes round in circles: more than 12 hops in 30 s; change its topics.`,
+        `The route ${running[0].name} goes round in circles: more than 12 hops in 30 s; change its topics.`,
       );
     }
-    const request = requestOf(message, decisionOf(route));
-    const reply = message.reply ?? (route.then.topic === undefined ? undefined : { topic: route.then.topic });
-    await bus.publish({ ...request, id: derivedId(message.id, route.name), reply });
+    for (const route of running) {
+      const request = requestOf(message, decisionOf(route));
+      const { topic } = route.then;
+      const reply = message.reply ?? (topic === undefined ? undefined : { topic });
+      await bus.publish({ ...request, id: derivedId(message.id, route.name), reply });
+    }
   }
 
   /** Whether one more hop is allowed; counts it if so. */

@@ -31,12 +31,22 @@ export async function startRouter(
 
 async function route(message: Message, bus: Bus, deps: RoutingDeps): Promise<void> {
   if (!isRouted(message.topic) || isForRemoteTarget(message)) return;
-  const decision = decide(message, deps);
-  if (decision.skill !== undefined) {
-    const conversationId = remember(message, decision, deps);
-    await bus.publish(requestOf(message, decision, { conversationId, project: aboutProject(message, deps) }));
-  } else if (decision.ignored === true) await ignore(message, bus, decision.why);
-  else await refuse(message, bus, decision.why);
+  const [first, ...others] = decide(message, deps);
+  if (first.skill !== undefined) {
+    const conversationId = remember(message, first, deps);
+    const findings = { conversationId, project: aboutProject(message, deps) };
+    await bus.publish(requestOf(message, first, findings));
+    for (const { route = '', ...more } of others.filter(isRequest))
+      await bus.publish({
+        ...requestOf(message, more, findings),
+        id: derivedId(message.id, `request ${route}`),
+      });
+  } else if (first.ignored === true) await ignore(message, bus, first.why);
+  else await refuse(message, bus, first.why);
+}
+
+function isRequest(decision: Decision): decision is Decision & { skill: string } {
+  return decision.skill !== undefined;
 }
 
 /** The project of a message, and its channel. */

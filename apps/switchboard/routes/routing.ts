@@ -11,9 +11,9 @@ import {
   decisionOf,
   defaultDecision,
   type Inbound,
-  matchesRoute,
   type RoutingDeps,
 } from '../router/decide.ts';
+import { inOrder, routesFor } from '../router/route-order.ts';
 import { isRouted } from '../router/router.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -54,10 +54,13 @@ export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insig
       );
     return context.json({ success: true, data: agents });
   });
-  app.get('/api/routes', describeRoute({ summary: 'The routes of routes.d' }), (context) =>
-    context.json({ success: true, data: deps.workspace.routes() }),
+  const listed = describeRoute({ summary: 'The routes of routes.d, in the order in which they run' });
+  app.get('/api/routes', listed, (context) =>
+    context.json({ success: true, data: inOrder(deps.workspace.routes()) }),
   );
-  const dryRun = describeRoute({ summary: 'Where a message would go, and why; nothing is sent' });
+  const dryRun = describeRoute({
+    summary: 'Where a message would go, and why; nothing is sent. `runs` names all that would run, in order',
+  });
   app.post('/api/routes/test', dryRun, validate('json', testBody), (context) => {
     const { topic, payload, source } = context.req.valid('json');
     checkGiven(topic);
@@ -78,22 +81,27 @@ function defaultAgent(deps: RoutingDeps): string | undefined {
 }
 
 function tryOut(inbound: Inbound, deps: RoutingDeps) {
-  const decision = isRouted(inbound.topic) ? decide(inbound, deps) : byRouteAlone(inbound, deps);
-  if (decision.skill === undefined)
-    return { dispatched: false, reason: decision.ignored ? 'ignored' : 'no_skill', why: decision.why };
-  const { skill, agent: wanted, rule, why } = decision;
-  const found = deps.registry.resolve(skill, wanted);
-  if ('reason' in found)
-    return { dispatched: false, skill, rule, reason: found.reason, why: `${why}, but ${found.why}` };
-  const { agent, type } = found.executor;
-  return { dispatched: true, skill, agent, executorType: type, rule, why };
+  const decisions = isRouted(inbound.topic) ? decide(inbound, deps) : byRoutesAlone(inbound, deps);
+  const [first, ...others] = decisions.map((decision) => outcomeOf(decision, deps));
+  return { ...first, runs: [first, ...others] };
 }
 
-function byRouteAlone(inbound: Inbound, { workspace }: RoutingDeps): Decision {
-  const route = workspace.routes().find((candidate) => matchesRoute(candidate, inbound));
-  return route
-    ? decisionOf(route)
-    : { why: `the router does not read ${inbound.topic}, and no route takes it` };
+function outcomeOf(decision: Decision, deps: RoutingDeps) {
+  if (decision.skill === undefined)
+    return { dispatched: false, reason: decision.ignored ? 'ignored' : 'no_skill', why: decision.why };
+  const { skill, agent: wanted, rule, route, why } = decision;
+  const found = deps.registry.resolve(skill, wanted);
+  const by = { rule, ...(route !== undefined && { route }) };
+  if ('reason' in found)
+    return { dispatched: false, skill, ...by, reason: found.reason, why: `${why}, but ${found.why}` };
+  const { agent, type } = found.executor;
+  return { dispatched: true, skill, agent, executorType: type, ...by, why };
+}
+
+function byRoutesAlone(inbound: Inbound, { workspace }: RoutingDeps): readonly Decision[] {
+  const running = routesFor(inbound, workspace.routes(), { isSent: false }).map(decisionOf);
+  if (running.length > 0) return running;
+  return [{ why: `the router does not read ${inbound.topic}, and no route takes it` }];
 }
 
 function checkGiven(topic: string): void {

@@ -35,6 +35,10 @@ export const routeSchema = z.strictObject({
     /** Reply topic of messages that name none. */
     topic: answerTopic.optional(),
   }),
+  /** Of several routes for a message the higher runs first. */
+  priority: z.int().min(-1000).max(1000).default(0),
+  /** No further route runs. Not set: the first takes a message of a sender, and all run for other topics. */
+  stop: z.boolean().optional(),
   enabled: z.boolean().default(true),
 });
 

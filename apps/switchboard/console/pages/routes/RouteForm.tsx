@@ -7,13 +7,15 @@ import { useList } from '../../shared/useList.ts';
 
 /** A route in words: which messages, and who answers them. */
 export function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
-  const { name: given = '', when, then: answer, enabled = true } = values as Partial<Route>;
+  const { name: given = '', when, then: answer, enabled = true, ...order } = values as Partial<Route>;
   const [name, setName] = useState(given);
   const [topic, setTopic] = useState(when?.topic ?? '');
   const [match, setMatch] = useState(linesOf(when?.match ?? {}));
   const [skill, setSkill] = useState(answer?.skill ?? '');
   const [agent, setAgent] = useState(answer?.agent ?? '');
   const [reply, setReply] = useState(answer?.topic ?? '');
+  const [priority, setPriority] = useState(String(order.priority ?? 0));
+  const [stop, setStop] = useState(order.stop === undefined ? '' : String(order.stop));
   const [on, setOn] = useState(enabled);
   const agents = useList<AgentView>('/api/agents', ['config.updated']).items ?? [];
   const skills = [...new Set(agents.flatMap((entry) => entry.skills.map((each) => each.name)))];
@@ -24,6 +26,8 @@ export function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
       when: { topic: topic.trim(), ...(Object.keys(conditions).length > 0 && { match: conditions }) },
       // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
       then: { skill, ...(agent !== '' && { agent }), ...(reply.trim() !== '' && { topic: reply.trim() }) },
+      priority: Number(priority) === 0 ? null : Number(priority),
+      stop: stop === '' ? null : stop === 'true',
       enabled: on ? null : false,
     });
   return (
@@ -74,12 +78,31 @@ export function RouteForm({ values, fresh, busy, onSave }: FileFormProps) {
             value={reply}
             onChange={(event) => setReply(event.target.value)}
           />
+          <TextField
+            label="Priority"
+            type="number"
+            hint="Where several routes take a message, the higher number runs first, then the more specific topic."
+            value={priority}
+            onChange={(event) => setPriority(event.target.value)}
+          />
+          <SelectField
+            label="Further routes"
+            value={stop}
+            options={AFTER}
+            onChange={(event) => setStop(event.target.value)}
+          />
           <SwitchField label="On" checked={on} onChange={setOn} />
         </div>
       </Panel>
     </EditForm>
   );
 }
+
+const AFTER = [
+  { value: '', label: 'Run too, unless somebody waits for the answer' },
+  { value: 'true', label: 'Do not run after this one' },
+  { value: 'false', label: 'Run too' },
+];
 
 /** A value that is set stays in the list though nobody offers it now. */
 function optionsOf(names: readonly string[], value: string, none: string) {

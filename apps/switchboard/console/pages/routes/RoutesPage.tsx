@@ -93,11 +93,17 @@ function RouteList() {
   );
 }
 
-interface Verdict {
+interface Verdict extends Run {
+  /** All that would run, in order. */
+  runs: readonly Run[];
+}
+
+interface Run {
   dispatched: boolean;
   skill?: string;
   agent?: string;
   rule?: string;
+  route?: string;
   reason?: string;
   why: string;
 }
@@ -153,14 +159,18 @@ function DryRun() {
             Try it
           </Button>
         </div>
-        <div role="status">{verdict && <Outcome verdict={verdict} />}</div>
+        <div role="status" className="flex flex-col gap-2">
+          {verdict?.runs.map((each) => (
+            <Outcome key={each.route ?? each.why} run={each} />
+          ))}
+        </div>
       </form>
     </Panel>
   );
 }
 
-function Outcome({ verdict }: { verdict: Verdict }) {
-  const { dispatched, skill, agent, rule, reason, why } = verdict;
+function Outcome({ run }: { run: Run }) {
+  const { dispatched, skill, agent, rule, reason, why } = run;
   return (
     <div className="rounded-corner border border-line bg-sunken p-4">
       <Lamp
