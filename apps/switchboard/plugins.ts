@@ -16,6 +16,7 @@ import {
 import { ProjectSync } from './projects/sync.ts';
 import { SchedulerPlugin } from './scheduler/plugin.ts';
 import { createDeliveries } from './surfaces/delivery/deliveries.ts';
+import { createUndelivered } from './surfaces/delivery/undelivered.ts';
 import { surfaces } from './surfaces/list.ts';
 import type { Surface } from './surfaces/surface.ts';
 
@@ -38,6 +39,7 @@ export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Pl
     title: surface.title,
     kind: 'surface' as const,
     after: [deliveries.name, leader.name, projects.name],
+    durableTopics: surface.durableTopics,
   }));
   const onboarding = createOnboarding({
     repositories: running.find(({ repositories }) => repositories)?.repositories,
@@ -55,6 +57,7 @@ export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Pl
       scheduler,
       new CeremonyPlugin(leader),
       ...running,
+      createUndelivered(deliveries, running),
       onboarding,
     ],
     projects,

@@ -1,13 +1,16 @@
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
+import { parseYaml } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { Mutex } from '@trunkline/std';
+import { writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
 import { withoutUndefined } from '../dispatch/request.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
+import { kinds } from '../workspace/kinds.ts';
 import { type Incident, severities } from '../workspace/schema/channels.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
@@ -42,10 +45,29 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
     return written ?? workspace.incidents();
   }
 
+  /** As the file says now, before the workspace has read it. A file that cannot be read is kept aside: a write replaces it. */
+  async function current(): Promise<readonly Incident[]> {
+    const text = await controlPlane.read('incidents', 'incidents');
+    if (text === null) return [];
+    const refusal = controlPlane.refusalOf('incidents', 'incidents', text);
+    const file = controlPlane.fileOf('incidents', 'incidents');
+    if (refusal === undefined)
+      return parseYaml(text, kinds.incidents.schema, { file, expand: false }).incidents;
+    if (refusal.code !== 'record_refused') throw refusal;
+    const aside = `${file}.broken-${new Date().toISOString().replaceAll(':', '-')}`;
+    await writeFileAtomic(join(workspace.directory, aside), text);
+    const error = `${refusal.message} It is kept as ${aside}, and ${file} goes on from what was last read.`;
+    await bus.publish({
+      topic: 'system.error',
+      payload: { source: 'workspace', plugin: 'incidents', error, file },
+    });
+    return list();
+  }
+
   /** Adds an incident under the next number and publishes it. */
   function report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
     return changes.run(async () => {
-      const known = list();
+      const known = await current();
       const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
       const id = `INC-${String(number).padStart(3, '0')}`;
       const { origins } = principal;
@@ -69,7 +91,8 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
   /** Undefined when there is no such incident. */
   function resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
     return changes.run(async () => {
-      const found = list().find((incident) => incident.id === id);
+      const known = await current();
+      const found = known.find((incident) => incident.id === id);
       if (found === undefined || found.status === 'resolved') return found;
       const resolvedAt = new Date().toISOString();
       const resolved: Incident = {
@@ -78,7 +101,7 @@ export function createIncidentRepository(workspace: Workspace, controlPlane: Con
         resolvedAt,
         ...(note && { resolutionNote: note }),
       };
-      const all = list().map((incident) => (incident.id === id ? resolved : incident));
+      const all = known.map((incident) => (incident.id === id ? resolved : incident));
       await write(all, { actor, reason: `${id} was resolved` });
       return resolved;
     });

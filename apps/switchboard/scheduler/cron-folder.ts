@@ -1,6 +1,6 @@
 import { type FSWatcher, mkdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import type { Logger } from '@trunkline/config';
+import { type Logger, notPlain } from '@trunkline/config';
 import { entryIn } from '../workspace/follow.ts';
 import type { CronRecord } from '../workspace/schema/cron.ts';
 import { CronNames } from './cron-names.ts';
@@ -124,7 +124,7 @@ export class CronFolder {
       this.#set(id, mark, entryOf(JSON.parse(known.record) as CronRecord, known.since));
       return undefined;
     }
-    const record = this.#read(id, this.#text(id) ?? '');
+    const record = this.#read(id);
     if (record === undefined) return undefined;
     const entry = entryOf(record, this.#since(record, known));
     this.#set(id, mark, entry);
@@ -135,12 +135,14 @@ export class CronFolder {
     const mark = markOf(this.#names.path(id));
     if (mark === this.#marks.get(id)) return;
     if (mark === undefined) this.#remove(id);
-    else this.#take(id, mark, this.#text(id) ?? '');
+    else this.#take(id, mark);
   }
 
   #text(id: string): string | undefined {
+    const path = this.#names.path(id);
     try {
-      return readFileSync(this.#names.path(id), 'utf8');
+      if (statSync(path).isFile()) return readFileSync(path, 'utf8');
+      throw notPlain(path);
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -196,9 +198,9 @@ export class CronFolder {
     }
   }
 
-  #take(id: string, mark: string, text: string): void {
+  #take(id: string, mark: string): void {
     this.#marks.set(id, mark);
-    const record = this.#read(id, text);
+    const record = this.#read(id);
     if (record === undefined) return;
     const before = this.#entries.get(id);
     const known = before && { record: JSON.stringify(before.record), since: before.since };
@@ -227,10 +229,10 @@ export class CronFolder {
   }
 
   /** Keeps the last good record when the new one is invalid. */
-  #read(id: string, text: string): CronRecord | undefined {
+  #read(id: string): CronRecord | undefined {
     const path = this.#names.path(id);
     try {
-      const record = readRecord(text, path, id);
+      const record = readRecord(this.#text(id) ?? '', path, id);
       this.#isWell(id);
       return record;
     } catch (error) {

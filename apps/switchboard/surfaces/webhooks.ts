@@ -42,7 +42,15 @@ export interface Webhook {
 }
 
 /** Handles a webhook; when it returns, nothing of it can be lost any more. A SyntaxError or ZodError says that it is none. */
-type Take = (webhook: Webhook) => Promise<void>;
+type Take = (webhook: Webhook) => Promise<Receipt>;
+
+/** What became of a delivery, for whoever looks at it at the product. */
+export interface Receipt {
+  /** It was accepted before, and nothing is done again. */
+  isKnown: boolean;
+  /** The flows that it started. */
+  flows: readonly string[];
+}
 
 /**
  * Receives the webhooks of a product: with the other routes, and on a port of its own, so that only that one need be
@@ -111,14 +119,15 @@ export class WebhookReceiver {
       throw signature_wrong();
     if (this.#take === undefined) throw new Error(`The ${surface} surface is not running.`);
     try {
-      await this.#take({ body, header, arrivedAt });
+      const { isKnown, flows } = await this.#take({ body, header, arrivedAt });
+      const about = flows.length === 0 ? '' : `: ${flows.join(', ')}`;
+      return context.text(isKnown ? `Known, and not done again${about}` : 'OK');
     } catch (error) {
       if (error instanceof SyntaxError) throw hook_unreadable({ words: error.message }, { cause: error });
       if (error instanceof z.ZodError)
         throw hook_unreadable({ words: z.prettifyError(error) }, { cause: error });
       throwBusFailure(error);
     }
-    return context.text('OK');
   }
 }
 
@@ -143,6 +152,8 @@ export function deliveryIdOf(
 
 /** As long as the journal; no product repeats a webhook after that. */
 const keptMs = 7 * 86_400_000;
+/** Named in the record of a delivery, which must be short. */
+const mostFlows = 5;
 
 /** Webhooks that any switchboard on the bus has accepted. */
 export class AcceptedWebhooks {
@@ -161,13 +172,23 @@ export class AcceptedWebhooks {
     return await this.#memory.keep(`body-${hashOf(body)}`, hashOf(named ?? randomUUID()));
   }
 
-  /** Accepts a delivery once; recorded afterwards, so that an interrupted one is accepted when it is repeated. */
-  async once(id: string, take: () => Promise<void>): Promise<void> {
+  /**
+   * Accepts a delivery once; recorded afterwards, so that an interrupted one is accepted when it is repeated.
+   * `take` gives the correlations of what it published.
+   */
+  async once(id: string, take: () => Promise<readonly string[]>): Promise<Receipt> {
     const key = `id-${hashOf(id)}`;
-    if ((await this.#memory.recall(key)) !== undefined) return;
-    await take();
-    await this.#memory.keep(key, 'taken');
+    const known = await this.#memory.recall(key);
+    if (known !== undefined) return { isKnown: true, flows: flowsIn(known) };
+    const flows = (await take()).map((correlationId) => `skill-${correlationId}`);
+    await this.#memory.keep(key, JSON.stringify(flows.slice(0, mostFlows)));
+    return { isKnown: false, flows };
   }
+}
+
+/** Records of older versions hold a word instead. */
+function flowsIn(record: string): string[] {
+  return record.startsWith('[') ? (JSON.parse(record) as string[]) : [];
 }
 
 function hashOf(content: string | Uint8Array): string {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { systemCode } from '@trunkline/std';
 import type { z } from 'zod';
 import { ConfigError } from '../config-error.ts';
@@ -36,8 +36,9 @@ export function valueOfText<Schema extends z.ZodType, Missing extends boolean>(
 
 /** The text of a file, or undefined when there is none. */
 export async function readText(path: string): Promise<string | undefined> {
-  const bytes = await readFile(path).catch((cause: unknown) => {
+  const bytes = await readPlainFile(path).catch((cause: unknown) => {
     if (isMissing(cause)) return undefined;
+    if (cause instanceof ConfigError) throw cause;
     throw new ConfigError(
       `${path} cannot be read:`,
       [`${path}: ${READ_FAILURES[systemCode(cause) ?? ''] ?? String(cause)}`],
@@ -45,6 +46,20 @@ export async function readText(path: string): Promise<string | undefined> {
     );
   });
   return bytes && decode(bytes, path);
+}
+
+/** Reading a pipe, a socket or a device would wait for ever, and would keep the process from ending. */
+async function readPlainFile(path: string): Promise<Uint8Array> {
+  const found = await stat(path);
+  if (!found.isFile() && !found.isDirectory()) throw notPlain(path);
+  return await readFile(path);
+}
+
+/** For what has the name of a file and is none. */
+export function notPlain(path: string): ConfigError {
+  return new ConfigError(`${path} is skipped:`, [
+    `${path}: this is a pipe, a socket or a device; expected a file. Remove it`,
+  ]);
 }
 
 export function isMissing(error: unknown): boolean {

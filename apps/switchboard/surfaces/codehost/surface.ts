@@ -59,16 +59,21 @@ export const codehostSurface = defineSurface({
             payload: payloadOf(webhook),
             arrivedAt,
           };
-          await accepted.once(deliveryId, async () => {
+          return await accepted.once(deliveryId, async () => {
             const own = [...ownLogins, ...workspace.fleet().codehost.reviewerBotLogins];
             const logins = new Set(own.map((login) => login.toLowerCase()));
             const { drafts, seen } = readEvent(event, { config: workspace.codehost(), ownLogins: logins });
-            for (const draft of drafts) await bus.publish(fromOutside(draft));
+            const flows: string[] = [];
+            for (const draft of drafts) {
+              const { correlationId } = await bus.publish(fromOutside(draft));
+              if (draft.topic.startsWith('message.inbound.')) flows.push(correlationId);
+            }
             // A failure costs only the reaction.
             if (seen !== undefined)
               acknowledge(clients, seen, soon()).catch((error: unknown) =>
                 logger.warn({ err: error, ...seen }, 'failed to add acknowledgement reaction'),
               );
+            return flows;
           });
         };
         const server = await webhooks.start(take, logger);

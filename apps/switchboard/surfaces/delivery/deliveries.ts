@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Bus } from '@trunkline/bus';
+import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -34,6 +34,9 @@ const query = z.object({
 export interface Deliveries extends Plugin {
   /** Starts to deliver what the outlet subscribes to; returns a function that ends it. */
   open(outlet: Outlet): Promise<() => Promise<void>>;
+  /** Records a message that nobody can deliver now; a replay hands it to the outlet of that name. */
+  refuse(surface: string, message: Message, why: string): void;
+  isOpen(surface: string): boolean;
 }
 
 export function createDeliveries(): Deliveries {
@@ -60,6 +63,13 @@ export function createDeliveries(): Deliveries {
     open(outlet) {
       if (outbox === undefined) throw new Error('The deliveries did not start; the log says why.');
       return outbox.open(outlet);
+    },
+    isOpen: (surface) => outbox?.isOpen(surface) ?? false,
+    refuse(surface, message, why) {
+      if (store === undefined || store.get(message.id) !== undefined) return;
+      store.open(surface, message);
+      store.attempted(message.id, why);
+      store.settle(message.id, 'failed');
     },
   };
 }

@@ -64,6 +64,10 @@ export class Outbox {
     };
   }
 
+  isOpen(surface: string): boolean {
+    return this.#outlets.has(surface);
+  }
+
   /** False when there is no such failed delivery, or its surface is off. */
   replay(id: string): boolean {
     const { store } = this.#settings;

@@ -1,5 +1,6 @@
 import { type Draft, escapeSegment } from '@trunkline/bus';
-import { group, type Logger, text, url } from '@trunkline/config';
+import { group, type Logger, redact, text, url } from '@trunkline/config';
+import { connectionFailure, errorMessage, systemCode } from '@trunkline/std';
 import { z } from 'zod';
 import { derivedId } from '../../core/messages.ts';
 import { defineSurface } from '../surface.ts';
@@ -21,6 +22,7 @@ const envelopeSchema = z.object({
 });
 
 const longestPauseMs = 60_000;
+const explainMs = 5000;
 
 const variables = 'MESSENGER_URL and MESSENGER_NUMBER';
 
@@ -81,6 +83,7 @@ export const messengerSurface = defineSurface({
           receiver?.start();
         });
       },
+      problem: () => receiver?.problem(),
       async stop() {
         await receiver?.stop();
         await close?.();
@@ -90,7 +93,7 @@ export const messengerSurface = defineSurface({
   diagnose({ messengerUrl, messengerNumber }) {
     if (messengerUrl === undefined || messengerNumber === undefined) return undefined;
     return async (signal) => {
-      const response = await fetch(`${messengerUrl.replace(/\/+$/, '')}/v1/about`, { signal });
+      const response = await fetch(aboutUrl(messengerUrl), { signal });
       if (!response.ok) throw new Error(`The bridge answered ${response.status}.`);
       return 'the bridge runs';
     };
@@ -113,20 +116,30 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
   let failures = 0;
   let stopped = false;
   let turn: Promise<void> = Promise.resolve();
+  let problem: string | undefined;
 
   function start(): void {
     const address = `${url.replace(/^http/, 'ws').replace(/\/+$/, '')}/v1/receive/${encodeURIComponent(number)}`;
     socket = new WebSocket(address);
     socket.addEventListener('open', () => {
       failures = 0;
+      problem = undefined;
       logger.info('messenger receiver started');
     });
     socket.addEventListener('message', ({ data }) => receive(String(data)));
     socket.addEventListener('close', () => again());
     // A close follows.
-    socket.addEventListener('error', () =>
-      logger.warn('failed to reach the messenger bridge; check MESSENGER_URL'),
-    );
+    socket.addEventListener('error', () => void explain());
+  }
+
+  /** A web socket does not say why it failed; a plain request to the same place does. */
+  async function explain(): Promise<void> {
+    const cause = await causeAt(url, AbortSignal.timeout(explainMs));
+    if (stopped) return;
+    const words = `Cannot receive from the Signal bridge at ${redact(url)}: ${cause}. Check MESSENGER_URL and that the bridge runs.`;
+    if (words === problem) return;
+    problem = words;
+    logger.warn({ problem }, 'failed to reach the messenger bridge');
   }
 
   async function stop(): Promise<void> {
@@ -150,7 +163,22 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
     timer = setTimeout(() => start(), pause);
   }
 
-  return { start, stop };
+  return { start, stop, problem: () => problem };
+}
+
+/** Why the bridge cannot be used, in the words of the system. */
+async function causeAt(url: string, signal: AbortSignal): Promise<string> {
+  try {
+    const response = await fetch(aboutUrl(url), { signal });
+    return response.ok ? 'it refuses the web socket /v1/receive' : `it answers ${response.status}`;
+  } catch (error) {
+    const code = error instanceof Error ? systemCode(error.cause) : undefined;
+    return code === undefined ? errorMessage(error) : connectionFailure(code);
+  }
+}
+
+function aboutUrl(url: string): string {
+  return `${url.replace(/\/+$/, '')}/v1/about`;
 }
 
 type MessengerReceiver = ReturnType<typeof createMessengerReceiver>;

@@ -91,7 +91,7 @@ export const trackerSurface = defineSurface({
         const take = async (webhook: Webhook) => {
           const hook = parseTrackerHook(webhook);
           const id = await accepted.idOf(webhook.body, webhook.header('linear-delivery'));
-          await accepted.once(id, () => publish(hook, id, webhook.arrivedAt));
+          return await accepted.once(id, () => publish(hook, id, webhook.arrivedAt));
         };
         const server = await webhooks.start(take, context.logger);
         const close = await deliveries.open({
@@ -136,11 +136,11 @@ function createApi(settings: TrackerOptions, { home, bus, logger }: PluginContex
 
 /** Publishes a webhook. The tracker expects an activity as soon as an agent session starts. */
 function createPublisher({ bus, logger }: PluginContext, api: TrackerApi, stopping: AbortSignal) {
-  return async (hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<void> => {
+  return async (hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<string[]> => {
     const draft = readTrackerHook(hook, deliveryId, arrivedAt);
-    if (draft === undefined) return;
-    await bus.publish(fromOutside(draft));
-    if (hook.agentSession === undefined || hook.action !== 'created') return;
+    if (draft === undefined) return [];
+    const { correlationId } = await bus.publish(fromOutside(draft));
+    if (hook.agentSession === undefined || hook.action !== 'created') return [correlationId];
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(acknowledgeMs)]);
     const content = { type: 'thought', body: 'Looking into it.' };
     api
@@ -148,5 +148,6 @@ function createPublisher({ bus, logger }: PluginContext, api: TrackerApi, stoppi
         client.createAgentActivity({ agentSessionId: hook.agentSession?.id ?? '', content }),
       )
       .catch((error: unknown) => logger.warn({ err: error }, 'failed to acknowledge agent session'));
+    return [correlationId];
   };
 }
