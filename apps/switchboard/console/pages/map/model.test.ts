@@ -34,7 +34,13 @@ const map = buildMap({
     channels: [{ platform: 'chat', agent: 'warden' }],
     routes: [
       // biome-ignore lint/suspicious/noThenProperty: the file of a route names it so
-      { name: 'r', when: { topic: 'deploy.*', match: {} }, then: { skill: 'incidents' }, enabled: true },
+      {
+        name: 'r',
+        when: { topic: 'deploy.*', match: {} },
+        then: { skill: 'incidents' },
+        priority: 0,
+        enabled: true,
+      },
     ],
   },
 });
