@@ -33,10 +33,10 @@ const map = buildMap({
     ],
     channels: [{ platform: 'chat', agent: 'warden' }],
     routes: [
-      // biome-ignore lint/suspicious/noThenProperty: the file of a route names it so
       {
         name: 'r',
         when: { topic: 'deploy.*', match: {} },
+        // biome-ignore lint/suspicious/noThenProperty: the file of a route names it so
         then: { skill: 'incidents' },
         priority: 0,
         enabled: true,
