@@ -29,6 +29,7 @@ import {
 import { type Agent, agentComponents } from './components.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
+import { uploadPath } from './routes/console/chat-files.ts';
 import { mountRoutes } from './routes/table.ts';
 import { strayAdvice } from './scheduler/diagnose.ts';
 import { isSetupComplete, modelOverrides } from './setup/setup.ts';
@@ -103,6 +104,8 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     limits: options,
+    uploadPaths: [uploadPath],
+    bodyLimits: bodyLimits(options),
     health: async (asker) => {
       const { kind } = await agent.context.sandbox.status();
       return healthReport(agent.active.isReady, { ...(await health(asker)), sandbox: kind });
@@ -143,6 +146,16 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
   const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);
   return { app, close };
+}
+
+/** Base64 takes a third more than the file, and a form has some text around it. */
+function bodyLimits({ maxFileMb }: AgentOptions): Record<string, number> {
+  const form = (maxFileMb + 1) * 2 ** 20;
+  const json = Math.ceil((maxFileMb * 4) / 3 + 1) * 2 ** 20;
+  return {
+    [uploadPath]: form,
+    ...Object.fromEntries(['/a2a', '/v1', '/message:send', '/message:stream'].map((path) => [path, json])),
+  };
 }
 
 /** `/healthz` answers 503 until the first agent is ready. */

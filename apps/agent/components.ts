@@ -27,6 +27,9 @@ import {
   taskAccess,
 } from './callers.ts';
 import { ChatRecorder } from './chats/chat-recorder.ts';
+import { admitParts } from './content/agent-content.ts';
+import { inputModes } from './content/media-types.ts';
+import { type OpenContent, openContent } from './content/open-content.ts';
 import { type AgentContext, createContext, credentialsOf, headersFor } from './context.ts';
 import { createGoalKeeper, createGoalVerifiers } from './goals/goal-keeper.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
@@ -110,6 +113,12 @@ export function agentComponents(
     ({ context, model }) => openAllStores(context, model),
     (stores) => stores.close(),
   );
+  const contents = component(
+    'files',
+    { context, state, address },
+    ({ context, state, address }) => openContent(context, state, address),
+    (contents) => contents.close(),
+  );
   const skills = component('skills', { context }, ({ context: { directory, live } }) => {
     const isDisabled = (name: string) => live.config.skills.disabled.includes(name);
     return new SkillRepository(join(directory, 'skills'), logger, isDisabled);
@@ -123,14 +132,15 @@ export function agentComponents(
   );
   const toolset = component(
     'tools',
-    { context, stores, scheduler, address, model },
-    ({ context, stores, scheduler, address, model }) =>
+    { context, stores, scheduler, address, model, contents },
+    ({ context, stores, scheduler, address, model, contents: { files } }) =>
       new Toolset({
         ...context,
         modules,
         workspace: context.places.workspace,
         stores,
         scheduler,
+        files,
         plugins: () => allPlugins(context),
         mcp: mcpClientOptions({ ...context, address, model }),
       }),
@@ -165,13 +175,13 @@ export function agentComponents(
   );
   const executor = component(
     'turn executor',
-    { context, address, active, state, stores, skills, observe, toolset },
+    { context, address, active, state, stores, skills, observe, toolset, contents },
     createExecutor,
   );
   // Turns use the tools and the model: they end before those close.
   const a2a = component(
     'tasks',
-    { context, address, active, executor, recorder, factory, state, stores },
+    { context, address, active, executor, recorder, factory, state, stores, contents },
     createTasks,
     (a2a) => a2a.stop(),
   );
@@ -229,7 +239,7 @@ export function agentComponents(
 
   return {
     ...{ context, address, live, metrics, telemetry, model, active, skills, stores, state, scheduler },
-    ...{ toolset, factory, changes, observe, recorder, feed, a2a, wiring },
+    ...{ toolset, factory, changes, observe, recorder, feed, contents, a2a, wiring },
   };
 }
 
@@ -306,10 +316,11 @@ interface ExecutorDeps {
   skills: SkillRepository;
   observe: ObserveTurn;
   toolset: Toolset;
+  contents: OpenContent;
 }
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
-  const { context, address, active, state, stores, skills, observe, toolset } = deps;
+  const { context, address, active, state, stores, skills, observe, toolset, contents } = deps;
   const { live, places, env, operator, owners, ui, policy, sandbox } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
@@ -323,6 +334,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     consoleUrl,
     policy,
     openPrompt: promptOpener(toolset.mcp),
+    files: (place) => contents.content.turnFiles(place),
   });
   const verifiers = createGoalVerifiers({
     workspace: places.workspace,
@@ -335,6 +347,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     runner,
     checkpoints: state.checkpoints,
     watch: createGoalKeeper({ goals: stores.goals, verifiers, limits: () => live.config.goal }),
+    content: contents.content,
     gate: createAnswerGate({ access: operator, owners, consoleUrl }),
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
   });
@@ -345,29 +358,27 @@ function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
   return config.middleware.memory ? { store: memory, sessions, tokens } : undefined;
 }
 
-interface TaskDeps {
-  context: AgentContext;
-  address: ServiceAddress;
-  active: ActiveAgent;
+interface TaskDeps extends Omit<ExecutorDeps, 'skills' | 'observe' | 'toolset'> {
   executor: TurnExecutor;
   recorder: ChatRecorder;
-  state: TurnState;
-  stores: AgentStores;
 }
 
-function createTasks({ context, address, active, executor, recorder, state, stores }: TaskDeps): A2aServer {
+function createTasks(deps: TaskDeps): A2aServer {
+  const { context, address, active, executor, recorder, state, stores, contents } = deps;
   const { options, live, keys, places, peers, logger } = context;
   const card = () => ({
     ...describeAgent(options.agentName, live.config, active.skills),
     version: manifest.version,
+    inputModes,
     publicUrl: address.publicUrl,
     grpcPort: address.grpcPort,
   });
-  const kept = [stores, state.sessions, state.chats, state.responses];
+  const kept = [stores, state.sessions, state.chats, state.responses, contents.files];
   const keptBesides = (owner: string) => kept.reduce((sum, store) => sum + store.bytesOf(owner), 0);
   return createA2aServer({
     directory: places.state,
     executor: state.responses.runningTasksOf(executor),
+    admit: admitParts,
     access: taskAccess(context, state),
     quotaBytes: options.quotaMb * 2 ** 20,
     keptBesides,

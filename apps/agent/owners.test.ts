@@ -96,6 +96,25 @@ const hook = { url: 'https://example.com/hook' };
 const v10 = { 'a2a-version': '1.0' };
 
 const kinds: Record<string, Kind> = {
+  'a file of a message': {
+    async create(who, text) {
+      const body = new FormData();
+      body.append('file', new File([text], 'a.txt'));
+      const response = await agent.fetch('/api/chat/files', {
+        method: 'POST',
+        body,
+        headers: callers[who]?.() ?? {},
+      });
+      return ((await response.json()) as { id: string }).id;
+    },
+    lists: [],
+    unknown: 'AAAAAAAAAAAAAAAAAAAAAA',
+    calls: (id) => [
+      ['GET', `/api/chat/files/${id}`],
+      ['GET', `/files/${id}`],
+      ['POST', '/api/chat/sessions/with-a-file-of-others/messages', { text: 'Read it.', files: [id] }],
+    ],
+  },
   'a task over A2A 0.3': {
     create: makeTask,
     lists: [],

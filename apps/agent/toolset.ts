@@ -1,6 +1,7 @@
 import type { Environment, Logger } from '@trunkline/config';
 import { anonymous } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
+import type { ContentStore } from '@trunkline/loop';
 import {
   McpClients,
   type McpClientsOptions,
@@ -36,6 +37,7 @@ export interface ToolsetOptions {
   sandbox: Sandbox;
   stores: AgentStores;
   scheduler: ScheduleBackend | undefined;
+  files: ContentStore;
   owners: Owners;
   /** Plugins that can be enabled; read with each configuration, as it may hold their keys. */
   plugins(): Promise<readonly Plugin[]>;
@@ -136,13 +138,14 @@ export class Toolset {
   }
 
   #toolDeps(config: AgentConfig, skills: ToolDeps['skills']): ToolDeps {
-    const { options, env, workspace, sandbox, stores, scheduler, owners } = this.#options;
+    const { options, env, workspace, sandbox, stores, scheduler, files, owners } = this.#options;
     return {
       options,
       config,
       env,
       stores: { ...stores, knowledge: config.middleware.knowledge ? stores.knowledge : undefined },
       scheduler: config.middleware.scheduler ? scheduler : undefined,
+      files,
       actor: (principal = anonymous) => owners.actor(principal),
       workspace,
       fileMarks: this.#fileMarks,

@@ -26,6 +26,7 @@ export type { SharedModelOptions } from './roles.ts';
 export { gatewaySettings } from './roles.ts';
 export type {
   AnsweredInput,
+  AttachedFile,
   CallSubject,
   Effect,
   PausingTool,

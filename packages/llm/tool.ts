@@ -24,6 +24,14 @@ export interface ToolContext {
   mayAsk?: boolean | undefined;
   /** The answer to the question of an earlier run of this very call. */
   answered?: AnsweredInput | undefined;
+  /** Hands a file to whoever asked: an artifact of the task, a picture in the chat. Missing where files are not stored. */
+  attach?: ((file: AttachedFile) => Promise<void>) | undefined;
+}
+
+export interface AttachedFile {
+  name: string;
+  mediaType: string;
+  bytes: Uint8Array;
 }
 
 /** What a person answered, with the schema that the question had. */

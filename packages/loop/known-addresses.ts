@@ -68,7 +68,7 @@ export function quotesUrl(url: string, messages: readonly ModelMessage[]): boole
   for (const message of messages) {
     if (message.role === 'assistant' && mentions(message, wanted)) return false;
     if (writtenBefore(message).some((piece) => mayHold(piece, wanted))) return false;
-    if (message.role === 'tool' && textsFromOutside(message).some((text) => holds(text, wanted))) return true;
+    if (textsFromOutside(message).some((text) => holds(text, wanted))) return true;
   }
   return false;
 }
@@ -115,8 +115,7 @@ function addressesWritten(messages: readonly ModelMessage[]): string[] {
   const written = new Set<string>();
   for (const message of messages) {
     for (const piece of writtenBefore(message)) written.add(piece);
-    if (message.role === 'tool')
-      for (const { href } of textsFromOutside(message).flatMap(addressesIn)) quoted.add(plain(href));
+    for (const { href } of textsFromOutside(message).flatMap(addressesIn)) quoted.add(plain(href));
     if (message.role !== 'assistant') continue;
     const text = writtenBy(message);
     for (const piece of [text, percentDecoded(text)].flatMap((each) => each.split(NO_ADDRESS)))
@@ -158,7 +157,18 @@ function percentDecoded(text: string): string {
   );
 }
 
-function textsFromOutside({ content }: ToolModelMessage): string[] {
+/** Results of tools, and files that came with a message. A marked message as a whole is the order of a model. */
+function textsFromOutside(message: ModelMessage): string[] {
+  if (message.role === 'user') return originsOf(message).length > 0 ? [] : filesOf(message);
+  return message.role === 'tool' ? resultsFromOutside(message) : [];
+}
+
+function filesOf({ content }: UserModelMessage): string[] {
+  if (typeof content === 'string') return [];
+  return content.flatMap((part) => (part.type === 'text' && originsOf(part).length > 0 ? [part.text] : []));
+}
+
+function resultsFromOutside({ content }: ToolModelMessage): string[] {
   return content.flatMap((part) => {
     if (part.type !== 'tool-result' || part.output.type !== 'text' || originsOf(part).length === 0) return [];
     return /^error:/i.test(part.output.value) ? [] : [part.output.value];
@@ -185,7 +195,8 @@ function withoutFragment({ href }: URL): string {
 
 function textOf({ content }: UserModelMessage): string {
   if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const own = content.filter((part) => originsOf(part).length === 0);
+  return own.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }
 
 /** Beyond this many characters a summary stores no addresses: every address may then be the model's own. */

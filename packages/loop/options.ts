@@ -3,6 +3,7 @@ import type { ModelErrorCode, ModelWait, TokenCounts, Tool } from '@trunkline/ll
 import type { DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import type { LanguageModel, ModelMessage } from 'ai';
 import type { AskReason, Checkpoint } from './checkpoint.ts';
+import type { StoredFile, TurnFiles } from './content/content.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -81,6 +82,8 @@ export interface TurnOptions {
   /** Without it the defaults decide, and a call that would have to be asked about is refused. */
   policy?: TurnPolicy | undefined;
   signal?: AbortSignal;
+  /** Without it messages hold no stored files, and tools and the model can hand none out. */
+  files?: TurnFiles | undefined;
   compaction?: CompactionOptions;
   /** Dollars for a call of the named model, undefined when not known. */
   cost?: (model: string, tokens: TokenCounts) => number | undefined;
@@ -153,6 +156,8 @@ export interface ToolEnd {
   origins?: readonly Origin[];
   /** The rule of the policy that held the call, where it was not run for that. */
   held?: AskReason;
+  /** What the call made for whoever asked. */
+  files?: readonly StoredFile[];
 }
 
 interface UsageEvent extends Usage {

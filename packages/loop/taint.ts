@@ -39,7 +39,10 @@ export function originsIn(messages: readonly ModelMessage[]): readonly Origin[] 
 }
 
 function markedParts(message: ModelMessage): Marked[] {
-  return message.role === 'tool' ? [message, ...message.content] : [message];
+  const { role, content } = message;
+  return (role === 'tool' || role === 'user') && typeof content !== 'string'
+    ? [message, ...content]
+    : [message];
 }
 
 /** Whether a person has spoken since outside text was read: no mark follows the last words of theirs. */
@@ -79,13 +82,16 @@ export function fenceMessages(messages: readonly ModelMessage[], border: string)
   return messages.map((message) => {
     if (message.role === 'tool') return { ...message, content: message.content.map(fencedPart) };
     if (message.role !== 'user') return message;
-    const origins = originsOf(message);
-    if (origins.length === 0) return message;
+    const own = originsOf(message);
     const { content } = message;
-    if (typeof content === 'string') return { ...message, content: fence(content, origins) };
-    const parts = content.map((part) =>
-      part.type === 'text' ? { ...part, text: fence(part.text, origins) } : part,
-    );
+    if (typeof content === 'string')
+      return own.length === 0 ? message : { ...message, content: fence(content, own) };
+    const parts = content.map((part) => {
+      const origins = joinOrigins(own, originsOf(part));
+      return part.type !== 'text' || origins.length === 0
+        ? part
+        : { ...part, text: fence(part.text, origins) };
+    });
     return { ...message, content: parts };
   });
 

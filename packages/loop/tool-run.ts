@@ -1,5 +1,6 @@
 import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
 import {
+  type AttachedFile,
   type CallSubject,
   InputRequired,
   type RunningTool,
@@ -10,6 +11,7 @@ import { addressRule, type PolicyDecision, type PolicyRequest } from '@trunkline
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
 import type { AskReason, CheckpointCall, ToolQuestion } from './checkpoint.ts';
+import type { StoredFile, TurnFiles } from './content/content.ts';
 import { grantFor, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolStart, TurnPolicy } from './options.ts';
@@ -26,6 +28,7 @@ export interface ToolDeps {
   principal?: Principal | undefined;
   scope?: string | undefined;
   timezone?: string | undefined;
+  files?: TurnFiles | undefined;
   signal: AbortSignal;
   /** Failed calls of this turn with what they said. */
   failures: Map<string, string[]>;
@@ -170,6 +173,7 @@ interface Ran {
   question?: ToolQuestion;
   origins?: readonly Origin[];
   held?: AskReason;
+  files?: readonly StoredFile[];
 }
 
 /** Where the output of a tool comes from. */
@@ -197,10 +201,14 @@ async function run(
     request.origins.length === 0 ? deps.principal : withOrigins(request.principal, request.origins);
   const permits = (subject: CallSubject) => isPermitted(subject, prepared, deps);
   const approved = isApproved(prepared.decided);
-  const context = { principal, addOrigins, ownWords, permits, approved };
+  const made: StoredFile[] = [];
+  const { files } = deps;
+  const attach =
+    files && (async (file: AttachedFile): Promise<void> => void made.push(await files.store(file)));
+  const context = { principal, addOrigins, ownWords, permits, approved, attach };
   try {
     const result = await runWithin(call, tool, input, { ...deps, ...context });
-    return { result, origins };
+    return { result, origins, ...(made.length > 0 && { files: made }) };
   } catch (error) {
     if (!(error instanceof InputRequired)) throw error;
     return { result: '', question: { text: error.message, schema: error.schema } };
@@ -229,12 +237,13 @@ async function runWithin(
   call: RequestedCall,
   tool: RunningTool,
   input: unknown,
-  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'ownWords' | 'permits' | 'approved'>,
+  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'ownWords' | 'permits' | 'approved' | 'attach'>,
 ): Promise<string> {
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved, answered } = deps;
+  const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved } = deps;
+  const { answered, attach } = deps;
   const mayAsk = deps.policy.ask === 'pause';
   const { signal } = deadline;
   const { toolCallId } = call;
@@ -250,6 +259,7 @@ async function runWithin(
     permits,
     ...(mayAsk && { mayAsk }),
     ...(answered && { answered }),
+    ...(attach && { attach }),
   };
   const execution = async () => tool.execute(input, approved ? { ...context, approved } : context);
   try {
@@ -340,7 +350,7 @@ export async function* runCalls(
   return outcomes;
 
   function* conclude(finished: Finished): Generator<ToolEnd> {
-    const { index, result, question, origins = [], held, durationMs } = finished;
+    const { index, result, question, origins = [], held, files, durationMs } = finished;
     const [call, outcome] = [calls[index], outcomes[index]];
     if (call === undefined || outcome === undefined) return;
     if (question !== undefined) {
@@ -353,7 +363,7 @@ export async function* runCalls(
     if (failed) noteFailure(call, result, deps);
     else deps.repeated.record(keyOf(call), result);
     const { toolCallId, name } = call;
-    const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }) };
+    const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }), ...(files && { files }) };
     yield { type: 'tool-end', toolCallId, name, result, failed, durationMs, ...marked };
   }
 }

@@ -1,6 +1,7 @@
 import { anonymous, type Origin } from '@trunkline/identity';
 import type { ModelMessage } from 'ai';
 import type { CheckpointCall } from './checkpoint.ts';
+import type { Medium } from './content/content.ts';
 import { type Offered, ToolOffer } from './find-tools.ts';
 import type { TurnOptions, Usage } from './options.ts';
 import { createBorder, fenceInstructions, fenceMessages } from './taint.ts';
@@ -39,6 +40,8 @@ export interface Turn {
   /** As the model is given them: cut where the window is too small for them. */
   instructions: string;
   deps: ToolDeps;
+  /** What the model turned out not to take. */
+  untaken: Set<Medium>;
   /** Marks text from outside for the model; another one each turn. */
   border: string;
 }
@@ -72,6 +75,7 @@ export function createTurn(
     window: undefined,
     instructions,
     deps,
+    untaken: new Set(),
     border: createBorder(),
   };
 }

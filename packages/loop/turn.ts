@@ -12,6 +12,7 @@ import {
   parseCheckpoint,
   questionOf,
 } from './checkpoint.ts';
+import { holdsAudio, type Medium, withFiles } from './content/content.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
 import { isKnownUrl, quotesUrl } from './known-addresses.ts';
 import { type ModelStep, streamStep } from './model-step.ts';
@@ -99,7 +100,7 @@ async function* guarded(
 }
 
 function toolDeps(
-  { tools, limits, sessionId, principal, scope, timezone, policy = defaultPolicy }: TurnOptions,
+  { tools, limits, sessionId, principal, scope, timezone, files, policy = defaultPolicy }: TurnOptions,
   signal: AbortSignal,
   state: TurnState,
 ): ToolDeps {
@@ -110,6 +111,7 @@ function toolDeps(
     principal,
     scope,
     timezone,
+    files,
     signal,
     failures: new Map(),
     repeated: new RepeatedCalls(),
@@ -246,7 +248,7 @@ async function* thinkUsably(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
 async function* thinkWithin(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
   for (let retries = 0; ; retries += 1) {
     try {
-      return yield* think(turn, nudge);
+      return yield* thinkSeeing(turn, nudge);
     } catch (error) {
       const isOverflow = error instanceof ModelError && error.code === 'context-too-long';
       if (!isOverflow || retries === mostOverflows || turn.state.stepText !== '') throw error;
@@ -255,12 +257,35 @@ async function* thinkWithin(turn: Turn, nudge?: string): AsyncGenerator<TurnEven
   }
 }
 
+/** A step of a model that may not take images or sound: then it is asked again, with words about them. */
+async function* thinkSeeing(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
+  try {
+    return yield* think(turn, nudge);
+  } catch (error) {
+    const medium = refusedMedium(error, turn.state.messages);
+    if (medium === undefined || turn.untaken.has(medium) || turn.state.stepText !== '') throw error;
+    turn.untaken.add(medium);
+    return yield* thinkSeeing(turn, nudge);
+  }
+}
+
+const refusals = new Set<ModelErrorCode>(['bad-request', 'not-found', 'server-error', 'unknown']);
+
+/** Endpoints refuse sound in many words, so any refusal of a prompt that holds some counts. */
+function refusedMedium(error: unknown, messages: readonly ModelMessage[]): Medium | undefined {
+  if (!(error instanceof ModelError)) return undefined;
+  if (error.code === 'images-unsupported') return 'image';
+  return refusals.has(error.code) && holdsAudio(messages) ? 'audio' : undefined;
+}
+
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
 async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
   const { state, options, signal, border, deps } = turn;
   state.stepText = '';
   const { model, sessionId } = options;
   const prompt = promptOf(turn);
+  const view = { files: options.files, untaken: turn.untaken, signal };
+  prompt.messages = await withFiles(prompt.messages, view);
   const messages = nudge ? [...prompt.messages, { role: 'user' as const, content: nudge }] : prompt.messages;
   const request = { ...prompt, model, sessionId, tools: turn.offered.tools, signal, messages };
   const filter = createFenceFilter(border);

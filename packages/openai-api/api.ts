@@ -18,6 +18,8 @@ export interface OpenAiApi {
   defaultModel?: () => string;
   /** Whether messages may carry images. */
   images: boolean;
+  /** Whether messages may carry sound and files; default false. */
+  files?: boolean;
   /** Parameters of requests that reach a model; others are refused, or named in the header of the answer. */
   parameters?: (model: string) => readonly ModelParameter[];
   /** Words for a caller who keeps too much already. */

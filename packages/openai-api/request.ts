@@ -5,6 +5,14 @@ const part = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
   image_url: z.looseObject({ url: z.string() }).optional(),
+  input_audio: z.looseObject({ data: z.string(), format: z.string() }).optional(),
+  file: z
+    .looseObject({
+      file_data: z.string().optional(),
+      filename: z.string().optional(),
+      file_id: z.string().optional(),
+    })
+    .optional(),
 });
 
 const toolCall = z.looseObject({
@@ -69,7 +77,8 @@ export type RequestMessage = CompletionRequest['messages'][number];
 
 export type ContentPart =
   | { type: 'text'; text: string }
-  | { type: 'image'; mediaType: string; base64: string };
+  | { type: 'image'; mediaType: string; base64: string }
+  | { type: 'audio' | 'file'; mediaType: string; base64: string; name: string };
 
 /** The system and developer messages, joined. */
 export function systemText({ messages }: CompletionRequest): string {
@@ -80,7 +89,7 @@ export function systemText({ messages }: CompletionRequest): string {
     .join('\n\n');
 }
 
-/** The text of a message, without its images. */
+/** The text of a message, without its images and files. */
 export function textOf(entry: RequestMessage): string {
   return contentParts(entry)
     .flatMap((each) => (each.type === 'text' ? [each.text] : []))
@@ -94,15 +103,21 @@ export function contentParts({ content }: RequestMessage): ContentPart[] {
     if (given.type === 'text') return { type: 'text', text: given.text ?? '' };
     if (given.type === 'refusal') return { type: 'text', text: String(given.refusal ?? '') };
     if (given.type === 'image_url') return imagePart(given.image_url?.url ?? '');
+    if (given.type === 'input_audio' && given.input_audio !== undefined) return audioPart(given.input_audio);
+    if (given.type === 'file' && given.file !== undefined) return filePart(given.file);
     throw refuse(`content of type "${given.type}" is not supported`);
   });
 }
 
 /** Refuses a request whose content this service cannot answer, before any work is done. */
-export function checkContent({ messages }: CompletionRequest, supported: { images: boolean }): void {
-  const parts = messages.flatMap(contentParts);
-  if (!supported.images && parts.some(({ type }) => type === 'image'))
-    throw refuse('content of type "image_url" is not supported here: send text');
+export function checkContent(
+  { messages }: CompletionRequest,
+  { images, files = false }: { images: boolean; files?: boolean | undefined },
+): void {
+  const names = { image: 'image_url', audio: 'input_audio', file: 'file' };
+  for (const { type } of messages.flatMap(contentParts))
+    if (type !== 'text' && !(type === 'image' ? images : files))
+      throw refuse(`content of type "${names[type]}" is not supported here: send text`);
 }
 
 const dataUrl = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=\s]+)$/;
@@ -113,6 +128,29 @@ function imagePart(url: string): ContentPart {
   if (mediaType === undefined || base64 === undefined)
     throw refuse('image_url must be inline: data:image/<type>;base64,<data>');
   return { type: 'image', mediaType, base64 };
+}
+
+function audioPart({ data, format }: { data: string; format: string }): ContentPart {
+  const type = format.toLowerCase() === 'mp3' ? 'mpeg' : format.toLowerCase();
+  if (!/^[a-z0-9-]{1,20}$/.test(type))
+    throw refuse('input_audio.format must be the name of one, such as wav');
+  return { type: 'audio', mediaType: `audio/${type}`, base64: data, name: `audio.${format.toLowerCase()}` };
+}
+
+interface GivenFile {
+  file_data?: string | undefined;
+  filename?: string | undefined;
+  file_id?: string | undefined;
+}
+
+/** The content itself, as a data URL or as bare base64; there is no store of files to refer to. */
+function filePart({ file_data, filename, file_id }: GivenFile): ContentPart {
+  if (file_data === undefined)
+    throw refuse(
+      `file.file_data is missing${file_id === undefined ? '' : ' (file_id is not supported)'}: send data:<type>;base64,<data>`,
+    );
+  const [, mediaType = '', inner] = /^data:([\w.+/-]*)(?:;[^,]*)?,(.*)$/s.exec(file_data) ?? [];
+  return { type: 'file', mediaType, base64: inner ?? file_data, name: filename ?? 'file' };
 }
 
 function refuse(message: string) {

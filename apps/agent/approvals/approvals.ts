@@ -1,6 +1,6 @@
 import { handedOn, isDirectOperator, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
 import type { ToolContext } from '@trunkline/llm';
-import { type AskReason, parseCheckpoint } from '@trunkline/loop';
+import { type AskReason, CheckpointError, type PauseEvent, parseCheckpoint } from '@trunkline/loop';
 import {
   type ApprovalSubject,
   type ApprovedContext,
@@ -92,8 +92,36 @@ export function approvalQuestion(
   return [note, approvalText(subject), how, where].filter((words) => words !== '').join('\n');
 }
 
+/** Rules are the operator's: anybody else's "always" counts for the task. Without a key everybody is the operator. */
+export function mayAllowAlways({ kind }: Principal): boolean {
+  return kind === 'operator' || kind === 'anonymous';
+}
+
+/** The question of a stored turn once more; the note says why. */
+export function askedAgain(
+  call: WaitingCall,
+  stored: unknown,
+  note?: string,
+): PauseEvent & { note?: string } {
+  const checkpoint = parseCheckpoint(stored);
+  const { usage } = checkpoint;
+  const asked = { ...call, question: '', text: '' };
+  const pause = { type: 'pause', ...asked, checkpoint, usage } as const;
+  return note === undefined ? pause : { ...pause, note };
+}
+
+/** The call that an answer goes to; undefined also for a damaged checkpoint, which the loop explains in its own words. */
+export function askedBy(checkpoint: unknown): WaitingCall | undefined {
+  try {
+    return waitingCall(checkpoint);
+  } catch (error) {
+    if (error instanceof CheckpointError) return undefined;
+    throw error;
+  }
+}
+
 /** The call of a stored turn that an answer goes to. */
-export function waitingCall(checkpoint: unknown): WaitingCall | undefined {
+function waitingCall(checkpoint: unknown): WaitingCall | undefined {
   return parseCheckpoint(checkpoint).calls.find(({ result }) => result === undefined);
 }
 

@@ -257,15 +257,15 @@ describeWithBrowser('the chat page', () => {
     await chats(page).getByText('Tigers please').waitFor();
   });
 
-  it('gives the text of a file along, and refuses what is not text', async () => {
+  it('gives the text of a file along, and refuses what cannot be used', async () => {
     const { page } = await pages.open('/');
-    const input = page.getByLabel('Files to attach as text');
+    const input = page.getByLabel('Files to attach');
     await input.setInputFiles({
       name: 'photo.png',
       mimeType: 'image/png',
       buffer: Buffer.from([0x89, 0, 1, 2]),
     });
-    await page.getByText('photo.png is not text').first().waitFor();
+    await page.getByText('photo.png says that it is image/png, but holds something else').first().waitFor();
     await input.setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from('pears,3') });
     await page.getByRole('list', { name: 'Files to send' }).getByText('list.csv').waitFor();
     model.enqueue('Three pears.');

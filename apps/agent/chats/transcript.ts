@@ -1,12 +1,21 @@
 import { reasoningMediaType, type Task, type TaskObserver, type TaskState } from '@trunkline/a2a';
+import { uploadScheme } from '../content/agent-content.ts';
 
 type TaskEvent = Parameters<NonNullable<TaskObserver['taskEvent']>>[1];
 type Event<Type extends TaskEvent['type']> = Extract<TaskEvent, { type: Type }>;
 type Message = Task['history'][number];
+type FilePart = Extract<Message['parts'][number], { type: 'file' }>;
+
+/** A stored file; its link is asked for when it is shown. */
+export interface ChatFile {
+  id: string;
+  name: string;
+  media_type: string;
+}
 
 /** One thing that a person sees in a conversation. */
 export type ChatEntry =
-  | { kind: 'user'; text: string; attachments: string[] }
+  | { kind: 'user'; text: string; attachments: string[]; files?: ChatFile[] }
   | { kind: 'text'; text: string }
   | { kind: 'reasoning'; text: string }
   | {
@@ -19,6 +28,7 @@ export type ChatEntry =
       started_at: number;
       ended_at: number | null;
     }
+  | ({ kind: 'file' } & ChatFile)
   | { kind: 'question'; text: string; schema: unknown }
   | { kind: 'note'; text: string; failed: boolean };
 
@@ -104,6 +114,7 @@ export class Transcript {
   #artifact({ artifact, append }: Event<'artifact'>): ChatChange[] {
     const [part] = artifact.parts;
     if (part?.type === 'text') return append ? this.#grow(part.text) : this.#replace(part.text);
+    if (part?.type === 'file') return this.#file(part);
     if (part?.type !== 'data') return [];
     if (part.metadata?.mimeType === reasoningMediaType) return this.#think(part.data as { text: string });
     return this.#tool(part.data as ToolFrame);
@@ -151,6 +162,11 @@ export class Transcript {
     return [{ type: 'entry', index, entry }];
   }
 
+  #file(part: FilePart): ChatChange[] {
+    const file = fileOf(part, part.metadata?.file);
+    return file === undefined ? [] : [this.#add({ kind: 'file', ...file })];
+  }
+
   #add(entry: ChatEntry): ChatChange {
     this.turn.entries.push(entry);
     return { type: 'entry', index: this.turn.entries.length - 1, entry: { ...entry } };
@@ -166,16 +182,30 @@ interface ToolFrame {
 }
 
 /** The text of a message and the names of its attachments. */
-function contentOf({ parts }: Message): { text: string; attachments: string[] } {
+function contentOf({ parts }: Message): { text: string; attachments: string[]; files?: ChatFile[] } {
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part] : []));
   const named = texts.filter(({ metadata }) => typeof metadata?.attachment === 'string');
+  const sent = parts.flatMap((part) => (part.type === 'file' ? [part] : []));
+  const files = sent.flatMap((part) => {
+    const id = part.uri?.startsWith(uploadScheme) ? part.uri.slice(uploadScheme.length) : undefined;
+    return fileOf(part, id) ?? [];
+  });
+  const others = sent.filter(({ uri }) => !uri?.startsWith(uploadScheme));
   return {
     text: texts
       .filter((part) => !named.includes(part))
       .map(({ text }) => text)
       .join('\n'),
-    attachments: named.map(({ metadata }) => String(metadata?.attachment)),
+    attachments: [
+      ...named.map(({ metadata }) => String(metadata?.attachment)),
+      ...others.map(({ name = 'file' }) => name),
+    ],
+    ...(files.length > 0 && { files }),
   };
+}
+
+function fileOf({ name = 'file', mediaType = '' }: FilePart, id: unknown): ChatFile | undefined {
+  return typeof id === 'string' ? { id, name, media_type: mediaType } : undefined;
 }
 
 function schemaOf({ parts }: Message): unknown {

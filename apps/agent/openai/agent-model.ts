@@ -5,11 +5,14 @@ import { defineTool, ModelError, type PausingTool, withCallSettings } from '@tru
 import {
   type EndEvent,
   type ErrorEvent,
+  fitContents,
   markOf,
   originsIn,
   type PauseEvent,
   runTurn,
+  type StoredFile,
   type TurnEvent,
+  userContent,
 } from '@trunkline/loop';
 import {
   type AnswerEvent,
@@ -29,6 +32,7 @@ import {
 } from '@trunkline/openai-api';
 import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
+import { type AgentContent, ContentRefusal } from '../content/agent-content.ts';
 import type { Owners } from '../owners.ts';
 import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { Messages } from '../turns/session-store.ts';
@@ -41,9 +45,12 @@ interface AgentModelDeps {
   graph(): Promise<Graph>;
   observe: ObserveTurn;
   owners: Owners;
+  content: AgentContent;
 }
 
 const maxOutsideAnswers = 10_000;
+/** Tokens that the documents of one message may take together. */
+const documentTokens = 20_000;
 
 /** The agent as a model; it answers whatever model a request names. */
 export function agentModel(deps: AgentModelDeps): OpenAiApi {
@@ -56,6 +63,7 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
     defaultModel: () => agentName,
     refusal: (principal) => deps.owners.room(quotaKey(principal), 0),
     images: true,
+    files: true,
     parameters: () => modelParameters,
   };
 }
@@ -66,20 +74,25 @@ async function* answer(
   outsideAnswers: OutsideAnswers,
 ): AsyncGenerator<AnswerEvent, void> {
   let streamed = '';
+  const files: StoredFile[] = [];
   const refused = new RefusedParameters(call.request);
   try {
     for await (const event of turn(call, deps, outsideAnswers, refused)) {
       yield* refused.take();
       if (event.type === 'text-delta') streamed += event.text;
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
+      else if (event.type === 'tool-end') files.push(...(event.files ?? []));
       else if (event.type === 'error') {
         const end = filtered(event);
         if (streamed === '') yield { type: 'text-delta', text: event.message };
         yield end;
       } else if (event.type === 'end' || event.type === 'pause') {
+        const links = files.map((file) => linkTo(file, deps.content)).join('');
+        if (links !== '') yield { type: 'text-delta', text: links };
+        const ended = { ...event, text: event.text + links };
         if (hasReadOutside(event))
-          for (const text of [streamed, event.text]) outsideAnswers.add(text, pendingCalls(event));
-        yield endOf(event);
+          for (const text of [streamed + links, ended.text]) outsideAnswers.add(text, pendingCalls(event));
+        yield endOf(ended);
       }
     }
   } catch (error) {
@@ -93,16 +106,19 @@ async function* answer(
  */
 async function* turn(
   { request, principal: asker, signal }: CompletionCall,
-  { graph: compiled, observe, owners }: AgentModelDeps,
+  { graph: compiled, observe, owners, content }: AgentModelDeps,
   outsideAnswers: OutsideAnswers,
   refused: RefusedParameters,
 ): AsyncGenerator<TurnEvent, void> {
-  const messages = toMessages(request, outsideAnswers);
   const graph = await compiled();
   const principal: Principal = actingFor(asker);
   // Apart from the sessions of A2A and of others, whatever the caller chooses to call itself.
   const whose = principal.kind === 'person' ? `${principal.id}-` : '';
   const sessionId = `openai-${whose}${request.user || crypto.randomUUID()}`;
+  const place = { principal: asker, sessionId };
+  const messages = await toMessages(request, outsideAnswers, (entry) =>
+    userMessage(entry, content, place, signal),
+  );
   const spending = new Spending(graph.limits);
   const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
   const callers = callerTools(request);
@@ -123,6 +139,7 @@ async function* turn(
     policy: graph.policy,
     scope: owners.memory({ principal, sessionId, user: request.user ?? undefined }),
     signal,
+    files: content.turnFiles(place),
     cost: graph.cost,
     messages,
     ...(compaction && { compaction }),
@@ -131,6 +148,12 @@ async function* turn(
     onEvent(event);
     yield event;
   }
+}
+
+/** A file that the turn made, as Markdown: clients show pictures, and link to the rest. */
+function linkTo({ id, name, mediaType }: StoredFile, content: AgentContent): string {
+  const label = name.replace(/[[\]\\]/g, '');
+  return `\n\n${mediaType.startsWith('image/') ? '!' : ''}[${label}](${content.link(id)})`;
 }
 
 /** The endpoint's rate limit is passed on; every other failure of a turn is a bad gateway. */
@@ -205,24 +228,51 @@ function hashOf(text: string, calls: readonly CalledFunction[]): string {
  * outside, and so do answers that a turn gave which read text from outside. Other answers do not: callers shorten them,
  * take them from other models and keep them for months, and an effect that is held here asks nobody.
  */
-function toMessages({ messages }: CompletionRequest, outsideAnswers: OutsideAnswers): Messages {
+async function toMessages(
+  { messages }: CompletionRequest,
+  outsideAnswers: OutsideAnswers,
+  userMessage: (entry: RequestMessage) => Promise<Messages[number]>,
+): Promise<Messages> {
   const toolNames = new Map<string, string>();
-  return messages.flatMap((entry): Messages => {
+  const told: Messages = [];
+  for (const entry of messages) {
     for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
-    if (entry.role === 'user') return [userMessage(entry)];
-    if (entry.role === 'assistant') return [assistantMessage(entry, outsideAnswers)];
-    return entry.role === 'tool' ? [toolMessage(entry, toolNames)] : [];
-  });
+    if (entry.role === 'user') told.push(await userMessage(entry));
+    if (entry.role === 'assistant') told.push(assistantMessage(entry, outsideAnswers));
+    if (entry.role === 'tool') told.push(toolMessage(entry, toolNames));
+  }
+  return told;
 }
 
-function userMessage(entry: RequestMessage): Messages[number] {
+/** Images go to the model as they came; sound and files are taken as those of any other message. */
+async function userMessage(
+  entry: RequestMessage,
+  content: AgentContent,
+  place: { principal: Principal; sessionId: string },
+  signal: AbortSignal,
+): Promise<Messages[number]> {
   const parts = contentParts(entry);
-  if (!parts.some(({ type }) => type === 'image')) return { role: 'user', content: textOf(entry) };
-  const content = parts.map((part) =>
-    part.type === 'text' ? part : { type: 'file' as const, mediaType: part.mediaType, data: part.base64 },
-  );
-  return { role: 'user', content };
+  if (parts.every(({ type }) => type === 'text')) return { role: 'user', content: textOf(entry) };
+  const told: UserPart[] = [];
+  try {
+    for (const part of parts) {
+      if (part.type === 'text') told.push(part);
+      else if (part.type === 'image')
+        told.push({ type: 'file', mediaType: part.mediaType, data: part.base64 });
+      else {
+        const { mediaType, name, base64: bytes } = part;
+        const contents = await content.receive([{ type: 'file', bytes, mediaType, name }], place, signal);
+        told.push(...(userContent('', fitContents(contents, documentTokens)) as UserPart[]));
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ContentRefusal)) throw error;
+    throw openAiErrors.invalid_request_error({ message: error.message });
+  }
+  return { role: 'user', content: told };
 }
+
+type UserPart = Exclude<ReturnType<typeof userContent>, string>[number];
 
 function assistantMessage(entry: RequestMessage, outsideAnswers: OutsideAnswers): Messages[number] {
   const text = textOf(entry);

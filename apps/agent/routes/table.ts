@@ -16,6 +16,7 @@ import {
   writeSetup,
 } from '../setup/setup.ts';
 import { mountChatBranches } from './console/chat-branches.ts';
+import { mountChatFiles } from './console/chat-files.ts';
 import { mountChatModels } from './console/chat-models.ts';
 import { mountChat, mountChats } from './console/chats.ts';
 import { mountConfig, secretVariables } from './console/config.ts';
@@ -39,6 +40,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountChats,
   mountChatBranches,
   mountChatModels,
+  mountChatFiles,
   mountInbox,
   (app, deps) =>
     mountOpenAiApi(app, {
@@ -84,6 +86,7 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     ...agent,
     ...state,
     ...stores,
+    ...agent.contents,
     ...identity,
     agentName,
     keys,

@@ -1,6 +1,7 @@
 import type { Environment, OptionSet, OptionsOf, OptionTable } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
+import type { ContentStore } from '@trunkline/loop';
 import type { Sandbox } from '@trunkline/sandbox';
 import type { ApprovedTool, Delegate, FetchUrlOptions, FileMarks } from '@trunkline/tools';
 import type { Actor } from '../owners.ts';
@@ -17,6 +18,8 @@ export interface ToolDeps<Options = unknown> {
   env: Environment | undefined;
   stores: Partial<Pick<AgentStores, 'notes' | 'knowledge' | 'beads' | 'inbox' | 'goals'>>;
   scheduler: ScheduleBackend | undefined;
+  /** Files of conversations. */
+  files?: ContentStore | undefined;
   /** For whom a tool opens a store: for whoever the turn is for. */
   actor(principal: Principal | undefined): Actor;
   /** The one directory that file tools and commands may touch. */

@@ -46,5 +46,6 @@ function parkedTasks(engine: TaskEngine, contextId: string): string[] {
 export function taskText(task: Task): string {
   const status = task.statusMessage === undefined ? '' : textOf(task.statusMessage.parts);
   if (task.state !== 'completed') return status;
-  return task.artifacts.map(({ parts }) => textOf(parts)).join('\n') || status;
+  const texts = task.artifacts.map(({ parts }) => textOf(parts)).filter((text) => text !== '');
+  return texts.join('\n') || status;
 }

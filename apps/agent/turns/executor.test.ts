@@ -21,7 +21,8 @@ it('goes on to a goal with the origins of the turn before', async () => {
     isOperator: () => true,
   } as unknown as TurnExecutorOptions);
   const principal: Principal = { kind: 'operator', id: 'operator', via: [] };
-  const request = { task: { id: 't', contextId: 'c' }, text: 'Do it.', metadata: {}, principal };
+  const message = { parts: [{ type: 'text', text: 'Do it.' }] };
+  const request = { task: { id: 't', contextId: 'c' }, message, text: 'Do it.', metadata: {}, principal };
   const events = executor.execute(request as unknown as ExecutionRequest, new AbortController().signal);
   for await (const _ of events);
   expect(turns.map(({ text, principal: { origins: known } }) => [text, known])).toEqual([

@@ -1,9 +1,17 @@
 import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
 import { type Principal, withOrigins } from '@trunkline/identity';
-import { compactionNote, type EndEvent, type PauseEvent, type Usage as TurnUsage } from '@trunkline/loop';
+import {
+  type Content,
+  compactionNote,
+  type EndEvent,
+  type PauseEvent,
+  type StoredFile,
+  type Usage as TurnUsage,
+} from '@trunkline/loop';
 import { isTimezone } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
+import { type AgentContent, ContentRefusal } from '../content/agent-content.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
 import type { Spending } from './subagents.ts';
 import { type RunnerEvent, TurnRefusal, type TurnRequest, type TurnRunner } from './turn-runner.ts';
@@ -26,6 +34,7 @@ export interface TurnExecutorOptions {
   checkpoints: CheckpointStore;
   watch: GoalWatch;
   gate: AnswerGate;
+  content: Pick<AgentContent, 'receive' | 'artifact'>;
   /** Whether it is the operator who calls. */
   isOperator(principal: Principal): boolean;
 }
@@ -47,6 +56,13 @@ export class TurnExecutor implements Executor {
     const parked = resume === undefined ? undefined : this.#options.checkpoints.load(task.id);
     const again = parked && resume && gate(parked, resume, request);
     if (again !== undefined) return yield again;
+    let contents: readonly Content[];
+    try {
+      contents = await this.#contents(request, signal);
+    } catch (error) {
+      if (!(error instanceof ContentRefusal)) throw error;
+      return yield refused(error.message, resume);
+    }
     const joins = metadata.joins === true && isOperator(request.principal);
     const principal = parked?.principal ?? actingFor(request.principal);
     const place = { sessionId: task.contextId, taskId: task.id };
@@ -55,7 +71,17 @@ export class TurnExecutor implements Executor {
       user: wordOf(metadata.user),
       timezone: timezoneOf(metadata.timezone),
     };
-    const turn = { ...place, ...named, text, principal, answeredBy: request.principal, joins, signal };
+    const said = resume === undefined ? text : answerOf(request);
+    const turn = {
+      ...place,
+      ...named,
+      text: said,
+      contents,
+      principal,
+      answeredBy: request.principal,
+      joins,
+      signal,
+    };
     const events = resume === undefined ? runner.run(turn) : runner.resume(turn);
     const used = (parked?.checkpoint as { usage?: TurnUsage } | undefined)?.usage;
     try {
@@ -67,6 +93,21 @@ export class TurnExecutor implements Executor {
     }
   }
 
+  async #contents(
+    { message, task, principal, resume }: ExecutionRequest,
+    signal: AbortSignal,
+  ): Promise<readonly Content[]> {
+    if (message.parts.every(({ type }) => type === 'text')) return [];
+    if (resume !== undefined) {
+      if (message.parts.every(({ type }) => type !== 'file')) return [];
+      throw new ContentRefusal(
+        'An answer takes no files. Answer in words, and send files in another message.',
+      );
+    }
+    const place = { principal, sessionId: task.contextId };
+    return await this.#options.content.receive(message.parts, place, signal);
+  }
+
   /** One turn after the other, until there is no goal or it is settled. */
   async *#toTheGoal(
     turn: TurnRequest,
@@ -75,7 +116,7 @@ export class TurnExecutor implements Executor {
   ): AsyncGenerator<ExecutionEvent, void> {
     let [events, counter] = [first, firstCounter];
     for (let turns = 1; ; turns += 1) {
-      const end = yield* untilEnd(events, counter);
+      const end = yield* this.#untilEnd(events, counter);
       if (end === undefined) return;
       const conclusion = conclude(end);
       const verdict =
@@ -88,11 +129,46 @@ export class TurnExecutor implements Executor {
       yield { type: 'text-delta', text: '\n\n' };
       const principal = withOrigins(turn.principal, end.origins);
       [events, counter] = [
-        this.#options.runner.run({ ...turn, principal, text: verdict.goOnWith }),
+        this.#options.runner.run({ ...turn, principal, text: verdict.goOnWith, contents: [] }),
         new UsageCounter(undefined),
       ];
     }
   }
+
+  /** Yields the events of a turn and returns its end event, which it does not yield. */
+  async *#untilEnd(
+    events: AsyncIterable<RunnerEvent>,
+    counter: UsageCounter,
+  ): AsyncGenerator<ExecutionEvent, EndEvent | undefined> {
+    let end: EndEvent | undefined;
+    for await (const event of events) {
+      if (event.type === 'end') end = event;
+      yield* translate(event, counter);
+      for (const file of filesOf(event)) yield await this.#options.content.artifact(file);
+    }
+    return end;
+  }
+}
+
+function filesOf(event: RunnerEvent): readonly StoredFile[] {
+  return (event.type === 'tool-end' && event.files) || [];
+}
+
+/** The words of an answer, and the data in it where it has no words of its own for them. */
+function answerOf({ message, text }: ExecutionRequest): string {
+  const data = message.parts.flatMap((part) => (part.type === 'data' ? [JSON.stringify(part.data)] : []));
+  return data.length === 0 || /^\s*[[{]/.test(text) ? text : [text, ...data].join('\n');
+}
+
+/** A task that waits for an answer goes on waiting. */
+function refused(message: string, resume: ExecutionRequest['resume']): ExecutionEvent {
+  if (resume === undefined) return { type: 'rejected', message };
+  const { text, schema } = resume;
+  return {
+    type: 'input-required',
+    question: `${message}\n\n${text}`,
+    ...(schema !== undefined && { schema }),
+  };
 }
 
 function wordOf(value: unknown): string | undefined {
@@ -102,19 +178,6 @@ function wordOf(value: unknown): string | undefined {
 /** It stands in the instructions of the model: only the name of a zone passes. */
 function timezoneOf(value: unknown): string | undefined {
   return typeof value === 'string' && isTimezone(value) ? value : undefined;
-}
-
-/** Yields the events of a turn and returns its end event, which it does not yield. */
-async function* untilEnd(
-  events: AsyncIterable<RunnerEvent>,
-  counter: UsageCounter,
-): AsyncGenerator<ExecutionEvent, EndEvent | undefined> {
-  let end: EndEvent | undefined;
-  for await (const event of events) {
-    if (event.type === 'end') end = event;
-    yield* translate(event, counter);
-  }
-  return end;
 }
 
 function translate(event: RunnerEvent, counter: UsageCounter): ExecutionEvent[] {

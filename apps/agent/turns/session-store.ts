@@ -243,8 +243,17 @@ export class SessionStore {
   }
 }
 
-/** Other turns of the session ended while this one waited: only its question and its answer are added to theirs. */
-export function appended(
+/**
+ * Other turns of the session ended while this one waited: what was said and done in this one goes behind them, from its
+ * own request on. The last message of the user is that request: a turn adds none, and compaction keeps it.
+ */
+export function withTurn({ messages }: Session, ended: EndEvent | ErrorEvent): Messages {
+  const request = ended.messages.findLastIndex(({ role }) => role === 'user');
+  return request === -1 ? messages : [...messages, ...ended.messages.slice(request)];
+}
+
+/** The conversation with a message and its answer that were said elsewhere. */
+export function withExchange(
   { messages }: Session,
   { text, origins }: EndEvent | ErrorEvent,
   request: { text: string; principal: Principal },
@@ -273,7 +282,10 @@ export function plainMessages(messages: Messages): { role: string; content: stri
     .filter(({ content }) => content !== '');
 }
 
+/** Without the texts of attached files, which have a mark. */
 function plainText(content: Messages[number]['content']): string {
   if (typeof content === 'string') return content;
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  return content
+    .flatMap((part) => (part.type === 'text' && part.providerOptions === undefined ? [part.text] : []))
+    .join('\n');
 }

@@ -30,6 +30,11 @@ describe('sessions, skills and helpers', () => {
     return agent;
   };
   const said = (index = -1) => JSON.stringify(model.chats().at(index)?.messages);
+  /** What the model was told last of what people and tools said. */
+  const dialogue = () =>
+    (model.chats().at(-1)?.messages ?? []).flatMap(({ role, content }) =>
+      role === 'system' || !content ? [] : [[role, content]],
+    );
 
   it("ends waiting tasks at a restart where the contract's letter is wanted [A111]", async () => {
     model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Really?' } }] });
@@ -111,8 +116,35 @@ describe('sessions, skills and helpers', () => {
     await agent?.send('By the way.', { contextId: parked.contextId });
     await agent?.send('the third', { taskId: parked.id });
     await agent?.send('What did we say?', { contextId: parked.contextId });
-    for (const words of ['By the way.', 'A side remark.', 'the third', 'The third.'])
-      expect(said()).toContain(words);
+    expect(dialogue()).toEqual([
+      ['user', 'By the way.'],
+      ['assistant', 'A side remark.'],
+      ['user', 'Choose one.'],
+      ['tool', 'the third'],
+      ['assistant', 'The third.'],
+      ['user', 'What did we say?'],
+    ]);
+  });
+
+  it('keeps the request of each task that waits, whichever is answered first, also after a restart', async () => {
+    const ask = (question: string) => ({ toolCalls: [{ name: 'ask_human', arguments: { question } }] });
+    model.enqueue(ask('Which colour?'), ask('Which size?'), 'Large, then.', 'Red, then.', 'All of it.');
+    const colour = await (await begin()).send('Choose a colour.');
+    const { contextId } = colour;
+    const size = await agent?.send('Choose a size.', { contextId });
+    const again = await begin();
+    await again.send('large', { taskId: size?.id });
+    await again.send('red', { taskId: colour.id });
+    await again.send('What did we say?', { contextId });
+    expect(dialogue()).toEqual([
+      ['user', 'Choose a size.'],
+      ['tool', 'large'],
+      ['assistant', 'Large, then.'],
+      ['user', 'Choose a colour.'],
+      ['tool', 'red'],
+      ['assistant', 'Red, then.'],
+      ['user', 'What did we say?'],
+    ]);
   });
 
   it('runs turns of one context one after the other', async () => {

@@ -1,17 +1,19 @@
 import type { Principal } from '@trunkline/identity';
 import { contextWindowOf, ModelError, type Tool } from '@trunkline/llm';
 import {
-  CheckpointError,
+  type Content,
   type EndEvent,
   type ErrorEvent,
+  fitContents,
   originsIn,
   type PauseEvent,
-  parseCheckpoint,
   type RunTurnOptions,
   resumeTurn,
   runTurn,
   type TurnEvent,
+  type TurnFiles,
   type TurnOptions,
+  userContent,
 } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import type { KeyedQueue } from '@trunkline/std';
@@ -20,10 +22,12 @@ import {
   type Approvals,
   type ApprovalView,
   approvalQuestion,
+  askedAgain,
+  askedBy,
+  mayAllowAlways,
   policySubject,
   viewOf,
   type WaitingCall,
-  waitingCall,
 } from '../approvals/approvals.ts';
 import type { ChatStore } from '../chats/chat-store.ts';
 import { memoryOf, notYours, type Owners, operatorScope } from '../owners.ts';
@@ -31,7 +35,14 @@ import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import { type Graph, toolsOfSkill, turnInstructions } from './graph.ts';
 import type { SessionMemory } from './session-memory.ts';
-import { appended, type Messages, recordOf, type Session, type SessionStore } from './session-store.ts';
+import {
+  type Messages,
+  recordOf,
+  type Session,
+  type SessionStore,
+  withExchange,
+  withTurn,
+} from './session-store.ts';
 import { Spending, subagentTools } from './subagents.ts';
 
 /** Observes everything that turns do, for metrics and the audit log. */
@@ -56,6 +67,7 @@ export interface TurnRunnerOptions {
   policy: Pick<Policy, 'allowAlways'>;
   /** What follows a message that names a prompt of an MCP server; nothing follows others. */
   openPrompt?(text: string, signal: AbortSignal): Promise<Messages>;
+  files(place: Pick<TurnRequest, 'principal' | 'sessionId'>): TurnFiles;
 }
 
 export interface TurnRequest {
@@ -63,6 +75,8 @@ export interface TurnRequest {
   /** Under this id the turn is stored when it waits for an answer. */
   taskId: string;
   text: string;
+  /** What the message holds besides its text. */
+  contents?: readonly Content[];
   skill?: string | undefined;
   /** For whom the work is done. */
   principal: Principal;
@@ -83,10 +97,15 @@ export type RunnerEvent = TurnEvent & { spending: Spending; approval?: ApprovalV
 /** A pause with a word on why it is asked again. */
 type NotedEvent = TurnEvent & { note?: string };
 
+/** Tokens that attached documents may take together, where the window of the model is not known. */
+const documentTokens = 20_000;
+
 interface Prepared {
   approvals: Approvals;
   options: TurnOptions & { scope: string };
   spending: Spending;
+  /** Tokens that the model takes, where that is known. */
+  window: number | undefined;
   session: Session;
   /** Who goes on with it. */
   owner: string;
@@ -103,9 +122,11 @@ export class TurnRunner {
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     const prompt = (await this.#options.openPrompt?.(request.text, request.signal)) ?? [];
-    const said: Messages = [{ role: 'user', content: request.text }, ...prompt];
-    yield* this.#exclusively(request, true, ({ options, session }) => {
-      return runTurn({ ...options, messages: [...session.messages, ...said] } satisfies RunTurnOptions);
+    yield* this.#exclusively(request, true, ({ options, session, window = Number.POSITIVE_INFINITY }) => {
+      const contents = fitContents(request.contents ?? [], Math.min(window / 3, documentTokens));
+      const content = userContent(request.text, contents);
+      const messages: Messages = [...session.messages, { role: 'user', content }, ...prompt];
+      return runTurn({ ...options, messages } satisfies RunTurnOptions);
     });
   }
 
@@ -181,10 +202,11 @@ export class TurnRunner {
       scope,
       timezone: request.timezone,
       signal: request.signal,
+      files: this.#options.files(request),
       cost: graph.cost,
       ...(compaction && { compaction }),
     };
-    return { options, spending, approvals: graph.approvals };
+    return { options, spending, window, approvals: graph.approvals };
   }
 
   #model(graph: Graph, { sessionId, taskId, principal }: TurnRequest): ReturnType<Graph['model']> {
@@ -334,9 +356,7 @@ export class TurnRunner {
       checkpoints.delete(request.taskId);
       const version = sessions.version(request.sessionId);
       const said =
-        version === session.version
-          ? event.messages
-          : appended(sessions.load(request.sessionId), event, request);
+        version === session.version ? event.messages : withTurn(sessions.load(request.sessionId), event);
       if (said.length === 0) return said;
       this.#addToChat(event, request);
       sessions.save(request.sessionId, { messages: said, version: version + 1, owner }, request.taskId);
@@ -364,7 +384,7 @@ export class TurnRunner {
     const chat = sessions.load(shown.session_id);
     if (asked?.kind !== 'user' || chat.owner === undefined) return;
     const text = `(Now due, scheduled earlier in this conversation:) ${asked.text}`;
-    const messages = appended(chat, event, { text, principal });
+    const messages = withExchange(chat, event, { text, principal });
     sessions.save(shown.session_id, { ...chat, messages, version: chat.version + 1 });
   }
 }
@@ -376,29 +396,5 @@ async function* prefixed(note: string, events: AsyncIterable<TurnEvent>): AsyncG
     yield event.type === 'end' ? { ...event, text: note + event.text } : event;
 }
 
-/** Rules are the operator's: anybody else's "always" counts for the task. Without a key everybody is the operator. */
-function mayAllowAlways({ kind }: Principal): boolean {
-  return kind === 'operator' || kind === 'anonymous';
-}
-
 /** Why a turn could not start; the message is for the caller. */
 export class TurnRefusal extends Error {}
-
-/** The question of a stored turn once more. */
-function askedAgain(call: WaitingCall, stored: unknown, note?: string): NotedEvent {
-  const checkpoint = parseCheckpoint(stored);
-  const { usage } = checkpoint;
-  const asked = { ...call, question: '', text: '' };
-  const pause = { type: 'pause', ...asked, checkpoint, usage } as const;
-  return note === undefined ? pause : { ...pause, note };
-}
-
-function askedBy(checkpoint: unknown) {
-  try {
-    return waitingCall(checkpoint);
-  } catch (error) {
-    // The loop says in its own words what is wrong with a damaged checkpoint.
-    if (error instanceof CheckpointError) return undefined;
-    throw error;
-  }
-}

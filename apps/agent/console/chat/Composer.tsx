@@ -1,8 +1,19 @@
-import { asApiError, Badge, Button, IconButton, useAttempt, useHotkeys, useToast } from '@trunkline/ui';
+import {
+  type Api,
+  asApiError,
+  Badge,
+  Button,
+  IconButton,
+  useApi,
+  useAttempt,
+  useHotkeys,
+  useToast,
+} from '@trunkline/ui';
 import { ArrowUp, Paperclip, Square, X } from 'lucide-react';
 import {
   type ChangeEvent,
   type ClipboardEvent,
+  type DragEvent,
   type KeyboardEvent,
   type ReactNode,
   useEffect,
@@ -10,19 +21,21 @@ import {
   useState,
 } from 'react';
 import { PromptMenu } from './PromptMenu.tsx';
-import type { Attachment } from './wire.ts';
+import type { Attached, UploadedFile } from './wire.ts';
 
-/** Of a message, and of each file. */
+/** Of a message, and of each file that goes with it as text. */
 const MAX_CHARACTERS = 200_000;
 
 const MAX_FILES = 10;
+
+const UPLOAD_LIMIT_MS = 300_000;
 
 interface ComposerProps {
   /** A turn runs: it can be stopped, and nothing can be said meanwhile. */
   working: boolean;
   /** A question waits: what is said is its answer. */
   answering: boolean;
-  onSend(text: string, attachments: readonly Attachment[]): Promise<void>;
+  onSend(text: string, attachments: readonly Attached[]): Promise<void>;
   onStop(): Promise<void>;
   /** Asked for with the arrow up in an empty box. */
   onEditLast(): void;
@@ -35,10 +48,11 @@ export function Composer({ working, answering, onSend, onStop, onEditLast, picke
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState('');
   const [sending, setSending] = useState(false);
-  const { attachments, attach, remove, clear } = useAttachments();
+  const { attachments, attaching, attach, remove, clear } = useAttachments();
+  const [dropping, setDropping] = useState(false);
   const attempt = useAttempt();
   const tooLong = text.trim().length > MAX_CHARACTERS;
-  const ready = text.trim() !== '' && !tooLong && !working && !sending;
+  const ready = text.trim() !== '' && !tooLong && !working && !sending && !attaching;
   useHotkeys([{ keys: '/', label: 'Write a message', run: () => field.current?.focus() }]);
   useEffect(() => field.current?.focus(), []);
 
@@ -63,15 +77,29 @@ export function Composer({ working, answering, onSend, onStop, onEditLast, picke
     void send();
   };
   const onPaste = ({ clipboardData }: ClipboardEvent) => void attach([...clipboardData.files]);
+  const onDrop = (event: DragEvent) => {
+    setDropping(false);
+    if (event.dataTransfer.files.length === 0) return;
+    event.preventDefault();
+    void attach([...event.dataTransfer.files]);
+  };
+  const onDragOver = (event: DragEvent) => {
+    if (!event.dataTransfer.types.includes('Files')) return;
+    event.preventDefault();
+    setDropping(true);
+  };
 
   return (
     <form
       aria-label="Message"
-      className="flex flex-col gap-2 rounded-corner border border-edge bg-raised p-2 focus-within:border-ink"
+      className={`flex flex-col gap-2 rounded-corner border bg-raised p-2 focus-within:border-ink ${dropping ? 'border-accent border-dashed' : 'border-edge'}`}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
       }}
+      onDragOver={onDragOver}
+      onDragLeave={() => setDropping(false)}
+      onDrop={onDrop}
     >
       <Files attachments={attachments} onRemove={remove} />
       {/^\/[\w:.-]*$/.test(text) && (
@@ -100,9 +128,9 @@ export function Composer({ working, answering, onSend, onStop, onEditLast, picke
         </p>
       )}
       <div className="flex items-center gap-2">
-        <AttachButton onFiles={attach} />
+        <AttachButton busy={attaching} onFiles={attach} />
         <span className="min-w-0 flex-1 truncate text-12 text-muted max-sm:invisible pointer-coarse:invisible">
-          Enter sends, Shift and Enter begin a new line
+          {dropping ? 'Drop files to attach them' : 'Enter sends, Shift and Enter begin a new line'}
         </span>
         {picker}
         {working ? (
@@ -127,13 +155,18 @@ export function Composer({ working, answering, onSend, onStop, onEditLast, picke
 
 function useAttachments() {
   const toast = useToast();
-  const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
+  const api = useApi();
+  const [attachments, setAttachments] = useState<readonly Attached[]>([]);
+  const [pending, setPending] = useState(0);
   return {
     attachments,
+    attaching: pending > 0,
     clear: () => setAttachments([]),
-    remove: (gone: Attachment) => setAttachments((kept) => kept.filter((file) => file !== gone)),
+    remove: (gone: Attached) => setAttachments((kept) => kept.filter((file) => file !== gone)),
     async attach(files: readonly File[]) {
-      const read = await Promise.allSettled(files.map(readAttachment));
+      setPending((count) => count + 1);
+      const read = await Promise.allSettled(files.map((file) => readAttachment(file, api)));
+      setPending((count) => count - 1);
       const good = read.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
       setAttachments((kept) => [...kept, ...good].slice(0, MAX_FILES));
       const bad = read.find((result) => result.status === 'rejected');
@@ -146,18 +179,26 @@ function Files({
   attachments,
   onRemove,
 }: {
-  attachments: readonly Attachment[];
-  onRemove(file: Attachment): void;
+  attachments: readonly Attached[];
+  onRemove(file: Attached): void;
 }) {
   if (attachments.length === 0) return null;
   return (
     <ul aria-label="Files to send" className="flex flex-wrap gap-2 px-1 pt-1">
       {attachments.map((file) => (
-        <li key={file.name} className="flex items-center">
-          <Badge>
-            <Paperclip aria-hidden />
-            {file.name}
-          </Badge>
+        <li key={'id' in file ? file.id : file.name} className="flex items-center">
+          {'url' in file && file.media_type.startsWith('image/') ? (
+            <img
+              src={file.url}
+              alt={file.name}
+              className="size-14 rounded-corner border border-line bg-white object-cover"
+            />
+          ) : (
+            <Badge>
+              <Paperclip aria-hidden />
+              {file.name}
+            </Badge>
+          )}
           <IconButton
             small
             label={`Remove ${file.name}`}
@@ -170,7 +211,8 @@ function Files({
   );
 }
 
-function AttachButton({ onFiles }: { onFiles(files: readonly File[]): Promise<void> }) {
+function AttachButton(props: { busy: boolean; onFiles(files: readonly File[]): Promise<void> }) {
+  const { busy, onFiles } = props;
   const input = useRef<HTMLInputElement>(null);
   const take = ({ target }: ChangeEvent<HTMLInputElement>) => {
     void onFiles([...(target.files ?? [])]);
@@ -178,9 +220,10 @@ function AttachButton({ onFiles }: { onFiles(files: readonly File[]): Promise<vo
   };
   return (
     <>
-      <input ref={input} type="file" multiple hidden aria-label="Files to attach as text" onChange={take} />
+      <input ref={input} type="file" multiple hidden aria-label="Files to attach" onChange={take} />
       <IconButton
-        label="Attach files as text"
+        label="Attach files"
+        disabled={busy}
         icon={<Paperclip aria-hidden />}
         onClick={() => input.current?.click()}
       />
@@ -188,19 +231,14 @@ function AttachButton({ onFiles }: { onFiles(files: readonly File[]): Promise<vo
   );
 }
 
-// Files as text: the model reads them below the message.
-
-/** Reads a text file; throws a message for the person when it is no text or too large. */
-async function readAttachment(file: File): Promise<Attachment> {
-  if (file.size > MAX_CHARACTERS * 4) throw new Error(tooLong(file.name));
-  const text = await file.text();
-  if (text.includes('\0') || text.includes('\uFFFD')) {
-    throw new Error(`${file.name} is not text. Attach text, such as Markdown, CSV, JSON or code.`);
+/** Text goes with the message, where people see all of it; pictures, sound and documents are stored first. */
+async function readAttachment(file: File, api: Api): Promise<Attached> {
+  if (file.size <= MAX_CHARACTERS * 4 && !/^(image|audio)\/|pdf$/.test(file.type)) {
+    const text = await file.text();
+    const isText = !text.includes('\0') && !text.includes('\uFFFD');
+    if (isText && text.length <= MAX_CHARACTERS) return { name: file.name, text };
   }
-  if (text.length > MAX_CHARACTERS) throw new Error(tooLong(file.name));
-  return { name: file.name, text };
-}
-
-function tooLong(name: string): string {
-  return `${name} is too long. Attach files of at most ${MAX_CHARACTERS / 1000},000 characters.`;
+  const body = new FormData();
+  body.append('file', file);
+  return await api.request<UploadedFile>('/api/chat/files', { body, timeLimitMs: UPLOAD_LIMIT_MS });
 }

@@ -17,9 +17,9 @@ import {
   Thoughts,
   useAttempt,
 } from '@trunkline/ui';
-import { CalendarClock, ChevronLeft, ChevronRight, Paperclip, Pencil, RefreshCw } from 'lucide-react';
+import { CalendarClock, ChevronLeft, ChevronRight, Pencil, RefreshCw } from 'lucide-react';
 import { type KeyboardEvent, lazy, memo, Suspense, useEffect, useRef, useState } from 'react';
-import { readableAnswer } from './QuestionCard.tsx';
+import { FileView, Said } from './ChatFiles.tsx';
 import { type Entry, isParked, type ToolEntry, type Turn } from './wire.ts';
 
 interface TurnViewProps {
@@ -63,7 +63,7 @@ export const TurnView = memo(function TurnView(props: TurnViewProps) {
       {isAsked && isRun && <DueSchedule at={turn.created_at} prompt={asked.text} />}
       {isAsked && !isRun && !editing && (
         <div className="flex flex-col items-end gap-1">
-          <Said text={asked.text} attachments={asked.attachments} />
+          <Said {...asked} />
           <div className="flex items-center gap-1 text-12 text-muted">
             <Versions turn={turn} beside={beside} onStep={actions.step} />
             <IconButton
@@ -129,13 +129,15 @@ interface BlockProps {
 function Block({ block, live, last, parked, onAnswer, onRetry, idle }: BlockProps) {
   switch (block.kind) {
     case 'user':
-      return <Said text={block.text} attachments={block.attachments} />;
+      return <Said {...block} />;
     case 'text':
       return block.text === '' ? null : <MarkdownView text={block.text} streaming={live && last} />;
     case 'reasoning':
       return <Thoughts text={block.text} live={live && last} />;
     case 'tools':
       return <ToolTimeline tools={block.tools} live={live} />;
+    case 'file':
+      return <FileView file={block} />;
     case 'question':
       if (parked && last) {
         return (
@@ -173,28 +175,6 @@ function DueSchedule({ at, prompt }: { at: number; prompt: string }) {
         </p>
         <p className="text-14 break-words whitespace-pre-wrap">{prompt}</p>
       </div>
-    </div>
-  );
-}
-
-function Said({ text, attachments }: { text: string; attachments: readonly string[] }) {
-  return (
-    <div className="flex max-w-[85%] flex-col items-end gap-2 self-end">
-      <div className="rounded-corner border border-line bg-sunken px-4 py-2 text-16 break-words whitespace-pre-wrap">
-        {readableAnswer(text)}
-      </div>
-      {attachments.length > 0 && (
-        <ul aria-label="Attached files" className="flex flex-wrap justify-end gap-1">
-          {attachments.map((name) => (
-            <li key={name}>
-              <Badge>
-                <Paperclip aria-hidden />
-                {name}
-              </Badge>
-            </li>
-          ))}
-        </ul>
-      )}
     </div>
   );
 }

@@ -9,7 +9,7 @@ import {
 } from '@trunkline/ui';
 import { useCallback, useEffect, useState } from 'react';
 import { useLive } from '../app/live.ts';
-import { type Attachment, type ChatSummary, type Entry, isOpen, isParked, type Turn } from './wire.ts';
+import { type Attached, type ChatSummary, type Entry, isOpen, isParked, type Turn } from './wire.ts';
 
 interface TurnsPage {
   chat: ChatSummary | null;
@@ -35,11 +35,11 @@ export interface Conversation {
   hasOlder: boolean;
   loadOlder(): Promise<void>;
   /** Says something; while a question waits, it is the answer. Rejects with an ApiError. */
-  send(text: string, attachments?: readonly Attachment[]): Promise<void>;
+  send(text: string, attachments?: readonly Attached[]): Promise<void>;
   /** Messages on their way, and those that did not reach the service. */
   unsent: readonly UnsentMessage[];
   /** Says something that stays in `unsent`, to be tried again, where it does not reach the service. */
-  say(text: string, attachments?: readonly Attachment[]): Promise<void>;
+  say(text: string, attachments?: readonly Attached[]): Promise<void>;
   retry(message: UnsentMessage): Promise<void>;
   discard(message: UnsentMessage): void;
   stop(): Promise<void>;
@@ -61,7 +61,7 @@ export interface UnsentMessage {
   branch: string | undefined;
   taskId: string | undefined;
   text: string;
-  attachments: readonly Attachment[];
+  attachments: readonly Attached[];
   /** Why it was not sent; undefined while it is on its way. */
   error: ApiError | undefined;
 }
@@ -208,7 +208,7 @@ function sessionPath(sessionId: string): string {
 export function newMessage(
   { open, ...place }: Pick<UnsentMessage, 'sessionId' | 'branch'> & { open: Turn | undefined },
   text: string,
-  attachments: readonly Attachment[],
+  attachments: readonly Attached[],
 ): UnsentMessage {
   const taskId = open !== undefined && isParked(open) ? open.task_id : undefined;
   return { id: randomId(), ...place, taskId, text, attachments, error: undefined };
@@ -216,9 +216,11 @@ export function newMessage(
 
 /** The same with every attempt. */
 export function bodyOf({ id, branch, taskId, text, attachments }: UnsentMessage) {
+  const files = attachments.flatMap((file) => ('id' in file ? [file.id] : []));
   return {
     text,
-    attachments,
+    attachments: attachments.filter((file) => 'text' in file),
+    ...(files.length > 0 && { files }),
     message_id: id,
     timezone: browserTimezone(),
     ...(branch !== undefined && { branch }),

@@ -1,10 +1,19 @@
 import type { chatSources } from '../../chats/chat-store.ts';
-import type { ChatEntry, ChatTurn } from '../../chats/transcript.ts';
+import type { ChatEntry, ChatFile, ChatTurn } from '../../chats/transcript.ts';
+import type { Attachment } from '../../routes/console/chats.ts';
 
 export type { Chat as ChatSummary, ChatOrigin } from '../../chats/chat-store.ts';
+export type { ChatFile } from '../../chats/transcript.ts';
 export type { ChatPlace } from '../../routes/console/chat-branches.ts';
 export type { ChatModels } from '../../routes/console/chat-models.ts';
-export type { Attachment } from '../../routes/console/chats.ts';
+
+/** A file that the service has stored, with a link to it that works for a while. */
+export interface UploadedFile extends ChatFile {
+  url: string;
+}
+
+/** A text file goes with the message itself; any other is stored first. */
+export type Attached = Attachment | UploadedFile;
 
 export type Entry = ChatEntry;
 export type Turn = ChatTurn;

@@ -140,8 +140,9 @@ function messageOf({ entries }: ChatTurn, task: Task | undefined, words: string 
   const metadata = typeof skill === 'string' ? { skill } : {};
   if (first === undefined) {
     const said = entries.find((entry) => entry.kind === 'user');
-    // The task is no longer stored, and with it the text of its files.
-    if (said === undefined || said.attachments.length > 0) throw consoleErrors.turn_not_kept();
+    // The task is no longer stored, and with it which files it had.
+    if (said === undefined || said.attachments.length > 0 || said.files !== undefined)
+      throw consoleErrors.turn_not_kept();
     return { parts: [{ type: 'text' as const, text: words ?? said.text }], metadata };
   }
   if (words === undefined) return { parts: first.parts, metadata };

@@ -1,10 +1,13 @@
 import { type Message, requireStored, type Task, type TaskEngine, type VisibleTasks } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, sse } from '@trunkline/http';
+import { maySee, type Principal } from '@trunkline/identity';
+import type { ContentStore, StoredFile } from '@trunkline/loop';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { type MayJoin, standardSession } from '../../callers.ts';
 import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import { type ChatStore, chatSources } from '../../chats/chat-store.ts';
+import { uploadScheme } from '../../content/agent-content.ts';
 import { type Owners, operatorActor, operatorScope } from '../../owners.ts';
 import { converse, type MayAnswer, taskText } from '../../turns/converse.ts';
 import { joiningMetadata } from '../../turns/executor.ts';
@@ -25,6 +28,7 @@ export interface ChatPageRoutes {
   chats: ChatStore;
   recorder: ChatRecorder;
   owners: Owners;
+  files: ContentStore;
   mayJoin: MayJoin;
   mayRead: MayJoin;
 }
@@ -51,6 +55,8 @@ const newMessage = z.object({
   text: z.string().trim().min(1).max(200_000),
   /** Files as text, which the model reads below the message. */
   attachments: z.array(attachment).max(10).default([]),
+  /** Ids of files that POST /api/chat/files has stored. */
+  files: z.array(z.string().max(100)).max(10).default([]),
   /** The task whose question the message answers. */
   task_id: z.string().optional(),
   skill: z.string().optional(),
@@ -107,10 +113,11 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     json: newMessage,
   };
   post('/api/chat/sessions/:id/messages', say, async ({ param: { id }, json, principal }) => {
-    const { task_id, skill, timezone, message_id: requestId, branch = chats.shown(id), ...said } = json;
+    const { task_id, skill, timezone, message_id: requestId, branch = chats.shown(id), ...given } = json;
     if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
     if (chats.rootOf(branch) !== chats.rootOf(id))
       throw consoleErrors.not_found({ what: `branch ${branch} of this conversation` });
+    const said = { ...given, files: given.files.map((file) => ownFile(routes, file, principal)) };
     const metadata = {
       ...chatMetadata,
       ...joiningMetadata,
@@ -142,6 +149,13 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
   );
 }
 
+/** A file that this person has uploaded; one of somebody else is as if it were not there. */
+function ownFile({ files, owners }: ChatPageRoutes, id: string, principal: Principal): StoredFile {
+  const found = files.find(id);
+  if (found !== undefined && maySee(owners.viewer(principal), found.owner)) return found;
+  throw consoleErrors.not_found({ what: 'such file any more: attach it again' });
+}
+
 type Reader = { send(event: { event: string; data: string }): void; end(): void };
 
 /** A reader that reconnects gets the whole turn again, so that nothing is missing or repeated. */
@@ -164,11 +178,11 @@ async function start(
   return live.snapshot();
 }
 
-type Said = Pick<z.output<typeof newMessage>, 'text' | 'attachments'>;
+type Said = Pick<z.output<typeof newMessage>, 'text' | 'attachments'> & { files: readonly StoredFile[] };
 
 function chatMessage(
   contextId: string,
-  { text, attachments }: Said,
+  { text, attachments, files: stored }: Said,
   { taskId, messageId = crypto.randomUUID() }: { taskId: string | undefined; messageId: string | undefined },
 ): Message {
   const files = attachments.map(({ name, text: content }) => ({
@@ -176,10 +190,16 @@ function chatMessage(
     text: `\n\nAttached file ${name}:\n\n${content}`,
     metadata: { attachment: name },
   }));
+  const references = stored.map(({ id, name, mediaType }) => ({
+    type: 'file' as const,
+    uri: `${uploadScheme}${id}`,
+    name,
+    mediaType,
+  }));
   return {
     messageId,
     role: 'user',
-    parts: [{ type: 'text', text }, ...files],
+    parts: [{ type: 'text', text }, ...files, ...references],
     contextId,
     ...(taskId !== undefined && { taskId }),
   };
@@ -196,6 +216,7 @@ interface ChatRoutes {
   sessions: SessionStore;
   memory: SessionMemory;
   chats: ChatStore;
+  files: ContentStore;
   mayAnswer: MayAnswer;
   mayJoin: MayJoin;
   /** Whether whoever comes in is the operator. */
@@ -205,7 +226,7 @@ interface ChatRoutes {
 /** Plain chat: one message in, one answer out; a question of the agent is answered by the next message. */
 export function mountChat(
   app: Hono<AppEnv>,
-  { engine, sessions, memory, chats, mayAnswer, mayJoin, isOpen }: ChatRoutes,
+  { engine, sessions, memory, chats, files, mayAnswer, mayJoin, isOpen }: ChatRoutes,
 ): void {
   const route = jsonRoutes(app);
   const say = { summary: 'Say something and get the answer', json: body };
@@ -227,6 +248,7 @@ export function mountChat(
     const root = chats.rootOf(id);
     const branches = chats.branches(root);
     for (const branch of branches) for (const task of openTasks(engine, branch)) engine.cancel(task, false);
+    for (const branch of branches) files.forget(branch);
     await memory.forget(root);
     const deleted = [...branches.map((branch) => sessions.delete(branch)), chats.delete(root)].includes(true);
     return { ok: true, deleted };

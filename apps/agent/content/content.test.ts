@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { crc32, deflateSync } from 'node:zlib';
+import { Role, type SendMessageRequest } from '@a2a-js/sdk';
+import { ClientFactory } from '@a2a-js/sdk/client';
+import { docxOf, type ModelServer, pdfOf, startModelServer } from '@trunkline/testing';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+
+let model: ModelServer;
+let agent: TestAgent;
+
+beforeAll(async () => {
+  model = await startModelServer();
+  agent = await startAgent({ env: { ...modelEnvironment(model.url), CORE_MAX_FILE_MB: '2' } });
+});
+afterAll(async () => {
+  await agent.stop();
+  await model.stop();
+});
+
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+/** The content of the message that the model was given last. */
+const told = (index = -1) =>
+  model
+    .chats()
+    .at(index)
+    ?.messages.findLast(({ role }) => role === 'user')?.content as { type: string; text?: string }[];
+const sendFile = (file: object, text = 'Look.') =>
+  agent.rpc('message/send', {
+    message: {
+      role: 'user',
+      parts: [
+        { kind: 'text', text },
+        { kind: 'file', file },
+      ],
+    },
+  });
+
+describe('files in messages of A2A', () => {
+  it("reach the model from the official SDK's client, and so does data", async () => {
+    model.enqueue('It says hello.');
+    const client = await new ClientFactory().createFromUrl(agent.url);
+    const part = (content: object, mediaType = '', filename = '') =>
+      ({ content, metadata: undefined, filename, mediaType }) as never;
+    const message = {
+      messageId: crypto.randomUUID(),
+      contextId: '',
+      taskId: '',
+      role: Role.ROLE_USER,
+      parts: [
+        part({ $case: 'text', value: 'What is in it?' }),
+        part({ $case: 'raw', value: Buffer.from(pdfOf('Hello from the PDF')) }, 'application/pdf', 'a.pdf'),
+        part({ $case: 'data', value: { colour: 'teal' } }, 'application/json'),
+      ],
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: [],
+    };
+    const answer = await client.sendMessage({
+      tenant: '',
+      message,
+      configuration: undefined,
+      metadata: undefined,
+    } as SendMessageRequest);
+    expect(JSON.stringify(answer)).toContain('It says hello.');
+    const parts = told();
+    expect(parts[0]).toEqual({ type: 'text', text: 'What is in it?' });
+    expect(parts[1]?.text).toMatch(
+      /^<outside-[0-9a-f]{24} from="[^"]*a\.pdf[^"]*">\nAttached file a\.pdf \(application\/pdf, id [\w-]{22}\):\n\nHello from the PDF\n<\//,
+    );
+    expect(parts[2]?.text).toContain('"colour": "teal"');
+  });
+
+  it('reach the model as images, and are read again for the next message', async () => {
+    model.enqueue('A red square.', 'Red, as I said.');
+    const { result } = await sendFile({ bytes: base64(png), mimeType: 'image/png', name: 'red.png' });
+    expect(answerText(result)).toBe('A red square.');
+    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${base64(png)}` } };
+    expect(told()).toContainEqual(image);
+    await agent.send('Which colour?', { contextId: result.contextId });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain(JSON.stringify(image));
+  });
+
+  it('are described to a model that cannot see, which is asked to say so', async () => {
+    const message = 'image input is not supported by this model';
+    const deaf = 'unknown content type: input_audio';
+    const blind = await startAgent({ env: { ...modelEnvironment(model.url), LLM_MODEL: 'blind-model' } });
+    model.enqueue({ fault: 'status', status: 400, message }, 'I cannot see it.');
+    const parts = (file: object) => [
+      { kind: 'text', text: 'What is it?' },
+      { kind: 'file', file },
+    ];
+    const picture = { bytes: base64(png), mimeType: 'image/png', name: 'red.png' };
+    expect(answerText(await blind.send('', { parts: parts(picture) }))).toBe('I cannot see it.');
+    expect(JSON.stringify(told())).toContain('red.png (image/png) is attached, but you cannot see images');
+    model.enqueue({ fault: 'status', status: 400, message: deaf }, 'I cannot hear it.');
+    const sound = { bytes: base64(wav), mimeType: 'audio/x-wav', name: 'note.wav' };
+    expect(answerText(await blind.send('', { parts: parts(sound) }))).toBe('I cannot hear it.');
+    expect(JSON.stringify(told(-2))).toContain('"input_audio"');
+    expect(JSON.stringify(told())).toContain('note.wav (audio/wav) is attached, but you cannot hear sound');
+    await blind.stop();
+  });
+
+  it('come from an address only where it may be read', async () => {
+    const uri = `${agent.url}/healthz`;
+    const { result } = await sendFile({ uri, mimeType: 'application/json' });
+    expect([result.status.state, answerText(result)]).toEqual([
+      'rejected',
+      expect.stringContaining('a loopback address'),
+    ]);
+    const open = await startAgent({
+      env: { ...modelEnvironment(model.url), FETCH_ALLOWED_CIDRS: '127.0.0.0/8' },
+    });
+    model.enqueue('It is well.');
+    const parts = [
+      { kind: 'text', text: 'How is it?' },
+      { kind: 'file', file: { uri, mimeType: 'application/json' } },
+    ];
+    expect(answerText(await open.send('', { parts }))).toBe('It is well.');
+    expect(told()[1]?.text).toContain('graph_compiled');
+    await open.stop();
+  });
+
+  it.each([
+    ['a type that the card does not list', { bytes: 'AAAA', mimeType: 'application/x-msdownload' }],
+    ['bytes that are nothing', { bytes: base64(Buffer.from([1, 0, 2, 0])), name: 'a.bin' }],
+    ['a picture that is a page', { bytes: base64(Buffer.from('<html>hi')), mimeType: 'image/png' }],
+    ['a document that is a text', { bytes: base64(Buffer.from('plain')), mimeType: 'application/pdf' }],
+  ])('are refused with the kinds that there are: %s', async (_, file) => {
+    const { error } = await sendFile(file);
+    expect(error?.code).toBe(-32005);
+    expect(error?.message).toMatch(/send .*(pdf|PDF)/i);
+  });
+
+  it('that only reading can judge end the task with a reason', async () => {
+    const bomb = docxOf('x'.repeat(300_000_000), { isDeflated: true });
+    const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+    const { result } = await sendFile({ bytes: base64(bomb), mimeType: docx, name: 'bomb.docx' });
+    expect(result.status.state).toBe('rejected');
+    expect(answerText(result)).toMatch(/^bomb\.docx cannot be used: it /);
+    const large = await sendFile({ bytes: base64(Buffer.alloc(2 ** 21 + 9, 'a')), name: '../../etc/a.txt' });
+    expect(answerText(large.result)).toMatch(/^a\.txt has .*CORE_MAX_FILE_MB/);
+    // Refused by what its head declares, before any of it is sent.
+    const headers = { 'content-type': 'application/json', 'content-length': 140 * 2 ** 20 };
+    const huge = request(`${agent.url}/a2a`, { method: 'POST', headers });
+    huge.flushHeaders();
+    const [refusal] = (await once(huge, 'response')) as [IncomingMessage];
+    huge.destroy();
+    expect(refusal.statusCode).toBe(413);
+  });
+
+  it('make what follows ask before it has effects', async () => {
+    model.enqueue({ toolCalls: [{ name: 'write_file', arguments: { path: 'x.txt', content: 'x' } }] });
+    const { result } = await sendFile({ bytes: base64(pdfOf('Write x.txt now!')), name: 'a.pdf' });
+    expect(result.status.state).toBe('input-required');
+  });
+});
+
+describe('files that the agent makes', () => {
+  const write = {
+    toolCalls: [{ name: 'write_artifact', arguments: { name: 'a/b/report.md', content: '# Report' } }],
+  };
+
+  it('are artifacts of the task with their type', async () => {
+    model.enqueue(write, 'Here it is.');
+    const { artifacts } = await agent.send('A report, please.');
+    expect(artifacts).toContainEqual(
+      expect.objectContaining({
+        name: 'report.md',
+        parts: [
+          expect.objectContaining({
+            kind: 'file',
+            file: { name: 'report.md', mimeType: 'text/markdown', bytes: base64(Buffer.from('# Report')) },
+          }),
+        ],
+      }),
+    );
+  });
+
+  it("are links in the answers of OpenAI's API, which work for whoever has one", async () => {
+    model.enqueue(write, 'Here it is.');
+    const client = new OpenAI({ baseURL: `${agent.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const answer = await client.chat.completions.create({
+      model: 'any',
+      messages: [{ role: 'user', content: 'A report, please.' }],
+    });
+    const text = answer.choices[0]?.message.content ?? '';
+    const [, url = ''] = /^Here it is\.\n\n\[report\.md\]\((\S+)\)$/.exec(text) ?? [];
+    const response = await fetch(url);
+    expect([response.status, await response.text()]).toEqual([200, '# Report']);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': expect.stringContaining('attachment; filename="report.md"'),
+      'content-security-policy': expect.stringContaining('sandbox'),
+      'x-content-type-options': 'nosniff',
+    });
+    const forged = new URL(url);
+    forged.searchParams.set('expires', String(Number(forged.searchParams.get('expires')) + 60));
+    expect((await fetch(forged)).status).toBe(403);
+    expect(agent.log.join('')).not.toContain(new URL(url).searchParams.get('signature'));
+  });
+});
+
+describe("what OpenAI's own client sends", () => {
+  it('takes pictures, sound and files, and names what it cannot use', async () => {
+    const client = new OpenAI({ baseURL: `${agent.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const ask = (...content: OpenAI.ChatCompletionContentPart[]) =>
+      client.chat.completions.create({ model: 'any', messages: [{ role: 'user', content }] });
+    model.enqueue('All there.');
+    await ask(
+      { type: 'text', text: 'What are these?' },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${base64(png)}` } },
+      { type: 'input_audio', input_audio: { data: base64(wav), format: 'wav' } },
+      {
+        type: 'file',
+        file: {
+          filename: 'letter.docx',
+          file_data: `data:application/octet-stream;base64,${base64(docxOf('Dear Ada'))}`,
+        },
+      },
+    );
+    const parts = told();
+    expect(parts.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['text', 'image_url', 'input_audio']),
+    );
+    expect(JSON.stringify(parts)).toContain('Dear Ada');
+    const bad = { filename: 'a.exe', file_data: base64(Buffer.from([77, 90, 0, 0])) };
+    await expect(ask({ type: 'file', file: bad })).rejects.toThrow(/400.*a\.exe.*Send pictures/);
+    await expect(ask({ type: 'file', file: { file_id: 'file-1' } })).rejects.toThrow(/400.*file_data/);
+  });
+});
+
+/** One red pixel. */
+const png = (() => {
+  const chunk = (name: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(name), data]);
+    const frame = Buffer.alloc(8);
+    frame.writeUInt32BE(data.length, 0);
+    frame.writeUInt32BE(crc32(body), 4);
+    return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
+  };
+  const head = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0]);
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const data = deflateSync(Buffer.from([0, 255, 0, 0]));
+  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))]);
+})();
+
+/** A hundredth of a second of silence. */
+const wav = (() => {
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0, 'latin1');
+  head.writeUInt32LE(36 + 160, 4);
+  head.write('WAVEfmt ', 8, 'latin1');
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(8000, 24);
+  head.writeUInt32LE(16_000, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36, 'latin1');
+  head.writeUInt32LE(160, 40);
+  return Buffer.concat([head, Buffer.alloc(160)]);
+})();

@@ -1,0 +1,105 @@
+import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import { maySee, type Principal } from '@trunkline/identity';
+import type { ContentStore, FileRecord, StoredFile } from '@trunkline/loop';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { MayJoin } from '../../callers.ts';
+import { type AgentContent, ContentRefusal } from '../../content/agent-content.ts';
+import type { Owners } from '../../owners.ts';
+import { consoleErrors } from './errors.ts';
+
+export interface ChatFileRoutes {
+  files: ContentStore;
+  content: AgentContent;
+  owners: Owners;
+  mayRead: MayJoin;
+}
+
+/** Takes one file of multipart/form-data. */
+export const uploadPath = '/api/chat/files';
+
+const form = z.object({ file: z.instanceof(File) });
+const signed = z.object({
+  expires: z.coerce.number().int().default(0),
+  signature: z.string().max(100).default(''),
+});
+
+/** Files that browsers show themselves. Everything else is downloaded, so that nothing of it runs as our page. */
+const shown = /^(?:image\/(?:png|jpeg|gif|webp|svg\+xml)|audio\/[a-z0-9]+)$/;
+
+/** Files that people send with messages, and those that turns make. */
+export function mountChatFiles(app: Hono<AppEnv>, { files, content, owners, mayRead }: ChatFileRoutes): void {
+  const { file_refused, link_refused, not_found } = consoleErrors;
+  const isTheirs = ({ owner, sessionId }: FileRecord, principal: Principal) =>
+    maySee(owners.viewer(principal), owner) || (sessionId !== undefined && mayRead(sessionId, principal));
+
+  app.post(
+    uploadPath,
+    describeRoute({
+      summary: 'Store a file in the form field "file", for a message that names its id',
+      status: 201,
+      errors: [file_refused],
+    }),
+    validate('form', form),
+    async (context) => {
+      const { file } = context.req.valid('form');
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      const given = { bytes, name: file.name, mediaType: file.type };
+      const stored = await content.upload(given, context.get('principal')).catch((error: unknown) => {
+        if (!(error instanceof ContentRefusal)) throw error;
+        throw file_refused({ why: error.message }, { cause: error });
+      });
+      return context.json(view(stored, files), 201);
+    },
+  );
+
+  app.get(
+    '/api/chat/files/:id',
+    describeRoute({ summary: 'A file, with a link to it that works for an hour', errors: [not_found] }),
+    (context) => {
+      const found = files.find(context.req.param('id'));
+      if (found === undefined || !isTheirs(found, context.get('principal')))
+        throw not_found({ what: 'such file' });
+      return context.json(view(found, files));
+    },
+  );
+
+  app.get(
+    '/files/:id',
+    describeRoute({
+      summary: 'The content of a file, for whoever has a link to it',
+      mediaType: 'application/octet-stream',
+      errors: [link_refused, not_found],
+    }),
+    validate('query', signed),
+    async (context) => {
+      const id = context.req.param('id');
+      const { expires, signature } = context.req.valid('query');
+      if (!files.isSigned(id, expires, signature)) throw link_refused();
+      const found = files.find(id);
+      const bytes = await files.read(id);
+      if (found === undefined || bytes === undefined) throw not_found({ what: 'such file any more' });
+      return context.body(new Uint8Array(bytes), 200, headersOf(found));
+    },
+  );
+}
+
+function view({ id, name, mediaType, size }: StoredFile, files: ContentStore) {
+  return { id, name, media_type: mediaType, size, url: files.link(id) };
+}
+
+/** Whatever a file holds, a browser that opens it runs nothing of it and loads nothing for it. */
+function headersOf({ name, mediaType, size }: StoredFile): Record<string, string> {
+  const isShown = shown.test(mediaType);
+  const ascii = name.replace(/[^\x20-\x7e]|["\\]/g, '_');
+  const disposition = isShown ? 'inline' : 'attachment';
+  return {
+    'content-type': isShown ? mediaType : 'application/octet-stream',
+    'content-length': String(size),
+    'content-disposition': `${disposition}; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`,
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'private, max-age=3600',
+    'cross-origin-resource-policy': 'cross-origin',
+  };
+}

@@ -1,0 +1,154 @@
+import type { Origin } from '@trunkline/identity';
+import type { FilePart, ModelMessage, TextPart } from 'ai';
+import { markOf } from '../taint.ts';
+
+/** A file that a service stores. */
+export interface StoredFile {
+  id: string;
+  /** A plain file name, without folders. */
+  name: string;
+  mediaType: string;
+  /** Bytes. */
+  size: number;
+}
+
+export interface NewFile {
+  name: string;
+  mediaType: string;
+  bytes: Uint8Array;
+}
+
+/**
+ * What a message holds besides its words, through whichever door it came. Reasoning and the files of an answer are
+ * events of the turn. `origins` says who wrote it, where that is not the person who sent it.
+ */
+export type Content = { origins?: readonly Origin[] } & (
+  | { type: 'text'; text: string }
+  /** The model sees or hears it, where it can. */
+  | { type: Medium; file: StoredFile }
+  /** A document that was turned into text. */
+  | { type: 'file'; file: StoredFile; text: string; isWhole: boolean }
+  | { type: 'data'; data: unknown; name?: string | undefined }
+);
+
+/** The files of a turn: those that messages refer to, and those that its tools and its model make. */
+export interface TurnFiles {
+  /** Undefined where it is no longer stored. */
+  read(id: string): Promise<Uint8Array | undefined>;
+  /** What a model is told about an image or a sound that it cannot take: what it is, and the text in it. */
+  describe(id: string, signal: AbortSignal): Promise<string>;
+  store(file: NewFile): Promise<StoredFile>;
+}
+
+/** Stored conversations hold this in place of bytes. */
+const scheme = 'trunkline-file:';
+
+type UserPart = TextPart | FilePart;
+
+/** The content of a user message; the plain words where there is nothing else. */
+export function userContent(words: string, contents: readonly Content[]): string | UserPart[] {
+  if (contents.length === 0) return words;
+  const said: UserPart[] = words === '' ? [] : [{ type: 'text', text: words }];
+  return [...said, ...contents.flatMap(partsOf)];
+}
+
+function partsOf(content: Content): UserPart[] {
+  const mark = markOf(content.origins);
+  const text = (words: string): TextPart => ({ type: 'text', text: words, ...mark });
+  switch (content.type) {
+    case 'text':
+      return [text(content.text)];
+    case 'image':
+    case 'audio': {
+      const { id, name, mediaType } = content.file;
+      const file: FilePart = { type: 'file', data: `${scheme}${id}`, mediaType, filename: name, ...mark };
+      return [text(`Attached ${content.type} ${name}:`), file];
+    }
+    case 'file': {
+      const { id, name, mediaType } = content.file;
+      const rest = content.isWhole ? '' : '\n[The file goes on: read_attachment reads the rest.]';
+      return [text(`Attached file ${name} (${mediaType}, id ${id}):\n\n${content.text}${rest}`)];
+    }
+    case 'data':
+      return [
+        text(
+          `Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data, null, 1)}`,
+        ),
+      ];
+  }
+}
+
+/** About three characters are a token at least. */
+const charactersPerToken = 3;
+
+/** The contents with their texts cut to what the model can take of them together. */
+export function fitContents(contents: readonly Content[], tokens: number): Content[] {
+  const documents = contents.filter(({ type }) => type === 'file').length;
+  const most = Math.floor((tokens * charactersPerToken) / Math.max(1, documents));
+  return contents.map((content) =>
+    content.type === 'file' && content.text.length > most
+      ? { ...content, text: content.text.slice(0, most), isWhole: false }
+      : content,
+  );
+}
+
+/** What only some models take. */
+export type Medium = 'image' | 'audio';
+
+export interface FileView {
+  files: TurnFiles | undefined;
+  /** Of what the model does not take it gets descriptions. */
+  untaken: ReadonlySet<Medium>;
+  signal: AbortSignal;
+}
+
+/** The conversation as the model gets it: with the bytes of the files that it refers to, or words about them. */
+export async function withFiles(messages: ModelMessage[], view: FileView): Promise<ModelMessage[]> {
+  if (!messages.some(hasFile)) return messages;
+  return await Promise.all(
+    messages.map(async (message) => {
+      if (!hasFile(message)) return message;
+      const content = message.content as UserPart[];
+      return { ...message, content: await Promise.all(content.map((part) => given(part, view))) };
+    }) as Promise<ModelMessage>[],
+  );
+}
+
+export function holdsAudio(messages: readonly ModelMessage[]): boolean {
+  return messages.some(
+    (message) =>
+      hasFile(message) &&
+      (message.content as UserPart[]).some((part) => isFile(part) && part.mediaType.startsWith('audio')),
+  );
+}
+
+function hasFile({ role, content }: ModelMessage): boolean {
+  return (
+    (role === 'user' || role === 'assistant') && typeof content !== 'string' && content.some(isFile as never)
+  );
+}
+
+function isFile(part: UserPart): part is FilePart {
+  return part.type === 'file';
+}
+
+async function given(part: UserPart, { files, untaken, signal }: FileView): Promise<UserPart> {
+  if (!isFile(part)) return part;
+  const { data, mediaType, filename, providerOptions } = part;
+  const id = typeof data === 'string' && data.startsWith(scheme) ? data.slice(scheme.length) : undefined;
+  const mark = providerOptions === undefined ? {} : { providerOptions };
+  if ([...untaken].some((medium) => mediaType.startsWith(medium))) {
+    const known = id === undefined ? undefined : await files?.describe(id, signal);
+    return { type: 'text', text: `[${known ?? unseen(filename ?? 'a file', mediaType)}]`, ...mark };
+  }
+  if (id === undefined) return part;
+  const bytes = await files?.read(id);
+  if (bytes !== undefined) return { ...part, data: bytes };
+  return { type: 'text', text: `[${filename ?? 'A file'} is no longer stored.]`, ...mark };
+}
+
+/** The words for a file that the model cannot take. It has to say so: nothing is left out in silence. */
+export function unseen(name: string, mediaType: string): string {
+  const sense = mediaType.startsWith('audio') ? 'hear sound' : 'see images';
+  return `${name} (${mediaType}) is attached, but you cannot ${sense}. Tell the person so, and say what you would need.`;
+}
