@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads';
-import { toError } from '@trunkline/std';
 import type { Database } from '@trunkline/storage';
+import { ParserPool } from '@trunkline/tools';
 import type { VectorIndex } from './vector-index.ts';
 
 const BATCH = 16;
@@ -26,55 +25,27 @@ export function endpointEmbedder(
   return { model, leastLikeness: 0.35, embed, close: async () => undefined };
 }
 
-interface Answer {
-  id: number;
-  vectors?: number[][];
-  error?: string;
-}
+const TIMEOUT_MS = 60_000;
+/** The model holds about 100 MB. */
+const IDLE_MS = 300_000;
 
-/** The sentence embeddings that come with the package, in a thread of their own that starts with the first text. */
+/**
+ * The sentence embeddings that come as an optional package, in a thread of their own that starts with the first text and
+ * ends when it has had nothing to do for a while.
+ */
 export function bundledEmbedder(script = new URL('./embedding-worker.ts', import.meta.url)): Embedder {
-  const waiting = new Map<number, PromiseWithResolvers<number[][]>>();
-  let worker: Worker | undefined;
-  let count = 0;
-
-  function fail(error: Error): void {
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
-    worker = undefined;
-  }
-
-  function start(): Worker {
-    const started = new Worker(script, { stdout: true, stderr: true });
-    started.unref();
-    started.on('message', ({ id, vectors, error }: Answer) => {
-      const asked = waiting.get(id);
-      waiting.delete(id);
-      if (vectors === undefined) asked?.reject(new Error(error ?? 'the embeddings failed'));
-      else asked?.resolve(vectors);
-    });
-    started.on('error', (error) => fail(toError(error)));
-    started.on('exit', () => fail(new Error('the embeddings have stopped')));
-    return started;
-  }
-
+  const pool = new ParserPool<readonly string[], number[][]>({
+    script,
+    threads: 1,
+    timeoutMs: TIMEOUT_MS,
+    idleMs: IDLE_MS,
+    native: true,
+  });
   return {
-    model: 'bundled-en',
-    leastLikeness: 0.4,
-    embed(texts) {
-      worker ??= start();
-      count += 1;
-      const id = count;
-      const answer = Promise.withResolvers<number[][]>();
-      waiting.set(id, answer);
-      worker.postMessage({ id, texts });
-      return answer.promise;
-    },
-    async close() {
-      const running = worker;
-      worker = undefined;
-      await running?.terminate();
-    },
+    model: 'bundled-minilm',
+    leastLikeness: 0.3,
+    embed: (texts) => pool.run(texts),
+    close: () => pool.stop(),
   };
 }
 

