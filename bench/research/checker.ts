@@ -38,7 +38,27 @@ const SETS: Record<string, string> = {
   'de-on-en': 'German on English',
 };
 
-async function scoreSet(name: string, set: string, own: ClaimModel): Promise<SetScore> {
+type Own = Pick<ClaimModel, 'judge'>;
+
+/** Each pair is judged once, however many measurements ask. */
+function remembering(model: ClaimModel): Own {
+  const known = new Map<string, ReturnType<ClaimModel['judge']>>();
+  return {
+    judge: async (pairs) =>
+      (
+        await Promise.all(
+          pairs.map((pair) => {
+            const key = JSON.stringify(pair);
+            const opinion = known.get(key) ?? model.judge([pair]);
+            known.set(key, opinion);
+            return opinion;
+          }),
+        )
+      ).flat(),
+  };
+}
+
+async function scoreSet(name: string, set: string, own: Own): Promise<SetScore> {
   const claims = plantedClaims(set);
   const { sure } = scoreOf(judgedByRules(claims));
   const controlled = () => withControls(yesSayer, new JudgeRecord(), () => undefined);
@@ -57,7 +77,7 @@ async function scoreSet(name: string, set: string, own: ClaimModel): Promise<Set
 }
 
 /** By a large model whose answers were recorded; where there are none, by a judge that knows the truth. */
-async function judgedWell(claims: PlantedClaim[], set: string, own: ClaimModel): Promise<Judged[]> {
+async function judgedWell(claims: PlantedClaim[], set: string, own: Own): Promise<Judged[]> {
   const opinions = readOpinions(set);
   if (opinions === undefined) return await judgedBy(claims, { own, model: truthTeller(claims) });
   const model = await startModelServer({ script: replayOf(opinions) });
@@ -74,13 +94,14 @@ function rated(judged: readonly Judged[]): { precision: number; recall: number }
 }
 
 async function scoreSets(): Promise<SetScore[]> {
-  const own = new ClaimModel();
+  const model = new ClaimModel();
+  const own = remembering(model);
   const scores: SetScore[] = [];
   try {
     for (const set of heldOutSets()) scores.push(await scoreSet(set, set, own));
     for (const { language, set } of languageSets()) scores.push(await scoreSet(language, set, own));
   } finally {
-    await own.stop();
+    await model.stop();
   }
   return scores;
 }

@@ -27,7 +27,7 @@ export class JudgeRecord {
   }
 }
 
-export const NOT_BELIEVED =
+const NOT_BELIEVED =
   'it called claims supported that were made to be false, so what it calls supported does not count';
 
 /**
@@ -60,7 +60,7 @@ export function withControls(
   };
 }
 
-/** One that was not asked yet, about the page of one of these questions, the last first. */
+/** One that was not asked yet, about the page of one of these questions, the last first; each text is put with one at least. */
 function controlAmong(questions: readonly Question[], used: Set<string>): Question | undefined {
   for (const { title, excerpt } of questions.toReversed()) {
     for (const control of controlsFor({ title, excerpt })) {
@@ -69,8 +69,14 @@ function controlAmong(questions: readonly Question[], used: Set<string>): Questi
       return control;
     }
   }
-  return undefined;
+  const [first] = questions;
+  if (first === undefined || used.size > 0) return undefined;
+  used.add(UNSAID);
+  return { ...first, claim: UNSAID };
 }
+
+/** For pages without a figure: easy, but whoever says yes to everything says yes to this too. */
+const UNSAID = 'The text was first printed in Ulan Bator by Edgar Varnholt in 1871.';
 
 const SHORTEST = 10;
 const LONGEST = 300;

@@ -163,6 +163,11 @@ describe('control questions', () => {
     expect([...controlsFor({ title: '', excerpt: 'The mill was sold to a family.' })]).toEqual([]);
   });
 
+  it('are asked about a page without figures too', async () => {
+    const plain = { claim: 'It was sold.', title: '', excerpt: 'The mill was sold to a family.' };
+    expect(await withControls(yesSayer, new JudgeRecord(), () => undefined)([plain])).toEqual([undefined]);
+  });
+
   const question = (claim: string) => ({
     claim,
     title: 'Mill',
