@@ -2,7 +2,14 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Database, ifExists, openDatabase, storedBytes, writeFileAtomic } from '@trunkline/storage';
+import {
+  type Database,
+  ifExists,
+  openDatabase,
+  ownersOf,
+  storedBytes,
+  writeFileAtomic,
+} from '@trunkline/storage';
 import type { NewFile, StoredFile } from './content.ts';
 
 export interface ContentStoreOptions {
@@ -183,11 +190,12 @@ export class ContentStore {
   }
 
   bytesOf(owner: string): number {
+    const own = 'owner BETWEEN ?1 AND ?2';
     const { bytes = 0 } =
       this.#database
-        .prepare<{ bytes: number }>('SELECT total(size) AS bytes FROM file WHERE owner = ?')
-        .get(owner) ?? {};
-    return bytes + storedBytes(this.#database, 'file', ['text'], 'owner = ?', owner);
+        .prepare<{ bytes: number }>(`SELECT total(size) AS bytes FROM file WHERE ${own}`)
+        .get(...ownersOf(owner)) ?? {};
+    return bytes + storedBytes(this.#database, 'file', ['text'], own, owner);
   }
 
   /** Path and query under which whoever holds them may read the file for an hour. Hand it to its owner alone. */
