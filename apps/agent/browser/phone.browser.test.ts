@@ -5,6 +5,14 @@ import { agentPages } from './pages.suite.ts';
 describeWithBrowser('the chat on a phone', () => {
   const pages = agentPages(async () => ({ config: 'knowledge: { embeddings: "off" }' }));
 
+  it('begins with its greeting, however much is offered below', async () => {
+    const { page } = await pages.open('/', { viewport: { ...phoneWindow, height: 640 }, hasTouch: true });
+    await page.getByRole('button', { name: 'What time is it in Tokyo?' }).waitFor();
+    const part = page.getByTestId('conversation');
+    expect(await part.evaluate((element) => element.scrollHeight > element.clientHeight)).toBe(true);
+    expect(await part.evaluate((element) => element.scrollTop)).toBe(0);
+  });
+
   it('says in plain words that a message was not sent, and leaves the way to send it free', async () => {
     const { page } = await pages.open('/', { viewport: phoneWindow, hasTouch: true });
     const field = page.getByRole('textbox', { name: 'Message' });

@@ -125,7 +125,7 @@ describeWithBrowser('how the switchboard is set up', () => {
       page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) });
     await row('known').getByText('Card verified', { exact: true }).waitFor(SOON);
     await row('unknown').getByText('Card signed, not checked').waitFor(SOON);
-    await row('forged').getByText('Unreachable').waitFor(SOON);
+    await row('forged').getByText('Not reached').waitFor(SOON);
     expect(await row('forged').getByText(/Card/).count()).toBe(0);
     await checkLooks(opened);
     await page.getByRole('link', { name: 'known', exact: true }).click();

@@ -33,7 +33,9 @@ export function ConversationView({ sessionId, conversation, found }: Conversatio
   const [editing, setEditing] = useState<string>();
   const { turns, loading, error, open, hasOlder, unsent, say, retry, discard } = conversation;
   const isFound = found !== undefined && turns.some(({ task_id }) => task_id === found.taskId);
-  const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`, isFound);
+  // A new chat is read from its greeting on.
+  const isElsewhere = isFound || turns.length === 0;
+  const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`, isElsewhere);
   useFound(scroller, isFound ? found : undefined);
   const working = open?.state === 'working' && open.schedule === undefined;
   const last = turns.findLast(({ schedule }) => schedule === undefined);

@@ -21,7 +21,7 @@ export function Board({ map, lights }: BoardProps) {
   return (
     <div
       ref={place}
-      className="relative grid gap-x-10 gap-y-6 rounded-corner border border-line bg-raised p-4 lg:grid-cols-[4fr_5fr_4fr_4fr] lg:gap-x-12 lg:p-6 2xl:gap-x-20"
+      className="relative grid gap-x-10 gap-y-6 rounded-corner border border-line bg-raised p-4 lg:grid-cols-[4fr_5fr_4fr_4fr] lg:gap-x-8 xl:gap-x-12 xl:p-6 2xl:gap-x-20"
     >
       <Lines board={place} map={map} taken={lights.taken} lit={lights.lit} />
       {COLUMNS.map(({ id, title, none }) => {
@@ -59,7 +59,7 @@ function Jack({ node, lit, count }: { node: MapNode; lit: boolean; count: number
         data-lit={lit || undefined}
         title={node.name === node.label ? node.label : `${node.label} (${node.name})`}
         href={hashRoute(...node.href)}
-        className="flex min-h-9 items-center gap-2 rounded-corner border border-line bg-paper px-3 py-1.5 transition-colors hover:border-edge data-lit:border-accent-strong data-lit:bg-accent-wash pointer-coarse:min-h-11"
+        className="flex min-h-9 items-center gap-2 rounded-corner border border-line bg-paper px-3 py-1.5 lg:px-2 xl:px-3 transition-colors hover:border-edge data-lit:border-accent-strong data-lit:bg-accent-wash pointer-coarse:min-h-11"
       >
         <Lamp state={node.state} word={WORDS[node.state]} dotOnly size="small" />
         <span

@@ -53,7 +53,7 @@ function Problems() {
       key={file}
       what={`${file.slice(body.data.directory.length + 1) || file} cannot be used.`}
       why={<span className="whitespace-pre-wrap">{error.replaceAll(`${body.data.directory}/`, '')}</span>}
-      todo="Fix the file. Until then the last good version counts."
+      todo="Fix the file. It counts as soon as it is saved."
     />
   ));
 }
