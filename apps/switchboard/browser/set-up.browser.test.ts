@@ -1,8 +1,10 @@
 import {
   checkLooks,
   describeWithBrowser,
+  desktopWindow,
   type ModelServer,
   mcpProgram,
+  phoneWindow,
   startModelServer,
 } from '@trunkline/testing';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
@@ -123,11 +125,16 @@ describeWithBrowser('how the switchboard is set up', () => {
     const { page } = opened;
     const row = (name: string) =>
       page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) });
-    await row('known').getByText('Card verified', { exact: true }).waitFor(SOON);
-    await row('unknown').getByText('Card signed, not checked').waitFor(SOON);
+    const card = (name: string, words: string) =>
+      row(name).getByText(words).filter({ visible: true }).waitFor(SOON);
+    await card('known', 'Card verified');
+    await card('unknown', 'Card signed, not checked');
     await row('forged').getByText('Not reached').waitFor(SOON);
     expect(await row('forged').getByText(/Card/).count()).toBe(0);
     await checkLooks(opened);
+    await page.setViewportSize(phoneWindow);
+    await card('unknown', 'Card signed, not checked');
+    await page.setViewportSize(desktopWindow);
     await page.getByRole('link', { name: 'known', exact: true }).click();
     await page.getByText('Card verified', { exact: true }).waitFor();
     await page.goto(`${pages.service().url}/app#/agents/forged`);

@@ -89,6 +89,7 @@ const KINDS = { 'in-process': 'here', a2a: 'A2A', mcp: 'MCP' } as const;
 
 function AgentLine({ agent }: { agent: AgentView }) {
   const { running, waiting } = agent.load;
+  const card = cardWords(agent);
   return (
     <Line
       title={agent.name}
@@ -97,6 +98,7 @@ function AgentLine({ agent }: { agent: AgentView }) {
       lead={<AgentLamp agent={agent} />}
       detail={
         <span className="block truncate">
+          {card && <span className="sm:hidden">{card} · </span>}
           {agent.skills.map(({ name }) => name).join(', ') ||
             (isUnreachable(agent) ? 'No skill, so no route reaches it' : 'No skills known yet')}
         </span>
@@ -109,7 +111,11 @@ function AgentLine({ agent }: { agent: AgentView }) {
             </span>
           )}
           {agent.default && <Badge>Default</Badge>}
-          <CardBadge agent={agent} />
+          {card && (
+            <span className="max-sm:hidden">
+              <Badge>{card}</Badge>
+            </span>
+          )}
           <Badge>{KINDS[agent.type]}</Badge>
         </>
       }
@@ -118,18 +124,18 @@ function AgentLine({ agent }: { agent: AgentView }) {
 }
 
 /** Whether its card is signed, and by a key that we were told. */
-function CardBadge({ agent: { sighting } }: { agent: AgentView }) {
-  if (sighting?.card === 'verified') return <Badge>Card verified</Badge>;
-  return sighting?.card === 'signed' ? <Badge>Card signed, not checked</Badge> : null;
+function cardWords({ sighting }: AgentView): string | undefined {
+  if (sighting?.card === 'verified') return 'Card verified';
+  return sighting?.card === 'signed' ? 'Card signed, not checked' : undefined;
 }
 
 /** Whether the agent accepts work. */
 function AgentLamp({ agent }: { agent: AgentView }) {
   const { load, sighting } = agent;
-  if (load.circuit === 'open') return <Lamp {...stateLamp('failed', 'Failing')} className="w-20" />;
-  if (sighting && !sighting.reachable) return <Lamp {...stateLamp('unreachable')} className="w-20" />;
-  if (isUnreachable(agent)) return <Lamp {...stateLamp('warning', 'No skill')} className="w-20" />;
-  return <Lamp {...stateLamp('ready')} className="w-20" />;
+  if (load.circuit === 'open') return <Lamp {...stateLamp('failed', 'Failing')} className="w-24" />;
+  if (sighting && !sighting.reachable) return <Lamp {...stateLamp('unreachable')} className="w-24" />;
+  if (isUnreachable(agent)) return <Lamp {...stateLamp('warning', 'No skill')} className="w-24" />;
+  return <Lamp {...stateLamp('ready')} className="w-24" />;
 }
 
 /** The skills of agents elsewhere are known once they answered. */
@@ -139,6 +145,7 @@ function isUnreachable({ type, skills }: AgentView): boolean {
 
 function RemoteAgentPage({ agent }: { agent: AgentView }) {
   const { name, type, skills, sighting } = agent;
+  const card = cardWords(agent);
   return (
     <Frame
       title={name}
@@ -169,7 +176,7 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
         actions={
           sighting?.reachable && (
             <>
-              <CardBadge agent={agent} />
+              {card && <Badge>{card}</Badge>}
               <Lamp {...stateLamp('connected', 'Reached')} />
               <span className="text-12 text-muted">
                 <RelativeTime at={sighting.at} />
