@@ -6,7 +6,7 @@ import { errorMessage } from '@trunkline/std';
 const freshMs = 1000;
 
 /** The state of the bus for `/healthz`, `/api/cluster` and the status page. */
-export interface BusHealth extends BusStatus {
+interface BusHealth extends BusStatus {
   /** Copies of the journal on NATS, who leads it and who else has it. */
   replicas?: number;
   leader?: string;

@@ -16,11 +16,14 @@ export async function diagnoseBus(options: CoreOptions): Promise<Diagnosis[]> {
   }
   try {
     const bus = await openBus(options, { connectTimeoutMs });
-    const cluster = await bus.cluster().finally(() => bus.stop());
-    return [
-      { subject, state: 'ok', words: 'the NATS servers answer and JetStream is ready.' },
-      ...copiesOf(cluster),
-    ];
+    try {
+      return [
+        { subject, state: 'ok', words: 'the NATS servers answer and JetStream is ready.' },
+        ...copiesOf(await bus.cluster()),
+      ];
+    } finally {
+      await bus.stop();
+    }
   } catch (error) {
     const advice =
       'Check NATS_URL and the credentials, and that the server runs with JetStream (nats-server -js).';
