@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import type { BenchResult } from './result.ts';
 
 /** Many short rounds: the median of their ratios stands still long before the sum of the times does. */
-const ROUNDS = 24;
-const TURNS = 4;
+const ROUNDS = 240;
+const TURNS = 2;
 const WARM_UP = 30;
 
 /** What is said in a conversation; the last message is measured. */

@@ -44,6 +44,8 @@ export interface Turn {
   untaken: Set<Medium>;
   /** Marks text from outside for the model; another one each turn. */
   border: string;
+  /** Messages as the model gets them, with their fences. */
+  fenced: WeakMap<ModelMessage, ModelMessage>;
 }
 
 export const emptyState = (): TurnState => ({
@@ -77,14 +79,15 @@ export function createTurn(
     deps,
     untaken: new Set(),
     border: createBorder(),
+    fenced: new WeakMap(),
   };
 }
 
 /** What the model reads: text from outside stands in a fence, and the instructions say what that means. */
-export function promptOf({ state: { messages, origins }, instructions, border }: Turn) {
+export function promptOf({ state: { messages, origins }, instructions, border, fenced }: Turn) {
   if (origins.length === 0) return { messages, instructions };
   const words = [instructions, fenceInstructions(border)].filter((text) => text !== '');
-  return { messages: fenceMessages(messages, border), instructions: words.join('\n\n') };
+  return { messages: fenceMessages(messages, border, fenced), instructions: words.join('\n\n') };
 }
 
 /** Adds a call of a model to the turn, and its price to the budgets. */
