@@ -109,6 +109,7 @@ export interface PullerContext {
   delivery: DeliveryContext;
   retry: RetryPolicy;
   ackWaitMs: number;
+  untilElected<Answer>(ask: () => Promise<Answer>): Promise<Answer>;
 }
 
 const largestRequest = 500;

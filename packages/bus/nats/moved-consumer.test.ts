@@ -5,7 +5,7 @@ import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testin
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listen } from '../suites/world.suite.ts';
 
-const options = { drainTimeoutMs: 500, ackWaitMs: 1000, retainBytes: 50_000_000 };
+const options = { drainTimeoutMs: 500, ackWaitMs: 1000, retainBytes: 50_000_000, publishTimeoutMs: 1000 };
 
 describe.skipIf(natsMissing)(`a durable name on NATS${natsMissing ? `: ${natsMissing}` : ''}`, () => {
   let server: NatsServer;

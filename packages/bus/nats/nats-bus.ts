@@ -32,7 +32,7 @@ import { NatsRetention } from './nats-retention.ts';
 import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
 import { openResources, type Resources, subjectOf } from './resources.ts';
-import { describeStream, hasQuorum, type Loss } from './stream-keeper.ts';
+import { describeStream, hasQuorum, type Loss, untilElected } from './stream-keeper.ts';
 
 /** A load balancer waits for the answer. */
 const probeTimeoutMs = 2000;
@@ -91,6 +91,7 @@ class NatsBus extends BaseBus {
       delivery: this.delivery,
       retry: this.retry,
       ackWaitMs: natsSettings.ackWaitMs,
+      untilElected: (ask) => this.#untilElected(ask),
     });
   }
 
@@ -133,9 +134,12 @@ class NatsBus extends BaseBus {
     // A question that lasts longer than the lease has no use.
     const client = jetstream(this.#connection.nats, { timeout: options.ttlMs / 3 });
     const note = { words: 'Who leads is decided anew.' };
-    const { keeper } = this.#resources;
+    const { ttlMs } = options;
+    const bucket = await this.#untilElected(() =>
+      this.#resources.keeper.bucket(`${prefix}-lease-${ttlMs}`, ttlMs, note, client),
+    );
     const lease = new NatsLease(name, options, {
-      bucket: await keeper.bucket(`${prefix}-lease-${options.ttlMs}`, options.ttlMs, note, client),
+      bucket,
       presence: new Presence(this.#connection.nats, prefix, options.ttlMs / 3),
       restore: () => this.#restore(),
       logger: this.setup.logger,
@@ -151,10 +155,9 @@ class NatsBus extends BaseBus {
     checkMemory(name, options);
     const { prefix, publishTimeoutMs: limitMs, maxPending } = this.#natsSettings;
     const note = { words: 'Webhooks that were accepted before can be accepted once more.' };
-    const bucket = await this.#resources.keeper.bucket(
-      `${prefix}-memory-${options.ttlMs}`,
-      options.ttlMs,
-      note,
+    const { ttlMs } = options;
+    const bucket = await this.#untilElected(() =>
+      this.#resources.keeper.bucket(`${prefix}-memory-${ttlMs}`, ttlMs, note),
     );
     const { signal } = this.delivery;
     return new NatsMemory({ name, bucket, limitMs, maxPending, signal, restore: () => this.#restore() });
@@ -239,6 +242,11 @@ class NatsBus extends BaseBus {
     this.publish({ topic: errorTopic, payload }).catch((error: unknown) =>
       this.setup.logger.error({ stream, err: error }, `failed to publish ${errorTopic}`),
     );
+  }
+
+  #untilElected<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    const { publishTimeoutMs: timeoutMs } = this.#natsSettings;
+    return untilElected(ask, { timeoutMs, signal: this.delivery.signal });
   }
 
   #restore(): Promise<void> {

@@ -39,7 +39,8 @@ export class NatsDurable {
       const puller = this.#pullers.get(name);
       puller?.detach();
       try {
-        if (!(await this.#context.consumers.moveTo(name, after))) throw unknownDurable(name);
+        const { consumers, untilElected } = this.#context;
+        if (!(await untilElected(() => consumers.moveTo(name, after)))) throw unknownDurable(name);
       } finally {
         puller?.resume();
       }
@@ -69,7 +70,7 @@ export class NatsDurable {
       return known;
     }
     if (known !== undefined && known.delivery.options.pattern !== options.pattern) known.detach();
-    await this.#context.consumers.ensure(options);
+    await this.#context.untilElected(() => this.#context.consumers.ensure(options));
     const puller = known ?? new DurablePuller(options, this.#context);
     puller.delivery.options = options;
     this.#pullers.set(options.name, puller);

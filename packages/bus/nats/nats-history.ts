@@ -1,4 +1,11 @@
-import { AckPolicy, DeliverPolicy, type JsMsg } from '@nats-io/jetstream';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JsMsg,
+} from '@nats-io/jetstream';
 import { nanos, TimeoutError } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
@@ -6,6 +13,7 @@ import type { BusLogger, HistoryEntry, HistoryQuery } from '../port.ts';
 import { checkPattern, coversPattern, matchesTopic } from '../topics/topic.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
 import { filterOf, onlyFor, type Resources, readMessage } from './resources.ts';
+import { isTemporary } from './stream-keeper.ts';
 
 const fetchSize = 500;
 
@@ -14,7 +22,8 @@ const fetchTimeoutMs = 2000;
 const idleMs = 30_000;
 
 /** How many readers may end before the rest is given up. */
-const mostReaders = 4;
+const mostReaders = 5;
+const readAgainMs = 100;
 
 /** How far back a search for the newest goes. */
 const maximumScan = 100_000;
@@ -119,7 +128,10 @@ export async function* readStream(resources: Resources, range: StreamRange): Asy
       }
       return;
     } catch (error) {
-      if (!(error instanceof TimeoutError) || attempt === mostReaders) throw unread(error);
+      const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
+      const mayHelp = isGone || isTemporary(error);
+      if (!mayHelp || attempt === mostReaders) throw unread(error);
+      await delay(attempt * readAgainMs);
     }
   }
 }

@@ -8,6 +8,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
+import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import type { BusLogger, BusStream } from '../port.ts';
 
@@ -48,6 +49,7 @@ const tooFewServers: readonly number[] = [10_005, 10_023, 10_074];
 /** A peer that its leader has not heard for this long cannot confirm what is stored. */
 const silentPeerMs = 5000;
 const restoreAtMostEveryMs = 1000;
+const retryAfterMs = 250;
 const settleMs = 10_000;
 const settleEveryMs = 50;
 
@@ -199,6 +201,33 @@ export class StreamKeeper {
     // Of several switchboards the one that created it tells the operator.
     if (known === undefined) this.#onLoss({ stream: name, words });
   }
+}
+
+/**
+ * Tries again while the servers elect a leader, or the connection is lost. Whatever is asked must do no harm when it is
+ * done twice.
+ */
+export async function untilElected<Answer>(ask: () => Promise<Answer>, limit: RetryLimit): Promise<Answer> {
+  const until = performance.now() + limit.timeoutMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isTemporary(error) || limit.signal.aborted || performance.now() > until) throw error;
+      await delay(retryAfterMs);
+    }
+  }
+}
+
+interface RetryLimit {
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** Whether another try may succeed as soon as there is a leader. */
+export function isTemporary(error: unknown): boolean {
+  if (error instanceof JetStreamApiError) return error.status >= 500;
+  return error instanceof TimeoutError || error instanceof RequestError || error instanceof NoRespondersError;
 }
 
 /** What the server has under a name; undefined when it knows no such stream, consumer or message. */
