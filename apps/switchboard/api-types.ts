@@ -13,6 +13,16 @@ export interface Answer<Data> {
   data: Data;
 }
 
+/** A switchboard among those that share a bus. */
+export interface ClusterNode {
+  node: string;
+  version: string;
+  /** Runs the schedules for all. */
+  isLeader: boolean;
+  /** In milliseconds since 1970. */
+  startedAt: number;
+}
+
 export type FlowStatus = 'active' | 'blocked' | 'complete';
 
 type FlowStage = 'dispatched' | 'running' | 'error' | 'done';

@@ -16,6 +16,7 @@ import { serviceHome } from '@trunkline/storage';
 import { listedCaller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { createBusMonitor } from './cluster/bus-monitor.ts';
+import { createPeers } from './cluster/peers.ts';
 import { createSealExchange } from './cluster/seal-exchange.ts';
 import { createJournalDraft } from './control/commands.ts';
 import { Seal } from './control/seal.ts';
@@ -154,8 +155,11 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     createSealExchange({ bus, seal, logger }),
   );
   const vectors = component('vectors', { models }, ({ models }) => new VectorPlugin(options, models.embed));
-  const parts = component('plugin list', { seal, sealExchange }, ({ seal, sealExchange }) =>
-    createPlugins(options, { seal, exchange: sealExchange }),
+  const parts = component('plugin list', { bus, seal, sealExchange }, ({ bus, seal, sealExchange }) =>
+    createPlugins(options, {
+      sealing: { seal, exchange: sealExchange },
+      createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
+    }),
   );
   const exchange = component(
     'exchange',
@@ -199,6 +203,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     ({ context: { accounts }, parts, vectors, exchange: { controlPlane }, ...running }) =>
       new PluginHost([...parts.list, vectors], {
         ...running,
+        peers: parts.peers,
         accounts,
         controlPlane,
         logger,

@@ -2,6 +2,7 @@ import type { ScheduleOwners } from './access/check-publish.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin } from './cluster/leader.ts';
+import { type Peers, peersPlugin } from './cluster/peers.ts';
 import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { Plugin } from './core/plugins.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
@@ -24,11 +25,18 @@ export interface Plugins {
   list: Plugin[];
   projects: ProjectDirectory;
   schedules: ScheduleOwners;
+  peers: Peers;
 }
 
-export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Plugins {
+interface PluginDeps {
+  sealing: Sealing;
+  createPeers(isLeader: () => boolean): Peers;
+}
+
+export function createPlugins(options: SwitchboardOptions, { sealing, createPeers }: PluginDeps): Plugins {
   const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
+  const peers = createPeers(() => leader.isLeader());
   const files = new WorkspaceReplica(sealing);
   const scheduler = new SchedulerPlugin(leader, () => files.catchUp());
   const sync = createSync(options, leader);
@@ -49,6 +57,7 @@ export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Pl
     list: [
       deliveries,
       leader,
+      peersPlugin(peers),
       files,
       new AlertingPlugin(leader),
       new OperatorPlugin(),
@@ -62,6 +71,7 @@ export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Pl
     ],
     projects,
     schedules: scheduler,
+    peers,
   };
 }
 

@@ -14,6 +14,7 @@ const ownTopics = [
   'agent.input.request.#',
   'agent.input.response.#',
   'agent.input.given',
+  'cluster.#',
   'config.files',
   'config.sealed.#',
   'schedule.fires',

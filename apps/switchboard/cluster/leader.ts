@@ -7,6 +7,7 @@ import type { Hono } from 'hono';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { BusMonitor } from './bus-monitor.ts';
+import type { Peers } from './peers.ts';
 
 /** The leader fires schedules for all switchboards that share the bus. */
 export interface Leader {
@@ -31,8 +32,9 @@ export class LeaderPlugin implements Plugin, Leader {
     this.#ttlMs = ttlMs;
   }
 
-  mount(app: Hono<SwitchboardEnv>, { monitor }: PluginContext): void {
-    mountCluster(app, monitor, { node: () => this.#node, isLeader: () => this.isLeader() });
+  mount(app: Hono<SwitchboardEnv>, { monitor, peers }: PluginContext): void {
+    const self = { node: () => this.#node, isLeader: () => this.isLeader() };
+    mountCluster(app, monitor, peers, self);
   }
 
   async start({ bus, logger, home }: PluginContext): Promise<void> {
@@ -120,6 +122,7 @@ function isNamed(value: unknown): value is { name: string } {
 function mountCluster(
   app: Hono<SwitchboardEnv>,
   monitor: BusMonitor,
+  peers: Pick<Peers, 'list'>,
   self: { node(): string; isLeader(): boolean },
 ): void {
   app.get(
@@ -136,6 +139,7 @@ function mountCluster(
           bus: engine,
           connected,
           ...(problem !== undefined && { problem }),
+          nodes: peers.list(),
           ...(known && { nats: known }),
         },
       });

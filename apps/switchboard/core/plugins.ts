@@ -5,6 +5,7 @@ import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import type { PluginStatus } from '../api-types.ts';
 import type { BusMonitor } from '../cluster/bus-monitor.ts';
+import type { Peers } from '../cluster/peers.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { SurfaceSenders } from '../surfaces/senders.ts';
@@ -110,6 +111,8 @@ function startOrder(plugins: readonly Plugin[]): Plugin[] {
 export interface PluginContext {
   bus: Bus;
   monitor: BusMonitor;
+  /** The other switchboards on this bus. */
+  peers: Peers;
   workspace: Workspace;
   /** The only writer of workspace files. */
   controlPlane: ControlPlane;

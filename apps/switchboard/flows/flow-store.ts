@@ -258,7 +258,8 @@ export class FlowStore extends Store {
     const where = `${seen.sql} AND updatedAt >= ? AND status = coalesce(?, status) ${open}`;
     const values = [...seen.values, since, status ?? null];
     const newest = 'ORDER BY createdAt DESC, rowid DESC LIMIT ? OFFSET ?';
-    if (since <= 0)
+    // Few are open, and their index has them all.
+    if (since <= 0 || open !== '')
       return this.all(`SELECT ${columns} FROM flows WHERE ${where} ${newest}`, [...values, limit, offset]);
     // Most were opened since then, or just before; the others are found by when they changed, or all would be looked at.
     const border = since - quickMs;

@@ -6,6 +6,7 @@ import { readScope, readVerdict } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Question } from '../api-types.ts';
+import type { Peers } from '../cluster/peers.ts';
 import { onBehalfOf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
@@ -295,8 +296,10 @@ interface Asker {
 export function mountHuman(
   app: Hono<SwitchboardEnv>,
   humanInput: HumanInput,
+  peers: Peers,
   ownerOfRequest: (correlationId: string) => string | undefined,
 ): void {
+  peers.offer('questions', (_, viewer) => humanInput.pending(viewer));
   const ask = describeRoute({
     summary: 'Asks a person and waits up to 110 s; ask the same again to go on waiting',
   });
@@ -332,6 +335,12 @@ export function mountHuman(
   app.get(
     '/api/hitl/pending',
     describeRoute({ summary: 'Questions that wait, the oldest first' }),
-    (context) => context.json({ success: true, data: humanInput.pending(context.get('principal')) }),
+    async (context) => {
+      const principal = context.get('principal');
+      const elsewhere = await peers.ask<Question[]>('questions', {}, principal);
+      const all = [humanInput.pending(principal), ...elsewhere].flat();
+      const data = all.toSorted((one, other) => one.askedAt - other.askedAt);
+      return context.json({ success: true, data });
+    },
   );
 }

@@ -1,5 +1,13 @@
 import { type Bus, checkPattern, type Draft, type Message } from '@trunkline/bus';
-import { type App, answerText, describeRoute, type SseSubscriber, sse, validate } from '@trunkline/http';
+import {
+  type App,
+  answerText,
+  describeRoute,
+  formatSseFrame,
+  type SseSubscriber,
+  sse,
+  validate,
+} from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
@@ -50,6 +58,7 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const subscription = await subscribe(bus, context.req.valid('query').topic, show);
     return sse(context, {
       greeting: 'connected',
+      queue: feedQueue,
       subscribe: (subscriber) => {
         reader = subscriber;
         return () => {
@@ -93,8 +102,12 @@ async function subscribe(bus: Bus, pattern: string, handler: (message: Message) 
   }
 }
 
-function eventOf(message: Message) {
-  return { id: message.id, event: 'message', data: JSON.stringify(message) };
+/** What waits for a reader who does not read. With what the connection itself holds, a feed costs at most 1 MB. */
+const feedQueue = { frames: 1000, bytes: 768 * 1024 };
+
+/** As bytes: the queue counts them, and text of some languages takes two for a character. */
+function eventOf(message: Message): Uint8Array {
+  return Buffer.from(formatSseFrame({ id: message.id, event: 'message', data: JSON.stringify(message) }));
 }
 
 interface PublishParts {

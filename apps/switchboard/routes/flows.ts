@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import { handedOn, maySee } from '@trunkline/identity';
+import { handedOn, maySee, type Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { FlowOrigin } from '../api-types.ts';
+import type { Flow, FlowOrigin } from '../api-types.ts';
+import type { Peers } from '../cluster/peers.ts';
 import { throwBusFailure } from '../errors.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { SurfaceSenders } from '../surfaces/senders.ts';
@@ -31,20 +32,41 @@ const listQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
+/** Rows that another switchboard sends at most; one message carries them. */
+const mostRows = 1000;
+
 interface FlowParts {
   store: FlowStore;
+  peers: Peers;
   bus: Bus;
   senders: Pick<SurfaceSenders, 'currentSender'>;
 }
 
-export function mountFlows(app: Hono<SwitchboardEnv>, { store, bus, senders }: FlowParts): void {
+export function mountFlows(app: Hono<SwitchboardEnv>, { store, peers, bus, senders }: FlowParts): void {
+  const seenBy = (id: string, viewer: Principal) => {
+    const [flow, origin] = [store.get(id), store.originOf(id)];
+    if (flow === undefined || origin === undefined || !maySee(viewer, store.ownerOf(id))) return undefined;
+    return { ...flow, ...origin, trace: store.traceOf(id) };
+  };
+  peers.offer('flows', (query, viewer) => {
+    const { since, status, limit } = listQuery.parse(query);
+    return store.list({ since, status, limit, principal: viewer });
+  });
+  peers.offer('flow', ({ id }, viewer) => seenBy(String(id), viewer));
   app.get(
     '/api/flows',
     describeRoute({ summary: 'Flows, the newest first' }),
     validate('query', listQuery),
-    (context) => {
+    async (context) => {
       const query = context.req.valid('query');
-      const flows = store.list({ ...query, principal: context.get('principal') });
+      const { limit, offset } = query;
+      const principal = context.get('principal');
+      const wanted = { ...query, offset: 0, limit: Math.min(mostRows, offset + limit) };
+      const elsewhere = await peers.ask<Flow[]>('flows', wanted, principal);
+      const own = elsewhere.length === 0 ? query : { ...query, offset: 0, limit: offset + limit };
+      const found = store.list({ ...own, principal });
+      const flows =
+        elsewhere.length === 0 ? found : newestOf([found, ...elsewhere]).slice(offset, offset + limit);
       const next = flows.length < query.limit ? null : query.offset + query.limit;
       return context.json({
         success: true,
@@ -56,13 +78,14 @@ export function mountFlows(app: Hono<SwitchboardEnv>, { store, bus, senders }: F
     },
   );
   const one = describeRoute({ summary: 'A flow with its trace', errors: [errors.flow_unknown] });
-  app.get('/api/flows/:id', one, (context) => {
+  app.get('/api/flows/:id', one, async (context) => {
     const id = context.req.param('id');
-    const flow = store.get(id);
-    const origin = store.originOf(id);
-    if (flow === undefined || origin === undefined || !maySee(context.get('principal'), store.ownerOf(id)))
-      throw errors.flow_unknown({ id });
-    return context.json({ success: true, data: { ...flow, ...origin, trace: store.traceOf(id) } });
+    const principal = context.get('principal');
+    const own = seenBy(id, principal);
+    const elsewhere = await peers.ask<NonNullable<typeof own>>('flow', { id }, principal);
+    const [flow] = newestOf([own === undefined ? [] : [own], elsewhere]);
+    if (flow === undefined) throw errors.flow_unknown({ id });
+    return context.json({ success: true, data: flow });
   });
   const { flow_unknown, request_gone } = errors;
   const again = describeRoute({
@@ -89,6 +112,14 @@ export function mountFlows(app: Hono<SwitchboardEnv>, { store, bus, senders }: F
     await bus.publish(draft).catch(throwBusFailure);
     return context.json({ success: true, data: { id: `skill-${correlationId}`, correlationId } }, 202);
   });
+}
+
+/** Of a flow that another switchboard took over, the copy that changed last; the newest flows first. */
+function newestOf<Listed extends Flow>(lists: readonly (readonly Listed[])[]): Listed[] {
+  const latest = new Map<string, Listed>();
+  for (const flow of lists.flat())
+    if (flow.updatedAt >= (latest.get(flow.id)?.updatedAt ?? 0)) latest.set(flow.id, flow);
+  return [...latest.values()].toSorted((one, other) => other.createdAt - one.createdAt);
 }
 
 async function requestOf({ messageId, correlationId }: FlowOrigin, bus: Bus): Promise<Message | undefined> {

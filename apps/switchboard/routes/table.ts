@@ -44,10 +44,11 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
       load: (agent) => limiter.load(agent),
     }),
   (app, { exchange }) => mountExperiments(app, exchange.abTests),
-  (app, { bus, stores, senders }) => mountFlows(app, { store: stores.flows, bus, senders }),
+  (app, { bus, stores, senders, parts: { peers } }) =>
+    mountFlows(app, { store: stores.flows, peers, bus, senders }),
   (app, { commands, exchange }) => mountFiles(app, commands.bus, exchange.controlPlane),
-  (app, { exchange, stores: { flows } }) =>
-    mountHuman(app, exchange.humanInput, (correlationId) => flows.ownerOfRequest(correlationId)),
+  (app, { exchange, stores: { flows }, parts: { peers } }) =>
+    mountHuman(app, exchange.humanInput, peers, (correlationId) => flows.ownerOfRequest(correlationId)),
   (app, { exchange }) => mountIncidents(app, exchange.incidents),
   (app, { commands, workspace, context: { operator }, exchange: { mcpServers, controlPlane } }) =>
     mountMcpServers(app, {

@@ -4,6 +4,7 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Delivery } from '../../api-types.ts';
+import type { Peers } from '../../cluster/peers.ts';
 import { redactMessage } from '../../control/redact.ts';
 import type { Plugin, PluginContext } from '../../core/plugins.ts';
 import { hourly } from '../../core/timers.ts';
@@ -45,11 +46,16 @@ export function createDeliveries(): Deliveries {
   let stopSweeping: (() => void) | undefined;
   return {
     name: 'deliveries',
-    mount: (app, { bus }) =>
-      mountDeliveries(app, bus, {
-        list: (query) => store?.list(query) ?? [],
-        replay: (id) => outbox?.replay(id) ?? false,
-      }),
+    mount: (app, { bus, peers }) => {
+      const records = {
+        list: (query: DeliveryQuery) => store?.list(query) ?? [],
+        replay: (id: string) => outbox?.replay(id) ?? false,
+      };
+      peers.offer('deliveries', (asked, principal) => records.list({ ...query.parse(asked), principal }));
+      // Only the operator's route asks for it.
+      peers.offer('delivery.replay', ({ id }) => records.replay(String(id)) || undefined);
+      mountDeliveries(app, bus, peers, records);
+    },
     async start({ bus, home, logger, options }: PluginContext) {
       store = new DeliveryStore(join(home, 'deliveries.db'));
       outbox = new Outbox({ bus, store, logger, retryMs: options.deliveryRetryMs });
@@ -80,24 +86,27 @@ interface DeliveryRecords {
 }
 
 /** Lists and replays deliveries. */
-function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, records: DeliveryRecords): void {
+function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, peers: Peers, records: DeliveryRecords): void {
   const list = describeRoute({
     summary: 'Messages to the outside and what became of them, the newest first',
   });
-  app.get('/api/deliveries', list, validate('query', query), (context) => {
-    const deliveries = records.list({
-      ...context.req.valid('query'),
-      principal: context.get('principal'),
-    });
+  app.get('/api/deliveries', list, validate('query', query), async (context) => {
+    const asked = context.req.valid('query');
+    const principal = context.get('principal');
+    const elsewhere = await peers.ask<Delivery[]>('deliveries', asked, principal);
+    const all = [records.list({ ...asked, principal }), ...elsewhere].flat();
+    const deliveries = all.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, asked.limit);
     return context.json({ success: true, data: { count: deliveries.length, deliveries } });
   });
   const again = describeRoute({
     summary: 'Tries a failed delivery once more, from the part that failed',
     errors: [errors.delivery_unknown],
   });
-  app.post('/api/deliveries/:id/replay', again, (context) => {
+  app.post('/api/deliveries/:id/replay', again, async (context) => {
     const id = context.req.param('id');
-    if (!records.replay(id)) throw errors.delivery_unknown({ id });
+    const isQueued =
+      records.replay(id) || (await peers.ask('delivery.replay', { id }, context.get('principal'))).length > 0;
+    if (!isQueued) throw errors.delivery_unknown({ id });
     return context.json({ success: true, data: { id, state: 'queued' } }, 202);
   });
   mountDeadLetters(app, bus);

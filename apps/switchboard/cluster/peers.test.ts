@@ -1,0 +1,115 @@
+import {
+  type ModelServer,
+  type NatsServer,
+  natsMissing,
+  startModelServer,
+  startNatsServer,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agent } from '../fixtures/crew.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+
+/** Two switchboards with homes of their own on one real NATS server. */
+describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', () => {
+  let nats: NatsServer;
+  let model: ModelServer;
+  let boards: TestSwitchboard[];
+  beforeAll(async () => {
+    nats = await startNatsServer();
+    model = await startModelServer({ script: () => 'Done.' });
+    const start = () =>
+      startSwitchboard({
+        files: { 'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]') },
+        env: { NATS_URL: nats.url, LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
+      });
+    boards = [await start(), await start()];
+    await waitFor(async () => (await Promise.all(boards.map(nodes))).every(({ length }) => length === 2));
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(boards.map((board) => board.stop()));
+    await nats.stop();
+    await model.stop();
+  });
+
+  const nodes = async (board: TestSwitchboard): Promise<Json[]> =>
+    (await board.call('/api/cluster')).body.data.nodes;
+  const onEach = (read: (board: TestSwitchboard) => Promise<Json>) => Promise.all(boards.map(read));
+
+  it('all switchboards, with their version and who leads', async () => {
+    const [one, other] = await onEach(nodes);
+    expect(one.map(({ node }: Json) => node).toSorted()).toEqual(
+      other.map(({ node }: Json) => node).toSorted(),
+    );
+    await waitFor(async () =>
+      (await onEach(nodes)).every(
+        (list: Json[]) =>
+          list.filter(({ isLeader }) => isLeader).length === 1 && list[0].version === list[1].version,
+      ),
+    );
+  });
+
+  it('all flows, each once and with its trace, whoever did the work', async () => {
+    const count = 12;
+    for (let number = 0; number < count; number += 1)
+      await boards[number % 2]?.call('/publish', {
+        topic: 'message.inbound.cli',
+        payload: { content: `Question ${number}` },
+        correlationId: `shared-${number}`,
+      });
+    const listed = async (board: TestSwitchboard) =>
+      (await board.call('/api/flows?status=complete&limit=100')).body.data.flows.map(({ id }: Json) => id);
+    const wanted = Array.from({ length: count }, (_, number) => `skill-shared-${number}`).toSorted();
+    await waitFor(async () => (await onEach(listed)).every((ids: string[]) => ids.length === count));
+    for (const ids of await onEach(listed)) expect(ids.toSorted()).toEqual(wanted);
+    for (const id of wanted) {
+      const [one, other] = await onEach(async (board) => (await board.call(`/api/flows/${id}`)).body.data);
+      expect(one).toEqual(other);
+      expect(one.trace.length).toBeGreaterThan(1);
+    }
+    const page = async (board: TestSwitchboard, offset: number) =>
+      (await board.call(`/api/flows?limit=5&offset=${offset}`)).body.flows.map(({ id }: Json) => id);
+    for (const board of boards) {
+      const pages = await Promise.all([0, 5, 10].map((offset) => page(board, offset)));
+      expect(pages.flat().toSorted()).toEqual(wanted);
+    }
+    expect((await boards[0]?.call('/api/flows/skill-of-nobody'))?.status).toBe(404);
+  }, 60_000);
+
+  it('all open questions, until one is answered at any of them', async () => {
+    const asking = boards[0]?.call('/api/agent/ask-human', {
+      correlationId: 'q1',
+      question: 'Which colour?',
+    });
+    const pending = async (board: TestSwitchboard) => (await board.call('/api/hitl/pending')).body.data;
+    await waitFor(async () => (await onEach(pending)).every((list: Json[]) => list.length === 1));
+    const [[question]] = await onEach(pending);
+    const answered = await boards[1]?.call('/api/a2a/input', {
+      requestId: question.requestId,
+      answer: 'Blue',
+    });
+    expect(answered?.status).toBe(200);
+    expect((await asking)?.body.answer).toBe('Blue');
+    expect(await onEach(pending)).toEqual([[], []]);
+  }, 60_000);
+
+  it('all deliveries', async () => {
+    const published: Json = await boards[1]?.call('/publish', {
+      topic: 'message.outbound.messenger.+491',
+      payload: { content: 'Hello' },
+    });
+    const failed = async (board: TestSwitchboard) =>
+      (await board.call('/api/deliveries?state=failed')).body.data.deliveries.map(({ id }: Json) => id);
+    await waitFor(async () =>
+      (await onEach(failed)).every((ids: string[]) => ids.includes(published.body.id)),
+    );
+    for (const ids of await onEach(failed))
+      expect(ids.filter((id: string) => id === published.body.id)).toHaveLength(1);
+  }, 60_000);
+
+  it('nothing of one that is gone, and does not wait for it', async () => {
+    await boards.pop()?.stop();
+    await waitFor(async () => (await onEach(nodes))[0].length === 1);
+    expect((await boards[0]?.call('/api/flows'))?.status).toBe(200);
+  }, 60_000);
+});

@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { FakeGitHub, FakeSignal, freePort, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterEach, expect, it } from 'vitest';
+import { agent } from './fixtures/crew.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from './fixtures/start-switchboard.ts';
+
+const files = { 'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]') };
+const messenger = { MESSENGER_NUMBER: '+4930123', SWITCHBOARD_DELIVERY_RETRY_MS: '10' };
+let boards: TestSwitchboard[] = [];
+afterEach(async () => {
+  await Promise.all(boards.map((board) => board.stop()));
+  boards = [];
+});
+const start = async (options: Parameters<typeof startSwitchboard>[0]) => {
+  const board = await startSwitchboard(options);
+  boards.push(board);
+  return board;
+};
+const failures = (board: TestSwitchboard, surface: string) =>
+  waitFor(async () => {
+    const { body } = await board.call(`/api/deliveries?state=failed&surface=${surface}`);
+    return body.data.deliveries.length > 0 ? (body.data.deliveries as Json[]) : undefined;
+  });
+
+it('a message to a surface that is off is listed with the variable to set, and is sent once that is on', async () => {
+  const signal = await FakeSignal.start('+4930123');
+  const home = temporaryDirectory();
+  const off = await start({ files, home: home.path });
+  await off.call('/publish', { topic: 'message.outbound.messenger.+491', payload: { content: 'Hello' } });
+  const [failure] = await failures(off, 'messenger');
+  expect(failure.error).toMatch(/messenger is off.*MESSENGER_URL and MESSENGER_NUMBER/);
+  expect((await off.call(`/api/deliveries/${failure.id}/replay`, {})).status).toBe(404);
+  boards = [];
+  await off.stop();
+  const on = await start({ files, home: home.path, env: { ...messenger, MESSENGER_URL: signal.url } });
+  expect((await on.call(`/api/deliveries/${failure.id}/replay`, {})).status).toBe(202);
+  await waitFor(() => signal.sent.length === 1);
+  expect(signal.sent[0]?.message).toBe('Hello');
+  boards = [];
+  await on.stop();
+  await signal.stop();
+  home.remove();
+});
+
+it('a message that nobody takes is listed with the reason, and finds its agent when it is sent again', async () => {
+  const board = await start({ files: { 'fleet.yaml': '' } });
+  await board.call('/publish', {
+    topic: 'message.inbound.cli',
+    payload: { content: 'Anybody?' },
+    correlationId: 'lost',
+  });
+  const [failure] = await failures(board, 'router');
+  expect(failure).toMatchObject({ topic: 'message.inbound.cli', correlationId: 'lost' });
+  expect(failure.error).toMatch(/no agent helm/);
+  board.write('agents/helm.yaml', files['agents/helm.yaml']);
+  await waitFor(async () => (await board.call('/api/agents')).body.data.length > 0);
+  expect((await board.call(`/api/deliveries/${failure.id}/replay`, {})).status).toBe(202);
+  const flow = await waitFor(async () => {
+    const { body } = await board.call('/api/flows/skill-lost');
+    return body.data?.status === 'complete' ? body.data : undefined;
+  });
+  expect(flow).toMatchObject({ targetAgent: 'helm', requestPreview: 'Anybody?' });
+});
+
+it('a broken incidents.yaml is kept aside when an incident is reported, and a valid edit is never lost', async () => {
+  const board = await start({ files });
+  const report = (title: string) => board.call('/api/incidents', { title, severity: 'high' });
+  await report('First');
+  const edited = readFileSync(join(board.workspace, 'incidents.yaml'), 'utf8').replace('First', 'Edited');
+  // Reported at once, before the switchboard has read the edit.
+  board.write('incidents.yaml', edited);
+  expect((await report('Second')).status).toBe(201);
+  expect(readFileSync(join(board.workspace, 'incidents.yaml'), 'utf8')).toContain('Edited');
+  const broken = 'incidents:\n  - title: [half';
+  board.write('incidents.yaml', broken);
+  expect((await report('Third')).status).toBe(201);
+  const aside = readdirSync(board.workspace).find((name) => name.startsWith('incidents.yaml.broken-'));
+  expect(readFileSync(join(board.workspace, aside ?? ''), 'utf8')).toBe(broken);
+  const titles = (await board.call('/api/incidents')).body.data.map(({ title }: Json) => title);
+  expect(titles).toEqual(['Edited', 'Second', 'Third']);
+});
+
+it('pipes in folders of the workspace are skipped with a warning; start and stop do not wait for them', async () => {
+  const home = temporaryDirectory();
+  const workspace = join(home.path, 'switchboard', 'workspace');
+  const pipes = ['agents/pipe.yaml', 'crons/pipe.yaml', 'channels.yaml'].map((name) => join(workspace, name));
+  for (const pipe of pipes) {
+    mkdirSync(dirname(pipe), { recursive: true });
+    execFileSync('mkfifo', [pipe]);
+  }
+  const mate = agent('mate', 'role: general\nskills: [{ name: steer }]');
+  const running = await startSwitchboard({ files: { ...files, 'agents/mate.yaml': mate }, home: home.path });
+  const { problems, agents } = (await running.call('/api/workspace')).body.data;
+  expect(agents.map(({ name }: Json) => name)).toContain('mate');
+  for (const pipe of pipes)
+    expect(problems).toContainEqual(
+      expect.objectContaining({ file: pipe, error: expect.stringContaining('a pipe, a socket or a device') }),
+    );
+  await running.stop();
+  home.remove();
+});
+
+it('a Signal bridge that is gone is told with its address and the cause', async () => {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const board = await start({ files, env: { ...messenger, MESSENGER_URL: url } });
+  const plugin = await waitFor(async () => {
+    const { body } = await board.call('/api/plugins');
+    return body.data.find(({ name, state }: Json) => name === 'messenger' && state === 'failed');
+  });
+  expect(plugin.words).toBe(
+    `Cannot receive from the Signal bridge at ${url}: connection refused. Check MESSENGER_URL and that the bridge runs.`,
+  );
+});
+
+it("GitHub's Redeliver works for a delivery that failed, and names the flow of one that had worked", async () => {
+  const secret = 'hook-secret-of-the-test';
+  const github = await FakeGitHub.start({ token: 'token', login: 'owner', apps: {} });
+  const env = {
+    CODEHOST_TOKEN: 'token',
+    CODEHOST_WEBHOOK_SECRET: secret,
+    CODEHOST_WEBHOOK_PORT: '0',
+    CODEHOST_API_URL: github.url,
+  };
+  const handle = { 'codehost.yaml': 'mentionHandle: Trunk-Bot' };
+  const board = await start({ files: { ...files, ...handle }, env });
+  const comment = {
+    action: 'created',
+    issue: { number: 7, title: 'Leak', html_url: 'https://x/7', user: { login: 'ada' } },
+    comment: { id: 70, body: 'Please look, @trunk-bot', html_url: 'https://x/70', user: { login: 'ada' } },
+    repository: { name: 'r', full_name: 'acme/r', owner: { login: 'acme' }, default_branch: 'main' },
+    sender: { login: 'ada' },
+  };
+  const deliver = async (signed = secret) => {
+    const place = `${board.url}/webhook/codehost`;
+    const answer = await github.deliver(place, 'issue_comment', comment, { secret: signed, id: 'd-1' });
+    return { status: answer.status, text: await answer.text() };
+  };
+  expect((await deliver('another-secret')).status).toBe(401);
+  expect(await deliver()).toEqual({ status: 200, text: 'OK' });
+  const { text } = await deliver();
+  const [, flow] = /^Known, and not done again: (skill-\S+)$/.exec(text) ?? [];
+  await waitFor(async () => (await board.call(`/api/flows/${flow}`)).status === 200);
+  await github.stop();
+});
