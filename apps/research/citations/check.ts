@@ -1,7 +1,6 @@
 import type { Judge } from '../api-types.ts';
 import { mayBeEnglish } from '../text/language.ts';
 import type { Span } from '../text/sentences.ts';
-import { stem } from '../text/words.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
 import { readingsOf } from './figures.ts';
@@ -15,13 +14,6 @@ const WIDEST = 3;
 
 /** Sentences that are compared closely. */
 const COMPARED = 40;
-
-/** Words that fit many sentences: they count for less. */
-const LIGHT = new Set(
-  'take place get come go make see become use number part time way thing work include give say show know call find year people world new first large'
-    .split(' ')
-    .map(stem),
-);
 
 const FIGURE = 1.2;
 
@@ -174,7 +166,7 @@ function coverage(
   let found = figures.found * FIGURE;
   let total = figures.total * FIGURE;
   for (const word of claim.stems) {
-    const worth = weight(word) * (LIGHT.has(word) ? 0.5 : 1);
+    const worth = weight(word);
     total += worth;
     if (stems.includes(word)) found += worth;
     else if (stems.some((other) => areSynonyms(word, other))) found += worth * 0.9;

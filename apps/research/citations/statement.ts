@@ -21,13 +21,9 @@ export interface Statement {
   figures: readonly Figure[];
 }
 
-const MAGNITUDES = new Set(
-  'hundred thousand million billion trillion percent approximately roughly nearly almost'.split(' '),
-);
-
 export function statementOf(text: string): Statement {
   const tokens = tokensOf(text);
-  const content = tokens.filter((token) => token.content && !MAGNITUDES.has(token.lower));
+  const content = tokens.filter((token) => token.content);
   return {
     tokens,
     stems: [...new Set(content.map((token) => token.stem))],

@@ -18,13 +18,6 @@ export interface Token {
 const TOKEN =
   /(?<!\p{Nd})\p{Nd}{1,3}(?:[ \u00A0\u2009\u202F]\p{Nd}{3})+(?!\p{Nd})(?:[.,]\p{Nd}+)?|\p{Nd}+(?:[.,'’٫٬]\p{Nd}+)*|[〇零一二三四五六七八九十百千]{2,}|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%٪$€£¥°,;:()]/gu;
 
-/** Words that say little on their own: they neither make nor break a match. */
-const FUNCTION_WORDS = new Set(
-  'none never neither nothing still up far least less fewer later earlier ago together every away upon due afterwards afterward meanwhile soon'.split(
-    ' ',
-  ),
-);
-
 export function tokensOf(sentence: string): Token[] {
   const tokens: Token[] = [];
   let first = true;
@@ -50,6 +43,6 @@ function tokenOf(text: string, first: boolean): Token {
     return { text, lower, stem: lower, kind: 'number', capital: false, first: false, content: false };
   if (!/^\p{L}/u.test(text))
     return { text, lower, stem: lower, kind: 'mark', capital: false, first: false, content: false };
-  const content = !isStopWord(lower) && !FUNCTION_WORDS.has(lower) && (lower.length > 1 || isUnspaced(lower));
+  const content = !isStopWord(lower) && (lower.length > 1 || isUnspaced(lower));
   return { text, lower, stem: stem(lower), kind: 'word', capital: /^\p{Lu}/u.test(text), first, content };
 }

@@ -87,7 +87,7 @@ describeWithBrowser('the page of a research job', () => {
       .first()
       .focus();
     await card.getByText('Not supported by the page').waitFor();
-    await card.getByText('The page nowhere has the figure').waitFor();
+    await card.getByText('What was read of the page has no figure').waitFor();
     await card.getByText('Judged by rules').waitFor();
     await card.getByText('has a capacity of 240 megawatts').waitFor();
     await page.keyboard.press('Escape');
