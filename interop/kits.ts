@@ -35,7 +35,7 @@ interface Kit {
 }
 
 const scripted = {
-  why: 'it expects an agent that plays its scripts by the id of the message, as the target does',
+  why: 'it expects an agent that plays its scripts by the id of the message, as the target does (4.1.4, 3.1.1: an id is only an id)',
   only: 'agent',
 } as const;
 
@@ -72,6 +72,11 @@ const kits: Record<'0.3' | '1.0', Kit> = {
       test_task_cancel_state_handling: {
         why: 'our 0.3 answers a second cancel with the task, as its contract says; 1.0 refuses. The kit calls it a matter of quality',
       },
+      test_agent_interfaces_structure: {
+        why: 'it wants gRPC at an address with http (0.3, section 5.5.5); the official SDKs of 0.3 dial host:port alone, as 1.0 has it',
+      },
+      test_same_error_handling_task_not_found: { why: 'the same: it cannot dial host:port' },
+      test_same_error_handling_invalid_params: { why: 'the same: it cannot dial host:port' },
     },
   },
   '1.0': {
@@ -86,13 +91,13 @@ const kits: Record<'0.3' | '1.0', Kit> = {
         'it demands ContentTypeNotSupportedError and counts every error as a failure',
       ),
       test_response_content_type: {
-        why: '1.0.1 recommends application/a2a+json (section 11.1); the kit has the text of the candidate',
+        why: '1.0.1 recommends application/a2a+json (section 11.1); the kit has the text of 1.0.0',
       },
       test_version_not_supported_returns_unimplemented: {
-        why: '1.0.1 maps it to FAILED_PRECONDITION (section 5.4); the kit has the text of the candidate',
+        why: '1.0.1 maps it to FAILED_PRECONDITION (section 5.4); the kit has the text of 1.0.0',
       },
       test_content_type_not_supported_returns_415: {
-        why: '1.0.1 maps it to 400 (section 5.4); the kit has the text of the candidate',
+        why: '1.0.1 maps it to 400 (section 5.4); the kit has the text of 1.0.0',
       },
       ...transports('test_task_has_file_artifact[', scripted),
       ...transports('test_task_has_file_url_artifact[', scripted),

@@ -12,18 +12,18 @@ import { A2AService, UserBuilder as GrpcUserBuilder, grpcService } from '@a2a-js
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import express from 'express';
 
+const lacks = {
+  JSONRPC: {},
+  'HTTP+JSON': { files: 'its REST of 0.3 has no field for the name of a file' },
+  GRPC: { files: 'the protocol buffers of 0.3 have no field for the name of a file' },
+};
+
 /** @type {import('../peer.ts').Peer} */
 export const peer = {
   name: 'Official SDK 0.3',
   package: '@a2a-js/sdk',
   clients: { '0.3 JSON-RPC': client('JSONRPC'), '0.3 REST': client('HTTP+JSON'), '0.3 gRPC': client('GRPC') },
   servers: { 'JSON-RPC': server('JSONRPC'), REST: server('HTTP+JSON'), gRPC: server('GRPC') },
-};
-
-const lacks = {
-  JSONRPC: {},
-  'HTTP+JSON': { files: 'its REST of 0.3 has no field for the name of a file' },
-  GRPC: { files: 'the protocol buffers of 0.3 have no field for the name of a file' },
 };
 
 function client(transport) {
