@@ -67,11 +67,12 @@ export function chatInbound(
 }
 
 /** Who is only known by the platform shares the conversation of the channel; everybody else has one of their own. */
-function messageOf({ contextId, text, author }: InboundMessage, principal: Principal) {
+function messageOf({ contextId, text, author, files }: InboundMessage, principal: Principal) {
   const isShared = principal.id === `chat:${author}`;
   return {
     contextId: isShared ? contextId : `${contextId}:${principal.id}`,
     text,
+    files,
     principal,
     metadata: platformMetadata,
   };

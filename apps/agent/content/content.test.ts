@@ -135,7 +135,7 @@ describe('files in messages of A2A', () => {
   });
 
   it('that only reading can judge end the task with a reason', async () => {
-    const bomb = docxOf('x'.repeat(300_000_000), { isDeflated: true });
+    const bomb = docxOf('x'.repeat(70_000_000), { isDeflated: true });
     const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
     const { result } = await sendFile({ bytes: base64(bomb), mimeType: docx, name: 'bomb.docx' });
     expect(result.status.state).toBe('rejected');
@@ -226,6 +226,18 @@ describe("what OpenAI's own client sends", () => {
       expect.arrayContaining(['text', 'image_url', 'input_audio']),
     );
     expect(JSON.stringify(parts)).toContain('Dear Ada');
+    model.enqueue('Read.');
+    const text = { type: 'input_text' as const, text: 'What is in it?' };
+    const file_data = `data:application/pdf;base64,${base64(pdfOf('Response PDF'))}`;
+    const file = { type: 'input_file' as const, filename: 'a.pdf', file_data };
+    const read = await client.responses.create({
+      model: 'any',
+      input: [{ role: 'user', content: [text, file] }],
+    });
+    expect([read.output_text, JSON.stringify(told())]).toEqual([
+      'Read.',
+      expect.stringContaining('Response PDF'),
+    ]);
     const bad = { filename: 'a.exe', file_data: base64(Buffer.from([77, 90, 0, 0])) };
     await expect(ask({ type: 'file', file: bad })).rejects.toThrow(/400.*a\.exe.*Send pictures/);
     await expect(ask({ type: 'file', file: { file_id: 'file-1' } })).rejects.toThrow(/400.*file_data/);

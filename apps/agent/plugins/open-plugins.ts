@@ -82,6 +82,14 @@ export interface InboundMessage {
   author: string;
   /** The operator lists them in the settings of the plugin. */
   isListed?: boolean | undefined;
+  files?: readonly InboundFile[] | undefined;
+}
+
+/** A file that came with a message, by its address on the platform. */
+export interface InboundFile {
+  uri: string;
+  name: string;
+  mediaType?: string;
 }
 
 /** A message that came to the agent through a plugin; the answer goes back the same way. */

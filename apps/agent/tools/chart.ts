@@ -54,7 +54,8 @@ function plotParts({ type, labels, series, unit = '' }: Chart): string[] {
   const places = labels.map((_, index) => String(index));
   const bands = scaleBand(places, range).padding(0.2);
   const points = scalePoint(places, range).padding(0.5);
-  const middle = (index: number) => points(String(index)) ?? 0;
+  const middle = (index: number) =>
+    type === 'bar' ? (bands(String(index)) ?? 0) + bands.bandwidth() / 2 : (points(String(index)) ?? 0);
   const every = Math.ceil(labels.length / 12);
   const names = labels.flatMap((label, index) =>
     index % every === 0
@@ -140,7 +141,7 @@ const short = (words: string) =>
 /** Control characters are not allowed in XML at all. */
 function escaped(words: string): string {
   return words
-    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/g, '')
+    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '')
     .replace(/&/g, '&amp;')
     .replace(/</g, '&lt;')
     .replace(/>/g, '&gt;')

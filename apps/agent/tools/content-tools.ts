@@ -20,11 +20,8 @@ const types: Readonly<Record<string, string>> = {
 /** Files that come with messages, and files for whoever asks. */
 export const contentTools = defineToolModule({
   name: 'content',
-  tools: ({ files, actor }) => [
-    writeArtifact,
-    drawChart,
-    ...(files === undefined ? [] : [readAttachment(files, actor)]),
-  ],
+  tools: ({ files, actor }) =>
+    files === undefined ? [] : [writeArtifact, drawChart, readAttachment(files, actor)],
 });
 
 const writeArtifact = defineTool({

@@ -6,6 +6,8 @@ export interface Said {
   text: string;
   principal: Principal;
   metadata?: Record<string, unknown>;
+  /** Files at addresses, which are fetched like those of any message. */
+  files?: readonly { uri: string; name: string; mediaType?: string }[] | undefined;
 }
 
 /** Whether a message that names no task answers the waiting one. */
@@ -16,13 +18,13 @@ export type MayAnswer = (taskId: string, said: Said) => boolean;
  * an approval or somebody else's question waits, others can go on.
  */
 export async function converse(engine: TaskEngine, said: Said, mayAnswer: MayAnswer): Promise<Task> {
-  const { contextId, text, principal, metadata = {} } = said;
+  const { contextId, text, principal, metadata = {}, files = [] } = said;
   const taskId = parkedTasks(engine, contextId).find((id) => mayAnswer(id, said));
   const { live, stored } = engine.start({
     message: {
       messageId: crypto.randomUUID(),
       role: 'user',
-      parts: [{ type: 'text', text }],
+      parts: [{ type: 'text', text }, ...files.map((file) => ({ type: 'file' as const, ...file }))],
       contextId,
       ...(taskId !== undefined && { taskId }),
     },

@@ -149,6 +149,21 @@ export class SessionStore {
     return { without: new Set(later.map(({ task_id }) => task_id)), asker };
   }
 
+  /**
+   * The conversation after a turn that began with an older version: other turns ended while it waited, and what was said
+   * and done in it goes behind them. Where its beginning was compacted, its last message of the user begins it.
+   */
+  withTurn(sessionId: string, begunAt: number, ended: EndEvent | ErrorEvent): Messages {
+    const { messages } = this.load(sessionId);
+    const before = this.#messagesAt(sessionId, begunAt);
+    const isKept = before?.every(
+      (message, at) => JSON.stringify(message) === JSON.stringify(ended.messages[at]),
+    );
+    const last = ended.messages.findLastIndex(({ role }) => role === 'user');
+    const from = before !== undefined && isKept ? before.length : last;
+    return from === -1 ? messages : [...messages, ...ended.messages.slice(from)];
+  }
+
   #messagesAt(sessionId: string, version: number): Messages | undefined {
     const steps: Version[] = [];
     for (let wanted = version; ; wanted -= 1) {
@@ -241,15 +256,6 @@ export class SessionStore {
       this.#database.exec(`DELETE FROM ${table} WHERE session_id NOT IN (SELECT session_id FROM session)`);
     return pruned;
   }
-}
-
-/**
- * Other turns of the session ended while this one waited: what was said and done in this one goes behind them, from its
- * own request on. The last message of the user is that request: a turn adds none, and compaction keeps it.
- */
-export function withTurn({ messages }: Session, ended: EndEvent | ErrorEvent): Messages {
-  const request = ended.messages.findLastIndex(({ role }) => role === 'user');
-  return request === -1 ? messages : [...messages, ...ended.messages.slice(request)];
 }
 
 /** The conversation with a message and its answer that were said elsewhere. */

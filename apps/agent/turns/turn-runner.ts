@@ -35,14 +35,7 @@ import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import { type Graph, toolsOfSkill, turnInstructions } from './graph.ts';
 import type { SessionMemory } from './session-memory.ts';
-import {
-  type Messages,
-  recordOf,
-  type Session,
-  type SessionStore,
-  withExchange,
-  withTurn,
-} from './session-store.ts';
+import { type Messages, recordOf, type Session, type SessionStore, withExchange } from './session-store.ts';
 import { Spending, subagentTools } from './subagents.ts';
 
 /** Observes everything that turns do, for metrics and the audit log. */
@@ -356,7 +349,9 @@ export class TurnRunner {
       checkpoints.delete(request.taskId);
       const version = sessions.version(request.sessionId);
       const said =
-        version === session.version ? event.messages : withTurn(sessions.load(request.sessionId), event);
+        version === session.version
+          ? event.messages
+          : sessions.withTurn(request.sessionId, session.version, event);
       if (said.length === 0) return said;
       this.#addToChat(event, request);
       sessions.save(request.sessionId, { messages: said, version: version + 1, owner }, request.taskId);

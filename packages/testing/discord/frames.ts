@@ -50,6 +50,17 @@ export interface Saying {
   isBot?: boolean | undefined;
   /** A direct message to this bot. */
   to?: string;
+  attachments?: readonly SentAttachment[];
+}
+
+/** A file of a message, as Discord describes it. */
+interface SentAttachment {
+  id: string;
+  filename: string;
+  url: string;
+  proxy_url: string;
+  size: number;
+  content_type?: string;
 }
 
 interface Said {
@@ -61,9 +72,11 @@ interface Said {
   isBot?: boolean | undefined;
   /** Undefined in a direct message. */
   guildId: string | undefined;
+  attachments?: readonly SentAttachment[] | undefined;
 }
 
-export function messageFrame({ id, channelId, content, userId, mentions, isBot = false, guildId }: Said) {
+export function messageFrame(said: Said) {
+  const { id, channelId, content, userId, mentions, isBot = false, guildId, attachments = [] } = said;
   return {
     id,
     channel_id: channelId,
@@ -72,7 +85,7 @@ export function messageFrame({ id, channelId, content, userId, mentions, isBot =
     author: { id: userId, username: `user-${userId.at(-1)}`, discriminator: '0', avatar: null, bot: isBot },
     mentions: mentions.map((mention) => ({ id: mention, username: 'bot', discriminator: '0', avatar: null })),
     mention_roles: [],
-    attachments: [],
+    attachments,
     embeds: [],
     timestamp: new Date().toISOString(),
     edited_timestamp: null,

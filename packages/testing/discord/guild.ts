@@ -93,7 +93,16 @@ export class FakeGuild {
   }
 
   /** A person says something; gives the id of the message. */
-  say({ content, channelId, userId = '500000000000000001', mentions = [], isBot, to }: Saying): string {
+  say(saying: Saying): string {
+    const {
+      content,
+      channelId,
+      userId = '500000000000000001',
+      mentions = [],
+      isBot,
+      to,
+      attachments,
+    } = saying;
     const id = this.#id();
     const frame = messageFrame({
       id,
@@ -102,6 +111,7 @@ export class FakeGuild {
       userId,
       mentions,
       isBot,
+      attachments,
       guildId: to === undefined ? this.guildId : undefined,
     });
     this.#log.push({ id, channelId, frame });

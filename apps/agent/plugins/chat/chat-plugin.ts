@@ -10,6 +10,7 @@ import {
   type ChatDoor,
   definePlugin,
   type Inbound,
+  type InboundFile,
   type Plugin,
   type PluginContext,
 } from '../open-plugins.ts';
@@ -154,17 +155,24 @@ interface ChatMessage {
   authorId: string;
   name: string;
   content: string;
+  files: readonly InboundFile[];
   isDirect: boolean;
   mentionsBot: boolean;
   fromBot: boolean;
 }
 
-function readMessage({ channelId, author, content, guildId, mentions }: Message, botId: string): ChatMessage {
+function readMessage(message: Message, botId: string): ChatMessage {
+  const { channelId, author, content, guildId, mentions, attachments } = message;
   return {
     channelId,
     authorId: author.id,
     name: author.username,
     content: content.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim(),
+    files: [...attachments.values()].map(({ url, name, contentType }) => ({
+      uri: url,
+      name,
+      ...(contentType !== null && { mediaType: contentType }),
+    })),
     isDirect: guildId === null,
     mentionsBot: mentions.users.has(botId),
     fromBot: author.bot || author.id === botId,
@@ -174,25 +182,26 @@ function readMessage({ channelId, author, content, guildId, mentions }: Message,
 /** Answers the messages of a channel one after the other; drops a message when too many wait. */
 function createAnswering({ api, inbound, door, adminIds, logger }: BotDeps): (message: ChatMessage) => void {
   const queue = new KeyedQueue({ maxWaiting: maxWaitingPerChannel });
-  const isForBot = ({ fromBot, isDirect, mentionsBot, content }: ChatMessage) =>
-    !fromBot && content !== '' && (isDirect || mentionsBot);
+  const isForBot = ({ fromBot, isDirect, mentionsBot, content, files }: ChatMessage) =>
+    !fromBot && (content !== '' || files.length > 0) && (isDirect || mentionsBot);
   const isListed = ({ authorId }: ChatMessage) => adminIds.includes(authorId);
   const isAdmitted = (message: ChatMessage) =>
     isListed(message) || (door === undefined ? !message.isDirect : door.admits(message.authorId));
 
   /** What a message is answered with; undefined for nothing. */
   const answerTo = async (message: ChatMessage): Promise<string | undefined> => {
-    const { channelId, authorId: author, content: text, name, isDirect } = message;
+    const { channelId, authorId: author, content, files, name, isDirect } = message;
     if (!isAdmitted(message)) {
       logger.warn({ author, channel: channelId }, 'chat message not delivered: its sender is not paired');
       return door?.notice({ author, name, isDirect });
     }
     const contextId = `chat:${channelId}`;
     return await inbound({
-      text,
+      text: content || 'Look at what I attached.',
       source: 'chat',
       contextId,
       author,
+      ...(files.length > 0 && { files }),
       ...(isListed(message) && { isListed: true }),
     });
   };

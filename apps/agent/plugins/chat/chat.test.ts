@@ -7,7 +7,13 @@ import { createOwners, notYours } from '../../owners.ts';
 import { callTool } from '../../tools/call-tool.suite.ts';
 import { SessionStore } from '../../turns/session-store.ts';
 import { openState } from '../../turns/turn-state.ts';
-import { type ChatDoor, type Inbound, type OpenPlugins, openPlugins } from '../open-plugins.ts';
+import {
+  type ChatDoor,
+  type Inbound,
+  type InboundMessage,
+  type OpenPlugins,
+  openPlugins,
+} from '../open-plugins.ts';
 import { createChatPlugin } from './chat-plugin.ts';
 
 const [botId, admin, stranger] = ['600000000000000001', '500000000000000001', '500000000000000002'];
@@ -152,6 +158,32 @@ describe('the bot', () => {
       author: admin,
       isListed: true,
     });
+  });
+
+  it('hands on the files of a message, also of one without words', async () => {
+    const heard: InboundMessage[] = [];
+    await open(async (inbound) => {
+      heard.push(inbound);
+      return 'seen';
+    });
+    await connected();
+    const url = 'https://cdn.discordapp.com/attachments/1/2/plan.pdf?ex=1';
+    const file = {
+      id: '3',
+      filename: 'plan.pdf',
+      url,
+      proxy_url: url,
+      size: 9,
+      content_type: 'application/pdf',
+    };
+    guild.say({ content: '', channelId: direct, userId: admin, to: botId, attachments: [file] });
+    await waitFor(() => guild.posts.length === 1);
+    expect(heard).toMatchObject([
+      {
+        text: 'Look at what I attached.',
+        files: [{ uri: url, name: 'plan.pdf', mediaType: 'application/pdf' }],
+      },
+    ]);
   });
 
   it('hands on what people with an account say, and tells strangers how to get one', async () => {

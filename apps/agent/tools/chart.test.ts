@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { type Chart, renderChart } from './chart.ts';
+
+const chart: Chart = {
+  type: 'line',
+  title: 'Rain',
+  labels: ['May', 'June', 'July'],
+  series: [
+    { name: 'Bern', values: [10, null, 30] },
+    { name: 'Rome', values: [-5, 5, 0] },
+  ],
+};
+
+describe('charts', () => {
+  it.each(['bar', 'line', 'area', 'pie'] as const)('of %s hold numbers that are numbers', (type) => {
+    const svg = renderChart({ ...chart, type });
+    expect(svg).toMatch(/^<svg [^>]*viewBox="0 0 720 420"/);
+    expect(svg).not.toMatch(/NaN|undefined|null|Infinity/);
+  });
+
+  it('draw bars to scale from the zero line, up and down', () => {
+    const svg = renderChart({
+      ...chart,
+      type: 'bar',
+      labels: ['a', 'b'],
+      series: [{ name: 's', values: [20, -10] }],
+    });
+    const bars = [...svg.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"/g)].map(
+      ([, x, y, height]) => ({ x: Number(x), y: Number(y), height: Number(height) }),
+    );
+    const [up, down] = bars;
+    expect(up?.height).toBeCloseTo((down?.height ?? 0) * 2, 0);
+    expect((up?.y ?? 0) + (up?.height ?? 0)).toBeCloseTo(down?.y ?? 0, 0);
+  });
+
+  it('escape what they are given, and hold nothing that runs or loads', () => {
+    const evil = '"><script>alert(1)</script><image href="http://a.example/x"/>\u0000\u0007';
+    const svg = renderChart({
+      ...chart,
+      title: evil,
+      labels: [evil, evil, evil],
+      series: [{ name: evil, values: [1, 2, 3] }],
+    });
+    expect(svg).not.toMatch(/<(?:script|image|a|style|foreignObject)\b/);
+    expect([...svg].filter((sign) => sign < ' ' && sign !== '\n')).toEqual([]);
+    expect(svg).toContain('&lt;script&gt;');
+  });
+
+  it('stay whole where all values are zero or missing', () => {
+    const empty = { ...chart, series: [{ name: 'none', values: [null, null, 0] }] };
+    for (const type of ['bar', 'line', 'pie'] as const)
+      expect(renderChart({ ...empty, type })).not.toMatch(/NaN/);
+  });
+});
