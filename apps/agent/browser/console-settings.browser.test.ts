@@ -222,6 +222,36 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await page.getByText('No MCP servers yet').waitFor();
   });
 
+  it('import MCP servers: from a list, and from JSON that other clients take', async () => {
+    const opened = await pages.open('/app#/connections');
+    const { page } = opened;
+    await page.getByRole('tab', { name: 'MCP servers' }).click();
+    await page.getByRole('button', { name: 'Import' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Known servers').selectOption('Linear');
+    expect(await dialog.getByLabel('Configuration (JSON)').inputValue()).toContain(
+      'https://mcp.linear.app/mcp',
+    );
+    await dialog.getByLabel('Configuration (JSON)').fill('{ "mcpServers": ');
+    await dialog.getByText('This is not JSON.').waitFor();
+    const entry = { command: process.execPath, args: [mcpProgram, 'add', 'echo'] };
+    const mcpServers = { 'my tools': entry, gone: { command: 'nothing-of-this-name' } };
+    await dialog.getByLabel('Configuration (JSON)').fill(JSON.stringify({ mcpServers }, null, 2));
+    await dialog.getByRole('button', { name: 'Test' }).click();
+    await dialog.getByText('my-tools answers. It has 2 tools, 0 prompts and 0 resources.').waitFor(SOON);
+    await dialog.getByText('gone does not answer. Cannot start nothing-of-this-name').waitFor(SOON);
+    await checkLooks(opened);
+    await dialog.getByRole('button', { name: 'Add 2 servers' }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'my-tools' }).last();
+    await row.getByText('Connected').waitFor(SOON);
+    for (const name of ['my-tools', 'gone']) {
+      const remove = page.getByRole('button', { name: `Remove ${name}` });
+      await remove.click();
+      await remove.waitFor({ state: 'hidden' });
+    }
+    await page.getByText('No MCP servers yet').waitFor();
+  });
+
   it('add delegates, test them, and switch them off', async () => {
     const opened = await pages.open('/app#/connections');
     const { page } = opened;

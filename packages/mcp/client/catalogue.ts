@@ -39,13 +39,14 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<Mc
     const page = await client.request(request, ListToolsResultSchema, { signal, timeout: NO_TIMEOUT });
     return { entries: page.tools, next: page.nextCursor };
   });
-  return listed.map(({ name, description = '', inputSchema, annotations }) => ({
+  return listed.map(({ name, description = '', inputSchema, annotations, execution }) => ({
     name,
     description: description.slice(0, MAX_DESCRIPTION),
     inputSchema,
     ...(annotations?.readOnlyHint === true && { readOnly: true }),
     ...(annotations?.destructiveHint === true && { destructive: true }),
     ...(annotations?.openWorldHint === false && { openWorld: false }),
+    ...(execution?.taskSupport === 'required' && { needsTask: true }),
   }));
 }
 

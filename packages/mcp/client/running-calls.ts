@@ -4,6 +4,7 @@ import type { McpCallResult, McpQuestion } from './types.ts';
 export interface CallOptions {
   /** Names the call when its question is answered. */
   key: string;
+  needsTask?: boolean | undefined;
   /** Whether the server may ask a person: the caller then gets the question in place of the result. */
   mayAsk: boolean;
   signal: AbortSignal;

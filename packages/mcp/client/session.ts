@@ -7,8 +7,10 @@ import {
   StreamableHTTPClientTransport,
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
+  type CallToolResult,
   CallToolResultSchema,
   type ElicitResult,
   ErrorCode,
@@ -136,9 +138,11 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
     async call(name, input, limits) {
       try {
         return await calls.run(limits, async (until, onprogress) => {
-          const request = { method: 'tools/call' as const, params: { name, arguments: input } };
+          const params = { name, arguments: input };
           const sent = { signal: until, timeout: NO_TIMEOUT, onprogress };
-          const result = await client.request(request, CallToolResultSchema, sent);
+          const result = limits.needsTask
+            ? await callAsTask(client, params, sent)
+            : await client.request({ method: 'tools/call', params }, CallToolResultSchema, sent);
           return { text: plainText(result), failed: result.isError === true };
         });
       } catch (error) {
@@ -158,6 +162,21 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
       await client.close();
     },
   };
+}
+
+/** Begins a task, asks how it goes until it is done, and gives its result. */
+async function callAsTask(
+  client: Client,
+  params: { name: string; arguments: Record<string, unknown> },
+  options: RequestOptions & { onprogress: () => void },
+): Promise<CallToolResult> {
+  const { tasks } = client.experimental;
+  for await (const message of tasks.callToolStream(params, CallToolResultSchema, { ...options, task: {} })) {
+    if (message.type === 'result') return message.result;
+    if (message.type === 'error') throw message.error;
+    options.onprogress();
+  }
+  throw new McpError(ErrorCode.InternalError, 'The task ended without a result');
 }
 
 /** Asks for warnings alone, and for changes of the resources that the operator names. Neither is needed to go on. */

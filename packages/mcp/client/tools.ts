@@ -60,7 +60,7 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
     async execute(input, context) {
       const { signal } = context;
       try {
-        const outcome = await outcomeOf(client, name, input, context);
+        const outcome = await outcomeOf(client, tool, input, context);
         if (outcome === undefined)
           return `Error: the MCP server ${server} no longer waits for this answer. Call the tool again if it is still needed.`;
         if ('question' in outcome) throw inputRequired(server, outcome.question);
@@ -77,12 +77,12 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
 /** A new call, or the rest of one whose question a person has answered. */
 async function outcomeOf(
   client: ToolClient,
-  name: string,
+  { name, needsTask }: McpTool,
   input: Record<string, unknown>,
   { signal, sessionId, toolCallId, mayAsk = false, answered }: ToolContext,
 ): Promise<CallOutcome | undefined> {
   const key = `${sessionId} ${toolCallId}`;
-  if (answered === undefined) return await client.call(name, input, { key, mayAsk, signal });
+  if (answered === undefined) return await client.call(name, input, { key, mayAsk, needsTask, signal });
   const reply = readAnswer(client.server.name, answered);
   return await client.answer(key, reply, signal);
 }

@@ -49,6 +49,8 @@ export interface McpTool {
   destructive?: boolean;
   /** False: its results come from the server itself, not from the world. */
   openWorld?: boolean;
+  /** The server runs it as a task alone: the call begins one and comes back for the result. */
+  needsTask?: boolean;
 }
 
 export interface McpCallResult {

@@ -87,6 +87,13 @@ export function ImportServers({ onClose, onAdd }: ImportServersProps) {
           {knownServers.find(({ title }) => title === known)?.detail ??
             'Values that look like keys are moved to the store of secrets when you add the server.'}
         </p>
+        <ul aria-live="polite" className="flex flex-col gap-1 text-14">
+          {found.map((line) => (
+            <li key={line} className="break-words">
+              {line}
+            </li>
+          ))}
+        </ul>
         <TextAreaField
           label="Configuration (JSON)"
           rows={10}
@@ -95,15 +102,11 @@ export function ImportServers({ onClose, onAdd }: ImportServersProps) {
           placeholder={'{ "mcpServers": { "name": { "command": "npx", "args": [] } } }'}
           value={text}
           error={problem}
-          onChange={(event) => change(event.target.value)}
+          onChange={(event) => {
+            setKnown('');
+            change(event.target.value);
+          }}
         />
-        <ul aria-live="polite" className="flex flex-col gap-1 text-14">
-          {found.map((line) => (
-            <li key={line} className="break-words">
-              {line}
-            </li>
-          ))}
-        </ul>
       </div>
     </Dialog>
   );
@@ -112,7 +115,7 @@ export function ImportServers({ onClose, onAdd }: ImportServersProps) {
 /** What a test has found, in a sentence. */
 export function findingText({ name, state, tools, prompts = 0, resources = 0, reason }: TriedServer): string {
   if (state === 'sign-in') return `${name} answers and wants a sign-in. Add it, then choose Sign in.`;
-  if (state === 'failed') return `${name} does not answer: ${reason ?? 'it says nothing.'}`;
+  if (state === 'failed') return `${name} does not answer. ${reason ?? ''}`.trimEnd();
   const counts = [plural(tools.length, 'tool'), plural(prompts, 'prompt'), plural(resources, 'resource')];
   return `${name} answers. It has ${counts.slice(0, -1).join(', ')} and ${counts.at(-1)}.`;
 }
