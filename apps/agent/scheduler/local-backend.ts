@@ -184,6 +184,7 @@ export class LocalBackend implements ScheduleBackend {
       paused: job.paused ?? false,
       running: running > 0,
       session_id: job.sessionId,
+      ...(job.principal.origins && { origins: job.principal.origins }),
     }));
   }
 

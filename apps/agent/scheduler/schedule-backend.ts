@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Principal } from '@trunkline/identity';
+import type { Origin, Principal } from '@trunkline/identity';
 import { parseSchedule } from '@trunkline/schedule';
 import type { Actor } from '../owners.ts';
 import { StoreError } from '../stores/store-error.ts';
@@ -37,6 +37,8 @@ export interface ScheduledJob {
   running: boolean;
   /** The conversation in which it was asked for. */
   session_id?: string | undefined;
+  /** What the prompt was drawn from beyond the operator's trust. */
+  origins?: readonly Origin[];
 }
 
 /** The schedules of one agent that somebody may see. A refusal is an Error whose message can be shown. */

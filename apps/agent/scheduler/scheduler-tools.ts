@@ -1,4 +1,4 @@
-import { anonymous } from '@trunkline/identity';
+import { anonymous, joinOrigins } from '@trunkline/identity';
 import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
@@ -59,6 +59,7 @@ function listSchedules(schedulesOf: SchedulesOf): Tool {
     input: z.object({}),
     execute: async (_, context) => {
       const jobs = await schedulesOf(context).list();
+      context.addOrigins?.(joinOrigins(...jobs.map(({ origins }) => origins)));
       return jobs.length === 0 ? 'No scheduled jobs.' : jobs.map(jobLine).join('\n');
     },
   });

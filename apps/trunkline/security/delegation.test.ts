@@ -1,6 +1,6 @@
 // Work that one service hands to another takes along what the turn has read and whose rights it has, over A2A and over
 // the bus: the receiver asks before effects, so that handing on need not ask. Each case runs without the text from outside too.
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
 import {
@@ -221,6 +221,35 @@ describe.each([
     } else await asked;
     if (!isTainted) await waitFor(() => written(file, 'switchboard'));
     expect(written(file, 'switchboard')).toBe(!isTainted);
+  });
+
+  it('a schedule of the agent runs, and another turn reads it', async () => {
+    const agent = attack.url('agent');
+    const file = name();
+    const prompt = order(call('write_file', { path: file, content: 'owned' }));
+    const job_id = `tides-${isTainted}`;
+    const read = isTainted ? [call('fetch_url', { url: `${outside.url}/page` })] : [];
+    const schedule = call('schedule_task', { prompt, when: '0 0 1 1 *', job_id });
+    const { task } = await ask(agent, `Look at ${outside.url}/page. ${order(...read, schedule)}`);
+    expect(task.status.state).toBe(isTainted ? 'input-required' : 'completed');
+    if (isTainted) await (await firstWaiting()).allow();
+    await waitFor(async () =>
+      (await json(`${agent}/api/scheduler/jobs`, undefined, operator())).text.includes(job_id),
+    );
+    // Whoever lists schedules reads the prompt, and obeys it.
+    const { task: reading } = await ask(agent, order(call('list_schedules')));
+    expect(reading.status.state).toBe(isTainted ? 'input-required' : 'completed');
+    expect(written(file, 'agent')).toBe(!isTainted);
+    rmSync(join(attack.home, 'agent/workspace', file), { force: true });
+    for (const { deny } of await waiting()) await deny();
+    await json(`${agent}/api/scheduler/jobs/${job_id}/run`, {}, operator());
+    if (isTainted) {
+      const held = await firstWaiting();
+      expect(held.question).toMatch(/write_file.*fetch_url/s);
+      await held.deny();
+    } else await waitFor(() => written(file, 'agent'));
+    await json(`${agent}/api/scheduler/jobs/${job_id}`, undefined, operator(), 'DELETE');
+    expect(written(file, 'agent')).toBe(!isTainted);
   });
 
   it('an incident that an agent reported is read by another turn', async () => {
