@@ -2,7 +2,8 @@ import { OpenTelemetry } from '@ai-sdk/otel';
 import { LangfuseSpanProcessor } from '@langfuse/otel';
 import { type Attributes, context, propagation, trace } from '@opentelemetry/api';
 import { setGlobalErrorHandler } from '@opentelemetry/core';
-import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { NodeTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { hideSecrets } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { registerTelemetry, type Telemetry } from 'ai';
 import type { Logger } from './retry.ts';
@@ -50,7 +51,7 @@ function startExport(target: TraceTarget): Export {
     secretKey: target.secretKey,
     timeout: requestLimitSeconds,
   });
-  const provider = new NodeTracerProvider({ spanProcessors: [processor] });
+  const provider = new NodeTracerProvider({ spanProcessors: [secretHider, processor] });
   provider.register();
   setGlobalErrorHandler(failureReporter(target));
   const telemetry = new OpenTelemetry({
@@ -61,6 +62,17 @@ function startExport(target: TraceTarget): Export {
   registerTelemetry(telemetry);
   return { users: 0, stop: () => stopExport(telemetry, provider, target.logger) };
 }
+
+/** Spans hold whole prompts and answers. Those that come behind it get them without secrets. */
+const secretHider: SpanProcessor = {
+  onStart: () => undefined,
+  onEnd({ attributes }) {
+    for (const [name, value] of Object.entries(attributes))
+      if (typeof value === 'string') attributes[name] = hideSecrets(value);
+  },
+  forceFlush: async () => undefined,
+  shutdown: async () => undefined,
+};
 
 /** Spans of a turn that has `sessionId` or `userId` in its runtime context are grouped by them. */
 function sessionOf({

@@ -87,6 +87,17 @@ function attributesOf(span: Span | undefined): Record<string, unknown> {
 }
 
 describe('with both keys', () => {
+  it('sends prompts and answers without credentials', async () => {
+    const tracing = await trace({ ...keys, traceHost: host });
+    const prompt =
+      'The tool said: Authorization: Bearer sesame-0123456789abcdef, https://ada:sesame-word@a.example/?api_key=sesame-key';
+    expect(await streamText({ model: languageModel(), prompt }).text).toBe('Hello');
+    await tracing.stop();
+    const sent = JSON.stringify(received);
+    expect(sent).toContain('The tool said');
+    expect(sent).not.toContain('sesame');
+  });
+
   it('sends spans with model, usage and session, under basic authentication', async () => {
     const tracing = await trace({ ...keys, traceHost: `${host}/` });
     expect(tracing).toMatchObject({ enabled: true, host });
