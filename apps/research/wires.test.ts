@@ -1,6 +1,7 @@
 import {
   type ChatRequestBody,
   loadWire,
+  loadWiresForAnyModel,
   startWireServer,
   temporaryDirectory,
   type WireServer,
@@ -17,6 +18,10 @@ const names = [
   'mistral/whole-thinking-parts',
 ];
 const refusal = loadWire('bedrock/detail-words');
+/** A refusal is the same with and without a stream. */
+const refusals = loadWiresForAnyModel().filter(
+  ({ answers: [answer], expect: { error } }) => error !== undefined && (answer?.status ?? 200) >= 400,
+);
 
 /** The sentences that the model was made to write. */
 const written = new Set<string>();
@@ -63,12 +68,10 @@ it.each(names)('a section is written from the words of %s', async (name) => {
   expect(report).not.toMatch(/think|Compare the tenths/);
 });
 
-it('a section that the gateway refuses fails in its words', async () => {
-  const { snapshot } = await run(refusal.name);
-  expect(snapshot).toMatchObject({
-    status: 'error',
-    error: expect.stringContaining('(status 400: Unsupported model anthropic.claude-9'),
-  });
+it.each(refusals)('a section that $name refuses fails in its words', async ({ name, expect: { error } }) => {
+  const { snapshot } = await run(name);
+  expect(snapshot.status).toBe('error');
+  for (const words of error?.says ?? []) expect(String(snapshot.error)).toContain(words);
 });
 
 it('the chat shows thoughts while they come, also without their opening tag', async () => {

@@ -66,7 +66,7 @@ describeWithBrowser('the chat page and a model that begins within its thoughts',
   });
   afterAll(() => server.stop());
 
-  it('shows the thoughts while they come, and folds them behind the answer', async () => {
+  it('shows the thoughts while they come to whoever unfolds them', async () => {
     const opened = await pages.open('/');
     const { page } = opened;
     const { promise: goOn, resolve } = Promise.withResolvers<void>();
@@ -74,13 +74,14 @@ describeWithBrowser('the chat page and a model that begins within its thoughts',
     await page.getByRole('textbox', { name: 'Message' }).fill(wire.ask);
     await page.keyboard.press('Enter');
     const turn = page.getByRole('article', { name: 'Turn' }).last();
-    await turn.getByText('Thinking…').waitFor();
+    await turn.getByText('Thinking…').click();
     await turn.getByText('easily misread as versions').waitFor();
     await checkLooks(opened);
     resolve();
     await turn.getByText('9.8 is greater.').waitFor();
-    expect(await turn.getByText('so 9.8 wins').isVisible()).toBe(false);
+    const end = turn.getByText('so 9.8 wins');
+    await end.waitFor();
     await turn.getByText('Thoughts').click();
-    await turn.getByText('so 9.8 wins').waitFor();
+    await end.waitFor({ state: 'hidden' });
   });
 });

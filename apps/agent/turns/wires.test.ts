@@ -2,7 +2,7 @@ import { readSse } from '@trunkline/http';
 import {
   expectShown,
   loadWire,
-  loadWires,
+  loadWiresForAnyModel,
   type ShownTurn,
   startWireServer,
   type Wire,
@@ -12,25 +12,11 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 
-/**
- * Every capture that any model may be played with. Those that need a clock, a conversation, other tools or a model that
- * is not remembered by an earlier refusal are played in `packages/loop`; two of the latter come last here.
- */
+/** Two that the model is remembered by come last. */
 const wires = [
-  ...loadWires().filter(isForAnyModel),
+  ...loadWiresForAnyModel(),
   ...['azure/stream-options-refused', 'ollama/does-not-support-tools'].map(loadWire),
 ];
-
-function isForAnyModel({ name, history, routes, answers, expect: { calls = [] } }: Wire): boolean {
-  const waits = answers.some(
-    ({ status, body }) => status === 503 || status === 429 || typeof body !== 'string',
-  );
-  const teaches = answers.length > 1 && answers.some(({ status = 200 }) => status >= 400);
-  // Its model is known to begin within its thoughts.
-  const hasOwnModel = name === 'vllm/closing-think-tag-only';
-  const usesCalculator = calls.every((call) => call.name === 'calculator');
-  return !history && !routes && !waits && !teaches && !hasOwnModel && usesCalculator;
-}
 const overflows = ['vllm/overflow-flat', 'lmstudio/overflow-event', 'gemini/overflow-array'];
 
 const long = (number: number) => `Part ${number}: ${'lorem ipsum dolor sit amet '.repeat(150)}`;
