@@ -136,6 +136,11 @@ describe("the agent behind OpenAI's own client [A129]", () => {
       input: [{ role: 'user', content: [{ type: 'input_image', image_url, detail: 'auto' }] }],
     });
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('iVBORw0KGgo=');
+    const file_data = `data:text/plain;base64,${Buffer.from('The answer is 42.').toString('base64')}`;
+    const file = { type: 'input_file' as const, filename: 'note.txt', file_data };
+    model.enqueue('It says 42.');
+    await client.responses.create({ model: name, input: [{ role: 'user', content: [file] }] });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('The answer is 42.');
   });
 
   const write = (path: string) => ({

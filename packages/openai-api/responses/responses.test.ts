@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type A2aServer, createA2aServer, type Executor } from '@trunkline/a2a';
 import { createLogger } from '@trunkline/config';
 import { createApp, type RunningServer, serve } from '@trunkline/http';
-import { accountPrincipal, type Principal } from '@trunkline/identity';
+import { accountPrincipal, ownerKey, type Principal } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import OpenAI, { type APIError } from 'openai';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -363,6 +363,9 @@ describe('a stored response', () => {
     const kept = [0, 1, 500].map((number) => store.find(`resp_${number}`, principal) !== undefined);
     expect(kept).toEqual([false, true, true]);
     expect(store.find('resp_-1', personOf('bob'))).toBeDefined();
+    const [adas, bobs] = ['ada', 'bob'].map((name) => toy.responses.bytesOf(ownerKey(personOf(name))));
+    expect(bobs).toBeGreaterThan(0);
+    expect(adas).toBeGreaterThan(400 * (bobs ?? 0));
   });
 });
 

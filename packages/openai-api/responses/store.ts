@@ -1,5 +1,5 @@
 import { maySee, ownerKey, type Principal } from '@trunkline/identity';
-import { type Database, openDatabase } from '@trunkline/storage';
+import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
 import { type Item, responseOfItem } from './items.ts';
 import type { ResponseBody } from './writer.ts';
 
@@ -99,8 +99,9 @@ export class ResponseStore {
     return this.#database.prepare('SELECT 1 FROM responses WHERE task = ?').get(task) !== undefined;
   }
 
-  bytesOf(owner: string): number {
-    return this.#sizes(owner).reduce((sum, { bytes }) => sum + bytes, 0);
+  /** What counts on a quota, of one owner or of those that share it. */
+  bytesOf(quota: string): number {
+    return storedBytes(this.#database, 'responses', ['body', 'input'], 'owner BETWEEN ?1 AND ?2', quota);
   }
 
   close(): void {
