@@ -1,5 +1,6 @@
 import { BoundedMap } from '@trunkline/std';
 import { sentenceSpans } from '../text/sentences.ts';
+import { callOf } from './calls.ts';
 import { missingFigure, prepareDocument } from './document.ts';
 import { readingsOf } from './figures.ts';
 import type { Opinion, Question, SecondJudge } from './second-judge.ts';
@@ -85,7 +86,8 @@ const LONGEST = 300;
 export function* controlsFor({ title, excerpt }: Pick<Question, 'title' | 'excerpt'>): Generator<Question> {
   const { inventory } = prepareDocument(title, excerpt);
   for (const { text } of sentenceSpans(excerpt)) {
-    if (text.length < SHORTEST || text.length > LONGEST) continue;
+    // The judge is shown it as a claim: what tells its reader to do something must not get there.
+    if (text.length < SHORTEST || text.length > LONGEST || callOf(text) !== undefined) continue;
     for (const { text: figure } of statementOf(text).figures) {
       const claim = text.replace(figure, changed(figure)).replace(/\s+/g, ' ');
       if (missingFigure(statementOf(claim), inventory) === undefined) continue;
