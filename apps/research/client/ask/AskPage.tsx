@@ -92,13 +92,13 @@ export function AskPage({ health }: { health: Health | undefined }) {
         <section aria-labelledby="recent" className="flex flex-col gap-3 pt-4">
           <div className="flex items-baseline justify-between">
             <h2 id="recent" className="text-16">
-              Before
+              Recent
             </h2>
             <a
               href={hrefOf({ name: 'library' })}
               className="text-14 text-accent-text underline-offset-2 hover:underline"
             >
-              All of it
+              See all
             </a>
           </div>
           <WorkList items={work.items} />
