@@ -42,6 +42,16 @@ describeWithBrowser('the voice page', () => {
       await help.getByText(words, { exact: true }).waitFor();
   });
 
+  it('tells the service in which zone the caller is', async () => {
+    const voice = await startVoice();
+    const { page } = await open(voice.url, { ...DESKTOP, timezoneId: 'Asia/Tokyo' });
+    const offer = page.waitForRequest('**/api/offer');
+    await page.getByRole('textbox', { name: 'Message' }).fill('What time is it?');
+    await page.keyboard.press('Enter');
+    expect((await offer).postDataJSON()).toMatchObject({ request_data: { timezone: 'Asia/Tokyo' } });
+    await page.getByText(/Time in Tokyo/).waitFor();
+  });
+
   it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {
     const folder = join(import.meta.dirname, '../dist/static');
     const scripts = readdirSync(folder).filter((file) => file.endsWith('.js'));
