@@ -1,5 +1,10 @@
+import type { AttachedFile } from '@trunkline/llm';
+
 /** What the model reads of one result or resource at most. */
 const MAX_RESULT = 200_000;
+const MAX_FILES = 10;
+/** Characters of base64 of all files of a result. */
+const MAX_FILE_TEXT = 20 * 2 ** 20;
 
 interface Content {
   type?: string;
@@ -7,12 +12,15 @@ interface Content {
   mimeType?: string;
   uri?: string;
   name?: string;
+  /** Base64. */
+  data?: string;
   resource?: ResourceContent;
 }
 
 interface ResourceContent {
   uri?: string;
   text?: string;
+  blob?: string;
   mimeType?: string | undefined;
 }
 
@@ -21,6 +29,32 @@ export function plainText({ content, structuredContent }: Record<string, unknown
   const parts = asList(content).map(partText);
   const text = parts.filter((part) => part !== '').join('\n');
   return cut(text === '' && structuredContent !== undefined ? JSON.stringify(structuredContent) : text);
+}
+
+/** Images, sound and embedded files of a result, as far as they fit. */
+export function filesIn({ content }: Record<string, unknown>): AttachedFile[] {
+  let room = MAX_FILE_TEXT;
+  return asList(content)
+    .map(({ type = 'file', data, mimeType, resource }) => ({
+      base64: data ?? resource?.blob ?? '',
+      mediaType: mimeType ?? resource?.mimeType ?? 'application/octet-stream',
+      name: resource?.uri?.split('/').at(-1) || type,
+    }))
+    .filter(({ base64 }) => {
+      if (base64 === '' || base64.length > room) return false;
+      room -= base64.length;
+      return true;
+    })
+    .slice(0, MAX_FILES)
+    .map(({ base64, mediaType, name }) => ({
+      name: /\.\w+$/.test(name) ? name : `${name}.${extensionOf(mediaType)}`,
+      mediaType,
+      bytes: Buffer.from(base64, 'base64'),
+    }));
+}
+
+function extensionOf(mediaType: string): string {
+  return /^[a-z]+\/([a-z0-9]+)/.exec(mediaType)?.[1] ?? 'bin';
 }
 
 export function resourceText(contents: readonly ResourceContent[]): string {

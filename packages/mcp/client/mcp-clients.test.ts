@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { isReadOnly } from '@trunkline/llm';
+import { type AttachedFile, isReadOnly } from '@trunkline/llm';
 import { freePort, mcpProgram, startChild, startMcpServer, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -79,6 +79,22 @@ describe('a server that is a program', longTest, () => {
     await expect(call('box_add', { a: 'x' })).rejects.toThrow(z.ZodError);
     expect(await call('box_fail')).toBe('Error: it broke');
     expect(await call('box_media')).toBe('[image image/png]\na note');
+  });
+
+  it('has its pictures handed on where files can be', async () => {
+    const { clients } = await open([program('media')]);
+    const files: AttachedFile[] = [];
+    const attach = async (file: AttachedFile) => void files.push(file);
+    const signal = new AbortController().signal;
+    const result = await clients.tools[0]?.execute({}, { signal, sessionId: 's', toolCallId: 'c', attach });
+    expect(result).toBe('[image image/png]\na note\n(The person was given image.png.)');
+    expect(files).toMatchObject([{ name: 'image.png', mediaType: 'image/png', bytes: Buffer.from([0]) }]);
+    const full = () => Promise.reject(new Error('there is no room'));
+    const refused = await clients.tools[0]?.execute(
+      {},
+      { signal, sessionId: 's', toolCallId: 'c', attach: full },
+    );
+    expect(refused).toContain('(image.png could not be handed on: there is no room)');
   });
 
   it('gets of the environment only what it is given', async () => {

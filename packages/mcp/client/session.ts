@@ -30,7 +30,7 @@ import {
   NO_TIMEOUT,
   promptText,
 } from './catalogue.ts';
-import { plainText, resourceText } from './content.ts';
+import { filesIn, plainText, resourceText } from './content.ts';
 import type { OAuthSession } from './oauth.ts';
 import { ProcessTransport } from './process-transport.ts';
 import { type CallOptions, type CallOutcome, RunningCalls } from './running-calls.ts';
@@ -143,7 +143,12 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
           const result = limits.needsTask
             ? await callAsTask(client, params, sent)
             : await client.request({ method: 'tools/call', params }, CallToolResultSchema, sent);
-          return { text: plainText(result), failed: result.isError === true };
+          const files = filesIn(result);
+          return {
+            text: plainText(result),
+            failed: result.isError === true,
+            ...(files.length > 0 && { files }),
+          };
         });
       } catch (error) {
         if (limits.signal.aborted) throw error;

@@ -1,4 +1,5 @@
 import {
+  type AttachedFile,
   type CallSubject,
   defineTool,
   type Effect,
@@ -64,14 +65,31 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
         if (outcome === undefined)
           return `Error: the MCP server ${server} no longer waits for this answer. Call the tool again if it is still needed.`;
         if ('question' in outcome) throw inputRequired(server, outcome.question);
-        const { text, failed } = outcome;
-        return failed ? failureText(text) : text || '(no output)';
+        const { text, failed, files = [] } = outcome;
+        if (failed) return failureText(text);
+        return [text || '(no output)', ...(await handOn(files, context))].join('\n');
       } catch (error) {
         if (signal.aborted || error instanceof InputRequired) throw error;
         return `Error: the MCP server ${server} gave no answer: ${errorMessage(error)}`;
       }
     },
   }) as RunningTool;
+}
+
+/** Hands the files of a result to the person, and tells the model so. */
+async function handOn(
+  files: readonly AttachedFile[],
+  { attach }: Pick<ToolContext, 'attach'>,
+): Promise<string[]> {
+  const notes: string[] = [];
+  for (const file of attach === undefined ? [] : files)
+    try {
+      await attach?.(file);
+      notes.push(`(The person was given ${file.name}.)`);
+    } catch (error) {
+      notes.push(`(${file.name} could not be handed on: ${errorMessage(error)})`);
+    }
+  return notes;
 }
 
 /** A new call, or the rest of one whose question a person has answered. */

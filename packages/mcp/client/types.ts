@@ -1,3 +1,4 @@
+import type { AttachedFile } from '@trunkline/llm';
 import type { SandboxSettings } from '@trunkline/sandbox';
 
 /** An MCP server: a program that speaks over its standard streams, or an address. */
@@ -56,6 +57,8 @@ export interface McpTool {
 export interface McpCallResult {
   text: string;
   failed: boolean;
+  /** Images, sound and other files; the text names them by their type. */
+  files?: readonly AttachedFile[];
 }
 
 /** What a server asks a person in the middle of a call. */
