@@ -77,7 +77,7 @@ function useLink(id: string): string | 'gone' | undefined {
   const [link, setLink] = useState<string>();
   useEffect(() => {
     const leaving = new AbortController();
-    api
+    void api
       .request<UploadedFile>(`/api/chat/files/${encodeURIComponent(id)}`, { signal: leaving.signal })
       .then(({ url }) => url)
       .catch(() => 'gone')
