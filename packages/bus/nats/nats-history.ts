@@ -17,7 +17,7 @@ import { isTemporary } from './stream-keeper.ts';
 
 const fetchSize = 500;
 
-const fetchTimeoutMs = 2000;
+const fetchTimeoutMs = 5000;
 
 const idleMs = 30_000;
 
@@ -129,7 +129,7 @@ export async function* readStream(resources: Resources, range: StreamRange): Asy
       return;
     } catch (error) {
       const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
-      const mayHelp = isGone || isTemporary(error);
+      const mayHelp = isGone || isSilent(error) || isTemporary(error);
       if (!mayHelp || attempt === mostReaders) throw unread(error);
       await delay(attempt * readAgainMs);
     }
@@ -163,6 +163,11 @@ async function* readOnce({ client, manager }: Resources, range: StreamRange): As
     // Where nobody answers, the server removes it when it is idle.
     manager.consumers.delete(range.stream, name).catch(() => undefined);
   }
+}
+
+/** The client's words for a server that is busy or gone. */
+function isSilent(error: unknown): boolean {
+  return error instanceof Error && error.message === 'heartbeats missed';
 }
 
 function unread(error: unknown): BusError {

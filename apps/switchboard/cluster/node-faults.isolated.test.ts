@@ -1,0 +1,132 @@
+import {
+  type ModelServer,
+  type NatsServer,
+  natsMissing,
+  startModelServer,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createPublisher,
+  isReady,
+  journalOf,
+  journalOfTopic,
+  leadingBoard,
+  leads,
+  type Pair,
+  startPair,
+} from '../fixtures/nats-faults.ts';
+import type { ProcessSwitchboard } from '../fixtures/process-switchboard.ts';
+
+const patient = { timeoutMs: 90_000, intervalMs: 100 };
+const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
+const count = 6 * 840;
+const schedules = 40;
+
+/** Real nodes and real processes. */
+describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster of three', () => {
+  let model: ModelServer;
+  let pair: Pair;
+
+  beforeAll(async () => {
+    model = await startModelServer({ script: () => 'Done.' });
+    pair = await startPair(
+      { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
+      { 'agents/helm.yaml': helm },
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await pair?.stop();
+    await model?.stop();
+  });
+
+  const allReady = () =>
+    waitFor(async () => (await Promise.all(pair.boards.map(isReady))).every(Boolean), patient);
+
+  it('lose nothing and double nothing while nodes and switchboards are killed and paused', async () => {
+    // Due all through the faults.
+    const first = Date.now() + 10_000;
+    const runs = Array.from({ length: schedules }, (_, index) => ({
+      id: `run-${index}`,
+      schedule: new Date(first + index * 1000).toISOString(),
+      topic: `cron.run-${index}`,
+      payload: { content: `Run ${index}` },
+    }));
+    const added = await Promise.all(
+      runs.map((run, index) => (pair.boards[index % 2] as ProcessSwitchboard).call('/api/schedules', run)),
+    );
+    expect(added.map(({ status }) => status)).toEqual(runs.map(() => 201));
+    const publisher = createPublisher(pair);
+    const faults = [killFollower, killLeader, killTwo, killSwitchboard, pauseLeader, pauseSwitchboard];
+    for (const fault of faults) {
+      await allReady();
+      await publisher.send(count / faults.length, fault);
+    }
+    await allReady();
+    const [board] = pair.boards as [ProcessSwitchboard];
+    const answered = async () => await journalOfTopic(board, 'message.outbound.cli');
+    await waitFor(async () => (await answered()).length >= count + schedules, {
+      timeoutMs: 180_000,
+      intervalMs: 1000,
+    });
+    const ids = (messages: { id: string }[]) => messages.map(({ id }) => id).toSorted();
+    const numbered = Array.from({ length: count }, (_, number) => `message-${number}`);
+    expect(ids(await journalOfTopic(board, 'message.inbound.cli'))).toEqual(numbered.toSorted());
+    expect(ids(await journalOfTopic(board, 'cron.#'))).toEqual(
+      runs.map(({ id, schedule }) => `${id}@${schedule}`).toSorted(),
+    );
+    const answers = (await answered()).map(({ correlationId }) => correlationId);
+    expect(answers).toHaveLength(count + schedules);
+    expect(new Set(answers).size).toBe(count + schedules);
+    const letters = await Promise.all(pair.boards.map((each) => each.call('/api/dead-letters')));
+    expect(letters.map(({ body }) => body.data.count)).toEqual([0, 0]);
+    // Work that a killed or paused switchboard had begun starts again elsewhere, and is answered once.
+    console.info(
+      `the longest wait of a sender was ${Math.round(publisher.longestMs())} ms; ${model.chats().length} model calls`,
+    );
+  }, 400_000);
+
+  async function killFollower(): Promise<void> {
+    const [follower] = (await journalOf(pair)).followers;
+    await follower?.kill('SIGKILL');
+    await follower?.start();
+  }
+
+  async function killLeader(): Promise<void> {
+    const { leader } = await journalOf(pair);
+    await leader.kill('SIGKILL');
+    await waitFor(async () => (await journalOf(pair)).leader !== leader, patient);
+    await leader.start();
+  }
+
+  /** Nothing can be stored, and both say so. */
+  async function killTwo(): Promise<void> {
+    const { leader, followers } = await journalOf(pair);
+    const lost = [leader, followers[0] as NatsServer];
+    await Promise.all(lost.map((server) => server.kill('SIGKILL')));
+    await waitFor(async () => !(await Promise.all(pair.boards.map(isReady))).some(Boolean), patient);
+    await Promise.all(lost.map((server) => server.start()));
+  }
+
+  /** The one that runs the schedules. */
+  async function killSwitchboard(): Promise<void> {
+    const index = await leadingBoard(pair);
+    await pair.boards[index]?.child.kill('SIGKILL');
+    pair.boards[index] = (await pair.homes[index]?.start()) as ProcessSwitchboard;
+  }
+
+  async function pauseLeader(): Promise<void> {
+    const { leader } = await journalOf(pair);
+    process.kill(leader.pid, 'SIGSTOP');
+    await waitFor(async () => (await journalOf(pair)).leader !== leader, patient).finally(() =>
+      process.kill(leader.pid, 'SIGCONT'),
+    );
+  }
+
+  async function pauseSwitchboard(): Promise<void> {
+    const index = await leadingBoard(pair);
+    const { pid } = (pair.boards[index] as ProcessSwitchboard).child;
+    process.kill(pid, 'SIGSTOP');
+    await waitFor(() => leads(pair, 1 - index), patient).finally(() => process.kill(pid, 'SIGCONT'));
+  }
+});
