@@ -258,9 +258,10 @@ export class FlowStore extends Store {
     const where = `${seen.sql} AND updatedAt >= ? AND status = coalesce(?, status) ${open}`;
     const values = [...seen.values, since, status ?? null];
     const newest = 'ORDER BY createdAt DESC, rowid DESC LIMIT ? OFFSET ?';
-    // Few are open, and their index has them all.
+    // Few are open, and their index has them all: of anybody, so that SQLite does not go over all flows of an owner.
+    const table = open === '' ? 'flows' : 'flows INDEXED BY flows_open';
     if (since <= 0 || open !== '')
-      return this.all(`SELECT ${columns} FROM flows WHERE ${where} ${newest}`, [...values, limit, offset]);
+      return this.all(`SELECT ${columns} FROM ${table} WHERE ${where} ${newest}`, [...values, limit, offset]);
     // Most were opened since then, or just before; the others are found by when they changed, or all would be looked at.
     const border = since - quickMs;
     const recent = this.all<Flow>(

@@ -103,7 +103,7 @@ async function subscribe(bus: Bus, pattern: string, handler: (message: Message) 
 }
 
 /** What waits for a reader who does not read. With what the connection itself holds, a feed costs at most 1 MB. */
-const feedQueue = { frames: 1000, bytes: 768 * 1024 };
+const feedQueue = { frames: 1000, bytes: 384 * 1024 };
 
 /** As bytes: the queue counts them, and text of some languages takes two for a character. */
 function eventOf(message: Message): Uint8Array {
