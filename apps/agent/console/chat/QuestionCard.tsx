@@ -88,6 +88,11 @@ function Steps({ form, sending, onAnswer }: AnswerProps & { form: QuestionForm }
         actions={
           <>
             {index > 0 && <Button onClick={() => setAnswers(answers.slice(0, index - 1))}>Back</Button>}
+            {form.declines && (
+              <Button disabled={sending} onClick={() => onAnswer('decline')}>
+                Decline
+              </Button>
+            )}
             <Button type="submit" variant="primary" busy={sending}>
               {last ? 'Send the answer' : 'Next'}
             </Button>
@@ -152,16 +157,19 @@ interface QuestionForm {
   title: string;
   description: string;
   steps: FormStep[];
+  /** Whoever asks takes "decline" for an answer, as MCP servers do. */
+  declines: boolean;
 }
 
 /** The form that a question holds; none when it is a plain one or cannot be read. */
 export function formOf(given: unknown): QuestionForm | undefined {
-  const { title, description, steps } = recordOf(given);
+  const { title, description, steps, declines } = recordOf(given);
   if (!Array.isArray(steps) || steps.length === 0) return undefined;
   return {
     title: nonEmpty(title) ?? 'A few details',
     description: nonEmpty(description) ?? '',
     steps: steps.map(stepOf),
+    declines: declines === true,
   };
 }
 
