@@ -1,8 +1,8 @@
 import type { ScheduleOwners } from './access/check-publish.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
-import { LeaderPlugin } from './cluster/leader.ts';
-import { type Peers, peersPlugin } from './cluster/peers.ts';
+import { LeaderPlugin, nodeName } from './cluster/leader.ts';
+import type { Peers } from './cluster/peers.ts';
 import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { Plugin } from './core/plugins.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
@@ -57,7 +57,11 @@ export function createPlugins(options: SwitchboardOptions, { sealing, createPeer
     list: [
       deliveries,
       leader,
-      peersPlugin(peers),
+      {
+        name: 'peers',
+        start: async ({ home }) => peers.start(await nodeName(home)),
+        stop: async () => peers.stop(),
+      },
       files,
       new AlertingPlugin(leader),
       new OperatorPlugin(),

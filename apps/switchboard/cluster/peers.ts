@@ -4,10 +4,8 @@ import type { Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import type { ClusterNode } from '../api-types.ts';
 import { principalOf } from '../core/messages.ts';
-import type { Plugin } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { nodeName } from './leader.ts';
 
 const helloTopic = 'cluster.hello';
 const readTopic = 'cluster.read';
@@ -137,15 +135,3 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
 }
 
 export type Peers = ReturnType<typeof createPeers>;
-
-export function peersPlugin(peers: Peers): Plugin {
-  return {
-    name: 'peers',
-    async start({ home }) {
-      await peers.start(await nodeName(home));
-    },
-    async stop() {
-      peers.stop();
-    },
-  };
-}
