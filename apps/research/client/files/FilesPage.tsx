@@ -82,7 +82,9 @@ function UploadArea({ onDone }: { onDone(): void }) {
       onDrop={drop}
       className="flex flex-wrap items-center justify-between gap-4 rounded-corner border border-edge border-dashed p-6 data-over:border-accent-strong data-over:bg-accent-wash"
     >
-      <p className="min-w-0 text-14 text-muted">Drop files here: PDF, Word, spreadsheets, e-books, Markdown, text, HTML, or pictures of text.</p>
+      <p className="min-w-0 text-14 text-muted">
+        Drop files here: PDF, Word, spreadsheets, e-books, Markdown, text, HTML, or pictures of text.
+      </p>
       <Button
         variant="primary"
         icon={<Upload aria-hidden />}
