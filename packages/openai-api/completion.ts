@@ -13,6 +13,8 @@ export type AnswerEvent =
       text?: string;
       /** Calls of the caller's own tools, which the caller has to answer. */
       toolCalls?: readonly ToolCall[];
+      /** Whether the answer is drawn from text from outside; responses store it, for whoever continues them. */
+      isOutside?: boolean;
     };
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { openAiErrors } from './errors.ts';
 
-const part = z.looseObject({
+/** A part of the content of a message. */
+export const messagePart = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
   image_url: z.looseObject({ url: z.string() }).optional(),
@@ -22,7 +23,7 @@ const toolCall = z.looseObject({
 
 const message = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
-  content: z.union([z.string(), z.array(part), z.null()]).optional(),
+  content: z.union([z.string(), z.array(messagePart), z.null()]).optional(),
   tool_calls: z.array(toolCall).nullish(),
   tool_call_id: z.string().optional(),
 });

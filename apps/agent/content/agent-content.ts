@@ -1,7 +1,8 @@
 import { A2aError, type ExecutionEvent, type ExecutionRequest, type Part } from '@trunkline/a2a';
 import { ExtractionError, type ExtractionPool } from '@trunkline/documents';
 import { type GuardedFetch, HttpError } from '@trunkline/http';
-import { maySee, type Origin, ownerKey, type Principal } from '@trunkline/identity';
+import { maySee, type Origin, ownerKey, type Principal, quotaKey } from '@trunkline/identity';
+import { urlSubject } from '@trunkline/llm';
 import {
   type Content,
   ContentError,
@@ -9,8 +10,11 @@ import {
   plainName,
   type StoredFile,
   type TurnFiles,
+  type TurnPolicy,
   unseen,
 } from '@trunkline/loop';
+import { BoundedMap } from '@trunkline/std';
+import { actingFor } from '../approvals/approvals.ts';
 import type { Owners } from '../owners.ts';
 import { classifyFile, UnsupportedFile } from './media-types.ts';
 
@@ -19,6 +23,7 @@ export interface AgentContentDeps {
   pool: ExtractionPool;
   /** For files that a message names by their address. */
   fetch: GuardedFetch;
+  policy: TurnPolicy;
   owners: Owners;
   /** Where links to files begin. */
   publicUrl(): string;
@@ -39,6 +44,7 @@ export const uploadScheme = 'trunkline-file:';
 const longestData = 200_000;
 const longestText = 2_000_000;
 const mostFiles = 20;
+const mostTextless = 1000;
 
 /** Refuses a message by the files in it before there is a task. What only reading can tell is refused later. */
 export function admitParts({ message }: ExecutionRequest): { release(): void } {
@@ -61,6 +67,8 @@ const mostInline = 2 ** 20;
 /** What messages hold besides text, in and out: stores files, reads documents, and says what cannot be used. */
 export class AgentContent {
   readonly #deps: AgentContentDeps;
+  /** Pictures in which no text was recognised: that takes long, and each step of a turn asks again. */
+  readonly #textless = new BoundedMap<string, true>(mostTextless);
 
   constructor(deps: AgentContentDeps) {
     this.#deps = deps;
@@ -82,7 +90,12 @@ export class AgentContent {
   async upload(file: { bytes: Uint8Array; name: string; mediaType: string }, principal: Principal) {
     return await this.#refusing(async () => {
       const { mediaType } = classifyFile({ ...file, name: plainName(file.name) });
-      return await this.#deps.store.put({ ...file, mediaType }, ownerKey(principal));
+      return await this.#deps.store.put(
+        { ...file, mediaType },
+        ownerKey(principal),
+        undefined,
+        quotaKey(principal),
+      );
     });
   }
 
@@ -92,7 +105,7 @@ export class AgentContent {
     return {
       read: (id) => store.read(id),
       describe: (id, signal) => this.#describe(id, signal),
-      store: (file) => store.put(file, ownerKey(principal), sessionId),
+      store: (file) => store.put(file, ownerKey(principal), sessionId, quotaKey(principal)),
     };
   }
 
@@ -123,16 +136,16 @@ export class AgentContent {
   async #file(part: Extract<Part, { type: 'file' }>, place: Place, signal: AbortSignal): Promise<Content> {
     const { store } = this.#deps;
     const { principal, sessionId } = place;
+    const owner = ownerKey(principal);
     const known = part.uri?.startsWith(uploadScheme) ? this.#uploaded(part.uri, place) : undefined;
     const { bytes, name, mediaType, source } =
-      known === undefined ? await this.#bytesOf(part, signal) : await this.#stored(known);
+      known === undefined ? await this.#bytesOf(part, place, signal) : await this.#stored(known);
     const found = classifyFile({ bytes, mediaType, name });
-    const file =
-      known ?? (await store.put({ bytes, name, mediaType: found.mediaType }, ownerKey(principal), sessionId));
+    const given = { bytes, name, mediaType: found.mediaType };
+    const file = known ?? (await store.put(given, owner, sessionId, quotaKey(principal)));
     // Whoever sends a file has not written all that is in it.
     const origins: Origin[] = [{ kind: 'file', source }];
     if (found.kind === 'image' || found.kind === 'audio') return { type: found.kind, file, origins };
-    const owner = ownerKey(principal);
     const { text, isWhole } = await this.#textOf(file, bytes, found, { signal, owner }).catch(
       (error: unknown) => {
         if (!(error instanceof ExtractionError)) throw error;
@@ -147,7 +160,7 @@ export class AgentContent {
     const { store, owners } = this.#deps;
     const found = store.find(uri.slice(uploadScheme.length));
     const isTheirs = found !== undefined && maySee(owners.viewer(principal), found.owner);
-    const file = isTheirs ? store.use(found.id, sessionId) : undefined;
+    const file = isTheirs ? store.use(found.id, sessionId, quotaKey(principal)) : undefined;
     if (file === undefined)
       throw new ContentRefusal('An attached file is no longer stored. Attach it again.');
     return file;
@@ -159,7 +172,7 @@ export class AgentContent {
     return { ...file, bytes, source: file.name };
   }
 
-  async #bytesOf(part: Extract<Part, { type: 'file' }>, signal: AbortSignal) {
+  async #bytesOf(part: Extract<Part, { type: 'file' }>, place: Place, signal: AbortSignal) {
     const { name = part.bytes === undefined ? nameIn(part.uri ?? '') : 'file', mediaType = '' } = part;
     if (part.bytes !== undefined) {
       const bytes = decoded(part.bytes, plainName(name), this.#deps.store.maxFileBytes);
@@ -173,10 +186,44 @@ export class AgentContent {
       const bytes = decoded(text, plainName(name), this.#deps.store.maxFileBytes);
       return { bytes, name: plainName(name), mediaType: mediaType || type, source: plainName(name) };
     }
-    const { body, contentType, status } = await this.#deps.fetch(uri, { signal });
+    const { body, contentType, status } = await this.#deps.fetch(uri, {
+      signal,
+      allowsRedirect: this.#permit(uri, place),
+    });
     if (status !== 200)
       throw new ContentRefusal(`The file at ${uri} could not be fetched: it answers with ${status}.`);
     return { bytes: body, name: plainName(name), mediaType: mediaType || contentType, source: uri };
+  }
+
+  /**
+   * Refuses an address that `fetch_url` may not read for this caller; nobody can be asked before the turn. Gives the
+   * rule for redirects.
+   */
+  #permit(url: string, { principal, sessionId }: Place): (target: URL) => boolean {
+    const { policy } = this.#deps;
+    const asker = actingFor(principal);
+    const requestOf = (address: string) => ({
+      principal: asker,
+      agent: policy.agent,
+      tool: 'fetch_url',
+      effects: ['reads' as const],
+      subject: urlSubject(address),
+      origins: asker.origins ?? [],
+      isKnownUrl: () => true,
+    });
+    const request = requestOf(url);
+    const { decision, rule, why } = policy.decide(request);
+    const refused = decision === 'allow' ? policy.spend?.(request) : why;
+    const result = refused === undefined ? 'started' : 'refused';
+    policy.record?.({ request, input: { url }, decision, rule, result, sessionId });
+    if (refused !== undefined)
+      throw new ContentRefusal(
+        `The file at ${url} was not fetched, because policy does not allow fetch_url: ${refused}. Send the file itself.`,
+      );
+    return (target) => {
+      const onward = requestOf(target.href);
+      return (policy.check?.(onward) ?? policy.decide(onward)).decision === 'allow';
+    };
   }
 
   async #textOf(
@@ -204,7 +251,7 @@ export class AgentContent {
     const bytes = await store.read(id);
     if (file === undefined || bytes === undefined) return 'A file that is no longer stored';
     const words = unseen(file.name, file.mediaType);
-    if (!file.mediaType.startsWith('image/')) return words;
+    if (!file.mediaType.startsWith('image/') || this.#textless.has(id)) return words;
     try {
       const found = classifyFile({ ...file, bytes });
       const { text } = await this.#textOf(
@@ -217,6 +264,7 @@ export class AgentContent {
     } catch (error) {
       // A picture without text, or no text recognition installed: then the description stands alone.
       if (!(error instanceof ExtractionError)) throw error;
+      this.#textless.set(id, true);
       return words;
     }
   }

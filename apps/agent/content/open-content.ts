@@ -18,7 +18,7 @@ export interface OpenContent {
 
 /** Opens the files of the agent, without those whose conversation is gone. */
 export function openContent(
-  { options, owners, places, live }: AgentContext,
+  { options, owners, places, live, policy }: AgentContext,
   { sessions }: Pick<TurnState, 'sessions'>,
   address: ServiceAddress,
 ): OpenContent {
@@ -39,7 +39,14 @@ export function openContent(
     allowedCidrs: options.fetchAllowedCidrs,
     maxBytes: options.maxFileMb * 2 ** 20,
   });
-  const content = new AgentContent({ store: files, pool, fetch, owners, publicUrl: () => address.publicUrl });
+  const content = new AgentContent({
+    store: files,
+    pool,
+    fetch,
+    policy: policy.for(options.agentName),
+    owners,
+    publicUrl: () => address.publicUrl,
+  });
   return {
     files,
     content,

@@ -73,26 +73,33 @@ async function* answer(
   deps: AgentModelDeps,
   outsideAnswers: OutsideAnswers,
 ): AsyncGenerator<AnswerEvent, void> {
-  let streamed = '';
+  const said = new SaidTexts();
   const files: StoredFile[] = [];
   const refused = new RefusedParameters(call.request);
   try {
     for await (const event of turn(call, deps, outsideAnswers, refused)) {
       yield* refused.take();
-      if (event.type === 'text-delta') streamed += event.text;
+      if (event.type === 'text-delta') said.say(event.text);
+      if (event.type === 'reasoning-delta') said.think(event.text);
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
       else if (event.type === 'tool-end') files.push(...(event.files ?? []));
       else if (event.type === 'error') {
         const end = filtered(event);
-        if (streamed === '') yield { type: 'text-delta', text: event.message };
+        if (said.joined === '') yield { type: 'text-delta', text: event.message };
         yield end;
       } else if (event.type === 'end' || event.type === 'pause') {
         const links = files.map((file) => linkTo(file, deps.content)).join('');
         if (links !== '') yield { type: 'text-delta', text: links };
+        said.say(links);
         const ended = { ...event, text: event.text + links };
-        if (hasReadOutside(event))
-          for (const text of [streamed + links, ended.text]) outsideAnswers.add(text, pendingCalls(event));
-        yield endOf(ended);
+        const isOutside = hasReadOutside(event);
+        if (isOutside) {
+          for (const text of [said.joined, ended.text]) outsideAnswers.add(text, pendingCalls(event));
+          said.end(ended.text);
+          for (const text of said.texts.slice(0, -1)) outsideAnswers.add(text, []);
+          outsideAnswers.add(said.texts.at(-1) ?? '', pendingCalls(event));
+        }
+        yield { ...endOf(ended), isOutside };
       }
     }
   } catch (error) {
@@ -171,10 +178,10 @@ function failure({
 function filtered(event: ErrorEvent): AnswerEvent {
   const { code, message, text, usage } = event;
   if (code !== 'content-filter') throw failure(event);
-  return { type: 'end', finishReason: 'content_filter', text: text || message, usage };
+  return { type: 'end', finishReason: 'content_filter', text: text || message, usage, isOutside: true };
 }
 
-function endOf(event: EndEvent | PauseEvent): AnswerEvent {
+function endOf(event: EndEvent | PauseEvent): Extract<AnswerEvent, { type: 'end' }> {
   const { text, usage } = event;
   return { type: 'end', finishReason: finishReason(event), text, usage, toolCalls: pendingCalls(event) };
 }
@@ -199,13 +206,42 @@ function hasReadOutside(event: EndEvent | PauseEvent): boolean {
   return event.type === 'end' ? event.origins !== undefined : originsIn(event.checkpoint.messages).length > 0;
 }
 
+/** The text of an answer as `/v1/responses` shows it: thoughts end one message, and text begins the next. */
+class SaidTexts {
+  readonly texts: string[] = [];
+  #isOpen = false;
+
+  get joined(): string {
+    return this.texts.join('');
+  }
+
+  say(text: string): void {
+    if (text === '') return;
+    this.texts.push(`${this.#isOpen ? this.texts.pop() : ''}${text}`);
+    this.#isOpen = true;
+  }
+
+  think(text: string): void {
+    if (text !== '') this.#isOpen = false;
+  }
+
+  /** The whole answer may say more than its deltas did. */
+  end(whole: string): void {
+    if (whole.startsWith(this.joined)) this.say(whole.slice(this.joined.length));
+  }
+}
+
 type CalledFunction = Pick<ToolCall, 'function'>;
 
-/** The answers of turns that read text from outside, by hash, as the caller sends them back. Forgotten with the process. */
+/**
+ * The answers of turns that read text from outside, by hash, as the caller sends them back. Forgotten with the process:
+ * stored responses say it themselves.
+ */
 class OutsideAnswers {
   readonly #hashes = new Set<string>();
 
   add(text: string, calls: readonly CalledFunction[]): void {
+    if (text.trim() === '' && calls.length === 0) return;
     this.#hashes.add(hashOf(text, calls));
     const [oldest] = this.#hashes;
     if (this.#hashes.size > maxOutsideAnswers && oldest !== undefined) this.#hashes.delete(oldest);
@@ -282,7 +318,7 @@ function assistantMessage(entry: RequestMessage, outsideAnswers: OutsideAnswers)
     toolName: called.name,
     input: parseArguments(called.arguments),
   }));
-  const isOutside = outsideAnswers.has(text, entry.tool_calls ?? []);
+  const isOutside = entry.outside === true || outsideAnswers.has(text, entry.tool_calls ?? []);
   return {
     role: 'assistant',
     ...(isOutside && markOf([{ kind: 'message', source: 'assistant' }])),

@@ -18,8 +18,8 @@ export interface ContentStoreOptions {
   maxFileBytes: number;
   /** Of all files together. */
   maxTotalBytes: number;
-  /** Words for an owner who would store too much; undefined where it fits. */
-  room(owner: string, bytes: number): string | undefined;
+  /** Words for whoever would store too much on a quota; undefined where it fits. */
+  room(quota: string, bytes: number): string | undefined;
   /** Signs links. */
   secret: string;
   /** Milliseconds; for tests. */
@@ -75,8 +75,8 @@ export class ContentStore {
     return this.#options.maxFileBytes;
   }
 
-  /** Stores a file of an owner; the same file again in the same conversation gives the one that is there. */
-  async put(file: NewFile, owner: string, sessionId?: string): Promise<StoredFile> {
+  /** Stores a file of an owner, on a quota that others may share; the same file again in the same conversation gives the one that is there. */
+  async put(file: NewFile, owner: string, sessionId?: string, quota = owner): Promise<StoredFile> {
     const { bytes, mediaType } = file;
     const name = plainName(file.name);
     this.#requireSize(name, bytes.byteLength);
@@ -87,7 +87,7 @@ export class ContentStore {
     if (known !== undefined) return recordOf(known);
     const row = { hash, name, media_type: mediaType, size: bytes.byteLength, owner };
     // Nothing waits between the checks and the insert, so two uploads cannot both take the last room.
-    const stored = this.#insert({ ...row, session_id: sessionId ?? null, text: null, is_whole: null });
+    const stored = this.#insert({ ...row, session_id: sessionId ?? null, text: null, is_whole: null }, quota);
     try {
       if (!existsSync(this.#path(hash))) await writeFileAtomic(this.#path(hash), bytes, { mode: 0o600 });
     } catch (error) {
@@ -107,7 +107,7 @@ export class ContentStore {
     );
   }
 
-  #insert(row: Omit<Row, 'id'>): StoredFile {
+  #insert(row: Omit<Row, 'id'>, quota: string): StoredFile {
     const { maxTotalBytes, room, now } = this.#options;
     const { total = 0 } =
       this.#database
@@ -121,7 +121,7 @@ export class ContentStore {
         'full',
         `There is no room for ${row.name}: files may take ${megabytes(maxTotalBytes)} MB together. Delete chats with files, or ask the operator to raise CORE_FILES_MB.`,
       );
-    const refusal = room(row.owner, row.size);
+    const refusal = room(quota, row.size);
     if (refusal !== undefined) throw new ContentError('full', `${refusal}.`);
     const id = randomBytes(16).toString('base64url');
     const { hash, name, media_type, size, owner, session_id, text, is_whole } = row;
@@ -159,11 +159,11 @@ export class ContentStore {
   }
 
   /** The file as one of a conversation: it goes when the conversation does. */
-  use(id: string, sessionId: string): StoredFile | undefined {
+  use(id: string, sessionId: string, quota?: string): StoredFile | undefined {
     const row = this.#row(id);
     if (row === undefined) return undefined;
     if (row.session_id === sessionId) return recordOf(row);
-    if (row.session_id !== null) return this.#insert({ ...row, session_id: sessionId });
+    if (row.session_id !== null) return this.#insert({ ...row, session_id: sessionId }, quota ?? row.owner);
     this.#database.prepare('UPDATE file SET session_id = ? WHERE id = ?').run(sessionId, id);
     return recordOf(row);
   }

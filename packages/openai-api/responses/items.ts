@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { openAiErrors } from '../errors.ts';
-import type { RequestMessage } from '../request.ts';
+import { messagePart, type RequestMessage } from '../request.ts';
 
 export const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
 type Part = z.output<typeof contentPart>;
@@ -76,25 +76,38 @@ export function toMessages(items: readonly Item[]): RequestMessage[] {
     if (item.type === 'message') messages.push(messageOf(item));
     else if (item.type === 'function_call') {
       const calls = [callOf(item)];
-      if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: null, tool_calls: calls });
-      else last.tool_calls = [...(last.tool_calls ?? []), ...calls];
+      if (last?.role !== 'assistant')
+        messages.push({ role: 'assistant', content: null, tool_calls: calls, ...markOf(item) });
+      else Object.assign(last, { tool_calls: [...(last.tool_calls ?? []), ...calls] }, markOf(item));
     } else if (item.type === 'function_call_output') messages.push(resultOf(item));
     else if (item.type !== 'reasoning') throw refuse(`input items of type "${item.type}" are not supported`);
   }
   return messages;
 }
 
-function messageOf({ role, content }: Item): RequestMessage {
+/** What the store says of an answer: it may be drawn from text from outside. */
+function markOf({ outside }: Item): { outside?: true } {
+  return outside === true ? { outside } : {};
+}
+
+function messageOf(item: Item): RequestMessage {
+  const { role, content } = item;
   if (role === undefined)
     throw refuse('a message of the input needs a role: user, assistant, system or developer');
   const parts = Array.isArray(content) ? content : [];
   const isText = parts.every(({ type }) => type === 'input_text' || type === 'output_text');
-  if (isText && parts.length <= 1) return { role, content: parts[0]?.text ?? '' };
-  return { role, content: parts.map(chatPart) };
+  if (isText && parts.length <= 1) return { role, content: parts[0]?.text ?? '', ...markOf(item) };
+  return { role, content: parts.map(readPart), ...markOf(item) };
+}
+
+function readPart(part: Part): z.output<typeof messagePart> {
+  const read = messagePart.safeParse(chatPart(part));
+  if (read.success) return read.data;
+  throw refuse(`content of type "${part.type}" is not as it should be: ${z.prettifyError(read.error)}`);
 }
 
 /** A part of a message as chat completions have it; what a service does not take, it refuses by that name. */
-function chatPart(part: Part): Part & { image_url?: { url: string } } {
+function chatPart(part: Part): unknown {
   const { type, text = '' } = part;
   switch (type) {
     case 'input_text':
@@ -103,7 +116,7 @@ function chatPart(part: Part): Part & { image_url?: { url: string } } {
       return { type: 'text', text };
     case 'refusal':
     case 'input_audio':
-      return part as Part & { image_url?: never };
+      return part;
     case 'input_image':
       if (typeof part.image_url !== 'string')
         throw refuse('input_image needs image_url with the data: files are not kept here');
@@ -113,7 +126,7 @@ function chatPart(part: Part): Part & { image_url?: { url: string } } {
         throw refuse(
           'input_file needs file_data: nothing is fetched from file_url, and file_id names no file',
         );
-      return { type: 'file', file: { filename: part.filename, file_data: part.file_data } };
+      return { type: 'file', file: { filename: part.filename ?? undefined, file_data: part.file_data } };
     default:
       throw refuse(`content of type "${type}" is not supported`);
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate as macrotask } from 'node:timers/promises';
 import { type A2aServer, createA2aServer, type Executor } from '@trunkline/a2a';
 import { createLogger } from '@trunkline/config';
 import { createApp, type RunningServer, serve } from '@trunkline/http';
@@ -12,6 +13,7 @@ import { type Answer, type AnswerEvent, mountOpenAiApi, openAiErrorBody, Respons
 class Toy {
   readonly #home = temporaryDirectory();
   now = Date.now();
+  quotaBytes = 2 ** 30;
   answer: Answer = async function* () {
     yield { type: 'text-delta', text: 'Yes.' };
     yield end;
@@ -29,6 +31,8 @@ class Toy {
       directory: this.#home.path,
       executor: this.responses.runningTasksOf(this.executor),
       card: () => ({ name: 'toy', description: 'A toy.', version: '1', publicUrl: 'http://toy', skills: [] }),
+      quotaBytes: this.quotaBytes,
+      keptBesides: (owner) => this.responses.bytesOf(owner),
       push: false,
       warnWhenOpen: false,
       logger,
@@ -72,6 +76,8 @@ class Toy {
   async stop(): Promise<void> {
     await this.#server.stop();
     this.a2a.stop();
+    // Services stop other things between the two, so answers end before the file is closed.
+    await macrotask();
     this.responses.close();
   }
 
@@ -248,6 +254,18 @@ describe('a response', () => {
       ['text.verbosity', { text: { verbosity: 'low' } }],
       ['parallel_tool_calls', { parallel_tool_calls: false }],
       ['input', { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] }],
+      ...[{ input_audio: {} }, { input_audio: null }, { input_audio: { data: 'AA==', format: 1 } }].map(
+        (sound): [string, object] => [
+          'input',
+          { input: [{ role: 'user', content: [{ type: 'input_audio', ...sound }] }] },
+        ],
+      ),
+      [
+        'input',
+        {
+          input: [{ role: 'user', content: [{ type: 'input_file', file_data: 'AA==', filename: 7 }] }],
+        },
+      ],
       ['input', { input: [{ type: 'computer_call_output', call_id: 'x', output: 'y' }] }],
       ['temperature', { temperature: 'hot' }],
       ['previous_response_id', { previous_response_id: 'resp_0' }],
@@ -350,15 +368,55 @@ describe('a stored response', () => {
     );
   });
 
+  it('says after a restart that it was drawn from outside, to whoever continues it', async () => {
+    toy = await new Toy().start();
+    const calls = [
+      { id: 'call_1', type: 'function' as const, function: { name: 'weather', arguments: '{}' } },
+    ];
+    toy.answer = async function* () {
+      yield { type: 'reasoning-delta', text: 'Hm.' };
+      yield { type: 'text-delta', text: 'The page says so.' };
+      yield { type: 'end', finishReason: 'tool_calls', toolCalls: calls, isOutside: true };
+    };
+    const { id, output } = await toy.client().responses.create({ input: 'Look', tools: [weather] });
+    expect(JSON.stringify(await toy.client().responses.retrieve(id))).not.toContain('outside');
+    await toy.stop();
+    await toy.start();
+    const result = { type: 'function_call_output' as const, call_id: 'call_1', output: 'sun' };
+    const references = output.map((item) => ({ type: 'item_reference' as const, id: item.id ?? '' }));
+    for (const more of [
+      { input: [result], previous_response_id: id },
+      { input: [{ role: 'user' as const, content: 'Look' }, ...references, result] },
+    ]) {
+      await toy.client().responses.create(more);
+      const answers = toy.seen.at(-1)?.request.messages.filter(({ role }) => role === 'assistant');
+      expect(answers).toEqual([
+        { role: 'assistant', content: 'The page says so.', tool_calls: calls, outside: true },
+      ]);
+    }
+  });
+
+  it('counts on the quota of whoever asks, and is refused where it would not fit', async () => {
+    toy = new Toy();
+    toy.quotaBytes = 5000;
+    await toy.start();
+    const { responses } = toy.client();
+    await responses.create({ input: 'Hi' });
+    const long = 'x'.repeat(6000);
+    for (const stream of [false, true])
+      expect((await refusal(responses.create({ input: long, stream })))?.code).toBe('insufficient_quota');
+    expect((await responses.create({ input: long, store: false })).output_text).toBe('Yes.');
+  });
+
   it('makes room for newer ones of its owner', async () => {
     toy = await new Toy().start();
     const { store } = toy.responses;
     const principal = personOf('ada');
     const body = (number: number) => ({ id: `resp_${number}`, status: 'completed' as const, output: [] });
-    store.save(body(-1), { input: [], principal: personOf('bob') });
+    store.save(body(-1), { input: [], principal: personOf('bob'), isOutside: false });
     for (let number = 0; number < 501; number += 1) {
       toy.now += 1;
-      store.save(body(number), { input: [], principal });
+      store.save(body(number), { input: [], principal, isOutside: false });
     }
     const kept = [0, 1, 500].map((number) => store.find(`resp_${number}`, principal) !== undefined);
     expect(kept).toEqual([false, true, true]);
@@ -464,6 +522,9 @@ describe('a background response', () => {
     await responses.delete(third.id);
     await third.ended;
     expect(tasks.get(third.taskId).state).toBe('canceled');
+    // What runs on must not store it again.
+    await macrotask();
+    expect((await refusal(responses.retrieve(third.id)))?.status).toBe(404);
     toy.answer = async function* () {
       yield end;
     };

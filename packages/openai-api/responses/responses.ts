@@ -67,6 +67,7 @@ export class Responses {
           this.#running.set(writer.id, running);
         },
       });
+      running.task = live;
       if (await stored) return running;
       throw openAiErrors.upstream_error({ message: `The task ${live.id} could not be written to disk.` });
     } catch (error) {
@@ -105,10 +106,10 @@ export class Responses {
     const { writer, answer, onFailure } = running.work;
     try {
       running.push(writer.begin());
-      this.#save(running.work);
+      this.#saveRunning(running);
       for await (const event of answer(signal)) {
         running.push(writer.take(event));
-        if (writer.isOver) this.#save(running.work);
+        if (writer.isOver) this.#saveRunning(running);
         yield* taskEvents(event);
       }
     } catch (error) {
@@ -117,15 +118,22 @@ export class Responses {
       running.push(writer.fail(error));
       yield { type: 'failed', message: error instanceof HttpError ? error.message : 'The answer failed.' };
     } finally {
-      if (!writer.isOver) writer.cancel();
-      this.#save(running.work);
+      // The service stops: the next start finds the response cut off, as it does the task.
+      const isCutOff = signal.aborted && !writer.isOver && running.task?.state === 'working';
+      if (!writer.isOver && !isCutOff) writer.cancel();
+      if (!isCutOff) this.#saveRunning(running);
       running.end();
       this.#running.delete(writer.id);
     }
   }
 
+  /** Whoever cancelled a response has saved it, and may have deleted it since. */
+  #saveRunning(running: RunningResponse): void {
+    if (this.#running.get(running.work.writer.id) === running) this.#save(running.work);
+  }
+
   #save({ writer, input, principal }: BackgroundWork): void {
-    this.store.save(writer.body(), { input, principal });
+    this.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
   }
 
   #forget(running: RunningResponse): void {
@@ -138,6 +146,7 @@ export class Responses {
 /** The events of a response while it runs, for whoever follows it. */
 export class RunningResponse {
   readonly work: BackgroundWork;
+  task: { readonly state: string } | undefined;
   readonly #events: ResponseEvent[] = [];
   #isOver = false;
   #changed = Promise.withResolvers<void>();

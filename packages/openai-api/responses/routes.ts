@@ -7,7 +7,7 @@ import {
   sse,
   validate,
 } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import { type Principal, quotaKey } from '@trunkline/identity';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { checkRequest, firstEvent, ignoredHeader, type OpenAiApi, requireModel, resumed } from '../api.ts';
@@ -136,11 +136,12 @@ async function respond<Caller>(
   if (completion.messages.length === 0) throw refuse('input: say something', 'input');
   const checked = { ...completion, model: request.model };
   const ignored = [...hasNoEffect, ...checkRequest(api, checked, principal, nameOf)];
+  if (request.store !== false) requireRoom(input, principal, engine);
   const writer = new ResponseWriter({ id, model: request.model, request, ignored });
   const call = (signal: AbortSignal) => answer({ id, request: completion, principal, signal });
   const onFailure = (error: unknown) => logger.error({ err: error, response: id }, 'response failed');
   const save = () => {
-    if (request.store !== false) kept.store.save(writer.body(), { input, principal });
+    if (request.store !== false) kept.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
   };
 
   if (request.background) {
@@ -227,6 +228,12 @@ function earlier(
   if (items !== undefined) return items;
   const message = `Previous response "${id}" is not here, or one before it: send the conversation as input.`;
   throw openAiErrors.previous_response_not_found({ message }, { details: { param: 'previous_response_id' } });
+}
+
+/** What is stored counts on the quota of whoever asks, however the answer comes. */
+function requireRoom(input: readonly Item[], principal: Principal, engine: ResponsesApi['engine']): void {
+  const message = engine.refusal(quotaKey(principal), Buffer.byteLength(JSON.stringify(input)));
+  if (message !== undefined) throw openAiErrors.insufficient_quota({ message });
 }
 
 function lastText(input: readonly Item[]): string {

@@ -10,6 +10,8 @@ const migrations = [
    ) STRICT;
    CREATE INDEX responses_by_owner ON responses (owner, expires_at);
    CREATE INDEX responses_by_expiry ON responses (expires_at);`,
+  // Of responses that were stored before, nobody knows what they were drawn from.
+  'ALTER TABLE responses ADD COLUMN outside INTEGER NOT NULL DEFAULT 1;',
 ];
 
 /** As long as OpenAI keeps them. */
@@ -27,6 +29,8 @@ export interface StoredResponse {
   task: string | null;
   body: ResponseBody;
   input: Item[];
+  /** 1 where the answer may be drawn from text from outside. */
+  outside: number;
 }
 
 interface Row extends Omit<StoredResponse, 'body' | 'input'> {
@@ -47,20 +51,24 @@ export class ResponseStore {
   }
 
   /** Stores a response, in place of how it stood before. After `close` nothing is stored. */
-  save(body: ResponseBody, { input, principal }: { input: readonly Item[]; principal: Principal }): void {
+  save(
+    body: ResponseBody,
+    { input, principal, isOutside }: { input: readonly Item[]; principal: Principal; isOutside: boolean },
+  ): void {
     if (this.#isClosed) return;
     const owner = ownerKey(principal);
     const { id, status, previous_response_id: previous = null, task_id: task = null } = body;
     this.#database.transaction(() => {
       this.#database
         .prepare(
-          `INSERT INTO responses (id, owner, previous, status, task, body, input, expires_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-           ON CONFLICT (id) DO UPDATE SET status = excluded.status, task = excluded.task, body = excluded.body`,
+          `INSERT INTO responses (id, owner, previous, status, task, body, input, expires_at, outside)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (id) DO UPDATE SET status = excluded.status, task = excluded.task, body = excluded.body,
+             outside = excluded.outside`,
         )
         .run(
           ...[id, owner, previous as string | null, status, task as string | null],
-          ...[JSON.stringify(body), JSON.stringify(input), this.#now() + lifetimeMs],
+          ...[JSON.stringify(body), JSON.stringify(input), this.#now() + lifetimeMs, isOutside ? 1 : 0],
         );
       this.#makeRoom(owner);
     });
@@ -75,7 +83,7 @@ export class ResponseStore {
   /** An item of a stored response, by its id. */
   findItem(id: string, principal: Principal): Item | undefined {
     const response = this.find(responseOfItem(id) ?? '', principal);
-    return response && [...response.body.output, ...response.input].find((item) => item.id === id);
+    return response && [...answered(response), ...response.input].find((item) => item.id === id);
   }
 
   /** Everything said up to a response and by it, from the beginning. Undefined where a part of it is not there any more. */
@@ -84,7 +92,7 @@ export class ResponseStore {
     for (let next: string | null = id; next !== null; ) {
       const response = this.find(next, principal);
       if (response === undefined || links.length >= longestChain) return undefined;
-      links.push([...response.input, ...response.body.output]);
+      links.push([...response.input, ...answered(response)]);
       next = response.previous;
     }
     return links.reverse().flat();
@@ -112,7 +120,7 @@ export class ResponseStore {
   #read(id: string): StoredResponse | undefined {
     const row = this.#database
       .prepare<Row>(
-        'SELECT id, owner, previous, task, body, input FROM responses WHERE id = ? AND expires_at > ?',
+        'SELECT id, owner, previous, task, body, input, outside FROM responses WHERE id = ? AND expires_at > ?',
       )
       .get(id, this.#now());
     return row && { ...row, body: JSON.parse(row.body), input: JSON.parse(row.input) };
@@ -151,4 +159,9 @@ export class ResponseStore {
         .run(JSON.stringify(failed), id);
     }
   }
+}
+
+/** The items of an answer, marked where it may be drawn from text from outside. */
+function answered({ body, outside }: StoredResponse): Item[] {
+  return outside === 0 ? body.output : body.output.map((item) => ({ ...item, outside: true }));
 }

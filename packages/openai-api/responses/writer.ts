@@ -50,6 +50,8 @@ export class ResponseWriter {
   #usage: TokenUsage | undefined;
   #error: { code: string; message: string } | null = null;
   #incomplete: { reason: string } | null = null;
+  /** Whether it may be drawn from text from outside: only the end of an answer says that it is not. */
+  isOutside = true;
   /** The task that a background response runs as. */
   taskId: string | undefined;
 
@@ -206,8 +208,9 @@ export class ResponseWriter {
     ];
   }
 
-  #finish({ finishReason, text, usage, toolCalls = [] }: EndEvent): ResponseEvent[] {
+  #finish({ finishReason, text, usage, toolCalls = [], isOutside = false }: EndEvent): ResponseEvent[] {
     this.#usage = usage;
+    this.isOutside = isOutside;
     const events = text === undefined ? [] : this.#settle(text);
     const reason = { length: 'max_output_tokens', content_filter: 'content_filter' }[finishReason as string];
     events.push(...this.#close(reason && 'incomplete'), ...toolCalls.flatMap((call) => this.#call(call)));
