@@ -3,7 +3,7 @@ import type { GuardedFetch } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { ContentStore } from '@trunkline/loop';
 import { decideByDefault, type PolicyRequest } from '@trunkline/policy';
-import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createOwners } from '../owners.ts';
 import { AgentContent } from './agent-content.ts';
@@ -25,7 +25,7 @@ const png = Buffer.from(
   'base64',
 );
 
-let home: TemporaryDirectory;
+let home: ReturnType<typeof temporaryDirectory>;
 let store: ContentStore;
 let content: AgentContent;
 
@@ -64,6 +64,11 @@ it('fetches no address, and follows no redirect, that policy refuses to fetch_ur
   expect(record).toHaveBeenCalledWith(expect.objectContaining({ decision: 'deny', result: 'refused' }));
   const other = { type: 'file' as const, uri: 'http://example.com/note.txt' };
   expect(await content.receive([other], place, signal)).toMatchObject([{ text: 'onward: false' }]);
+});
+
+it('refuses a data address that is not encoded', async () => {
+  const part = { type: 'file' as const, uri: 'data:text/plain,%zz', name: 'a.txt' };
+  await expect(content.receive([part], place, signal)).rejects.toThrow('Send its bytes as base64');
 });
 
 it('looks for text in a picture once, however often it is described', async () => {

@@ -182,7 +182,7 @@ export class AgentContent {
     const inline = /^data:([^,]*?)(;base64)?,(.*)$/s.exec(uri);
     if (inline !== null) {
       const [, type = '', isBase64, data = ''] = inline;
-      const text = isBase64 === undefined ? Buffer.from(decodeURIComponent(data)).toString('base64') : data;
+      const text = isBase64 === undefined ? percentDecoded(data, plainName(name)) : data;
       const bytes = decoded(text, plainName(name), this.#deps.store.maxFileBytes);
       return { bytes, name: plainName(name), mediaType: mediaType || type, source: plainName(name) };
     }
@@ -289,6 +289,17 @@ function decoded(base64: string, name: string, most: number): Buffer {
   if (!/^[A-Za-z0-9+/_=\s-]*$/.test(base64))
     throw new ContentRefusal(`The bytes of ${name} are not base64. Encode them again.`);
   return Buffer.from(base64, 'base64');
+}
+
+/** The text of a `data:` address, as base64. */
+function percentDecoded(data: string, name: string): string {
+  try {
+    return Buffer.from(decodeURIComponent(data)).toString('base64');
+  } catch (error) {
+    throw new ContentRefusal(`The address of ${name} is not percent-encoded. Send its bytes as base64.`, {
+      cause: error,
+    });
+  }
 }
 
 function nameIn(uri: string): string {

@@ -356,6 +356,8 @@ describe('a stored response', () => {
     for await (const item of ada.inputItems.list(id, { limit: 1, order: 'asc' }))
       pages.push(JSON.stringify(item));
     expect(pages).toEqual([expect.stringContaining('One'), expect.stringContaining('Two')]);
+    const lost = await refusal(ada.inputItems.list(id, { after: 'msg_0' }) as Promise<unknown>);
+    expect([lost?.status, lost?.param]).toEqual([400, 'after']);
     const other = await ada.create({ input: 'Three' });
     await ada.delete(other.id);
     expect((await refusal(ada.retrieve(other.id)))?.status).toBe(404);

@@ -246,6 +246,7 @@ function lastText(input: readonly Item[]): string {
 function listed(input: readonly Item[], { limit, order, after }: z.output<typeof listQuery>) {
   const items = order === 'asc' ? [...input] : [...input].reverse();
   const from = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && from === 0) throw refuse(`There is no item "${after}" in the input.`, 'after');
   const data = items.slice(from, from + limit);
   return {
     object: 'list',
