@@ -18,7 +18,7 @@ export interface OpenContent {
 
 /** Opens the files of the agent, without those whose conversation is gone. */
 export function openContent(
-  { options, owners, places, live, policy }: AgentContext,
+  { options, owners, places, live, policy, logger }: AgentContext,
   { sessions }: Pick<TurnState, 'sessions'>,
   address: ServiceAddress,
 ): OpenContent {
@@ -32,7 +32,13 @@ export function openContent(
   });
   const prune = () => files.prune((sessionId) => sessions.owner(sessionId) !== undefined);
   prune();
-  const pruning = setInterval(prune, hourMs).unref();
+  const pruning = setInterval(() => {
+    try {
+      prune();
+    } catch (error) {
+      logger.error({ err: error }, 'failed to delete files; retrying');
+    }
+  }, hourMs).unref();
   const pool = new ExtractionPool();
   const fetch = createGuardedFetch({
     allowedHosts: [...options.fetchAllowedHosts, ...live.config.egress.allowed_hosts],
