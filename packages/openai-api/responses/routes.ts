@@ -141,7 +141,8 @@ async function respond<Caller>(
   const call = (signal: AbortSignal) => answer({ id, request: completion, principal, signal });
   const onFailure = (error: unknown) => logger.error({ err: error, response: id }, 'response failed');
   const save = () => {
-    if (request.store !== false) kept.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
+    if (request.store !== false)
+      kept.store.save(writer.body(), { input, principal, isOutside: writer.isOutside });
   };
 
   if (request.background) {
