@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { withGrpc } from '@trunkline/a2a';
+import { BusError } from '@trunkline/bus';
 import {
   type App,
   createApp,
@@ -25,6 +26,7 @@ import {
   signInOf,
   startComponents,
 } from '@trunkline/service';
+import { errorMessage } from '@trunkline/std';
 import type { Caller } from './access/caller.ts';
 import type { BusMonitor } from './cluster/bus-monitor.ts';
 import { type Switchboard, switchboardComponents } from './components.ts';
@@ -44,7 +46,7 @@ export async function startSwitchboard(options: SwitchboardOptions, service: Ser
   const { logger, peers, portVariable = 'SWITCHBOARD_PORT' } = service;
   const switchboard = switchboardComponents(options, service);
   const app = component('app', switchboard, (running) => createSwitchboardApp(running, service));
-  const { context, bus, exchange, plugins } = switchboard;
+  const { context, bus, monitor, exchange, plugins } = switchboard;
   const server = component(
     'server',
     { app, context },
@@ -67,21 +69,31 @@ export async function startSwitchboard(options: SwitchboardOptions, service: Ser
   );
   const runningPlugins = component(
     'running plugins',
-    { messages, plugins, bus, exchange },
-    async ({ plugins, bus, exchange }) => {
+    { messages, plugins, bus, monitor, exchange },
+    async ({ plugins, bus, monitor, exchange }) => {
       const begin = async () => {
         await exchange.start();
         await plugins.start();
       };
       const isWaiting = bus.status().problem !== undefined;
-      const begun = begin();
+      let hasBegun = false;
+      const begun = begin().then(() => {
+        hasBegun = true;
+      });
       if (!isWaiting) await begun;
       // NATS cannot be used yet: the pages answer meanwhile, and say so.
-      const ended = begun.catch((error: unknown) => logger.warn({ err: error }, 'stopped before NATS came'));
-      return { plugins, bus, ended };
+      const ended = begun.catch((error: unknown) => {
+        if (error instanceof BusError && error.code === 'stopped') {
+          logger.warn({ err: error }, 'stopped before NATS came');
+          return;
+        }
+        logger.error({ err: error }, 'failed to start after NATS came');
+        monitor.fail(`The switchboard could not start: ${errorMessage(error)} See the log; then restart it.`);
+      });
+      return { plugins, bus, ended, hasBegun: () => hasBegun };
     },
-    async ({ plugins, bus, ended }) => {
-      if (bus.status().problem !== undefined) await bus.stop();
+    async ({ plugins, bus, ended, hasBegun }) => {
+      if (!hasBegun()) await bus.stop();
       await ended;
       await plugins.stop();
     },

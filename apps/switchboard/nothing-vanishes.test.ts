@@ -1,7 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FakeGitHub, FakeSignal, freePort, temporaryDirectory, waitFor } from '@trunkline/testing';
+import {
+  FakeGitHub,
+  FakeGoogle,
+  FakeSignal,
+  freePort,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, expect, it } from 'vitest';
 import { agent } from './fixtures/crew.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from './fixtures/start-switchboard.ts';
@@ -41,6 +48,62 @@ it('a message to a surface that is off is listed with the variable to set, and i
   boards = [];
   await on.stop();
   await signal.stop();
+  home.remove();
+});
+
+it('what came while a surface was off for a day is sent when it is on again', async () => {
+  const signal = await FakeSignal.start('+4930123');
+  const home = temporaryDirectory();
+  const env = { ...messenger, MESSENGER_URL: signal.url };
+  const stopped = await start({ files, home: home.path, env });
+  boards = [];
+  await stopped.stop();
+  const off = await start({ files, home: home.path });
+  await off.call('/publish', { topic: 'message.outbound.messenger.+491', payload: { content: 'Waited' } });
+  await failures(off, 'messenger');
+  boards = [];
+  await off.stop();
+  const on = await start({ files, home: home.path, env });
+  const [sent] = await waitFor(async () => {
+    const { body } = await on.call('/api/deliveries?state=sent&surface=messenger');
+    return body.data.deliveries.length > 0 ? (body.data.deliveries as Json[]) : undefined;
+  });
+  expect(sent).toMatchObject({ attempts: 0, error: null });
+  expect(signal.sent.map(({ message }) => message)).toEqual(['Waited']);
+  boards = [];
+  await on.stop();
+  await signal.stop();
+  home.remove();
+});
+
+it('a mail that could not be answered is answered later, and not written into a shared folder', async () => {
+  const credentials = { clientId: 'client', clientSecret: 'secret-of-client', refreshToken: 'refresh-token' };
+  const google = await FakeGoogle.start(credentials);
+  google.mails.push({
+    ...{ id: 'm1', threadId: 'thread-m1', labelIds: [], from: 'Ada <ada@x.example>' },
+    ...{ subject: 'Private', text: 'Hello' },
+  });
+  const home = temporaryDirectory();
+  const off = await start({ files, home: home.path });
+  await off.call('/publish', { topic: 'cloud.mail.reply.m1', payload: { content: 'For you alone' } });
+  const [failure] = await failures(off, 'cloud-mail');
+  expect(failure.error).toMatch(/cloud is off.*CLOUD_REFRESH_TOKEN/);
+  boards = [];
+  await off.stop();
+  const env = {
+    CLOUD_CLIENT_ID: credentials.clientId,
+    CLOUD_CLIENT_SECRET: credentials.clientSecret,
+    CLOUD_REFRESH_TOKEN: credentials.refreshToken,
+    CLOUD_TOKEN_URL: `${google.url}/token`,
+    CLOUD_API_URL: google.url,
+  };
+  const on = await start({ files, home: home.path, env });
+  expect((await on.call(`/api/deliveries/${failure.id}/replay`, {})).status).toBe(202);
+  const sent = await waitFor(() => google.sent[0]);
+  expect(sent.threadId).toBe('thread-m1');
+  boards = [];
+  await on.stop();
+  await google.stop();
   home.remove();
 });
 

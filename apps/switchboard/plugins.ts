@@ -48,6 +48,7 @@ export function createPlugins(options: SwitchboardOptions, { sealing, createPeer
     kind: 'surface' as const,
     after: [deliveries.name, leader.name, projects.name],
     durableTopics: surface.durableTopics,
+    outlets: surface.outlets,
   }));
   const onboarding = createOnboarding({
     repositories: running.find(({ repositories }) => repositories)?.repositories,

@@ -1,6 +1,9 @@
 import { matchesTopic, TopicIndex } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 
+/** What switchboards on one bus tell each other. */
+export const clusterTopics = 'cluster.#';
+
 /**
  * Only the switchboard writes these. Whoever else could write queue entries or answers could forge what an agent was
  * asked, what a person was asked, or what either said; the `config` topics change every workspace on the bus and carry
@@ -14,7 +17,7 @@ const ownTopics = [
   'agent.input.request.#',
   'agent.input.response.#',
   'agent.input.given',
-  'cluster.#',
+  clusterTopics,
   'config.files',
   'config.sealed.#',
   'schedule.fires',

@@ -19,11 +19,15 @@ export interface BusMonitor {
   /** Undefined while the servers do not tell. */
   cluster(): Promise<BusCluster | undefined>;
   health(): Promise<BusHealth>;
+  /** From now on there is this problem, whatever the bus says: nothing can be done with messages. */
+  fail(words: string): void;
 }
 
 export function createBusMonitor(bus: Bus, logger: Logger): BusMonitor {
   let said: string | undefined;
+  let failure: string | undefined;
   const problem = fresh(async () => {
+    if (failure !== undefined) return failure;
     const words = await bus.probe().then(() => undefined, errorMessage);
     if (words !== said) {
       if (words === undefined) logger.info({}, 'bus takes messages again');
@@ -48,7 +52,11 @@ export function createBusMonitor(bus: Bus, logger: Logger): BusMonitor {
     };
   }
 
-  return { problem, cluster, health };
+  const fail = (words: string) => {
+    failure = words;
+  };
+
+  return { problem, cluster, health, fail };
 }
 
 /** Shares one answer among all who ask within a second. */

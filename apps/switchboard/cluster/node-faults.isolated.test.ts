@@ -20,7 +20,7 @@ import type { ProcessSwitchboard } from '../fixtures/process-switchboard.ts';
 
 const patient = { timeoutMs: 90_000, intervalMs: 100 };
 const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
-const count = 6 * 840;
+const count = 6 * 250;
 const schedules = 40;
 
 /** Real nodes and real processes. */
@@ -45,7 +45,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
 
   it('lose nothing and double nothing while nodes and switchboards are killed and paused', async () => {
     // Due all through the faults.
-    const first = Date.now() + 10_000;
+    const first = Date.now() + 15_000;
     const runs = Array.from({ length: schedules }, (_, index) => ({
       id: `run-${index}`,
       schedule: new Date(first + index * 1000).toISOString(),
@@ -58,9 +58,13 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on a NATS cluster o
     expect(added.map(({ status }) => status)).toEqual(runs.map(() => 201));
     const publisher = createPublisher(pair);
     const faults = [killFollower, killLeader, killTwo, killSwitchboard, pauseLeader, pauseSwitchboard];
-    for (const fault of faults) {
-      await allReady();
-      await publisher.send(count / faults.length, fault);
+    try {
+      for (const fault of faults) {
+        await allReady();
+        await publisher.send(count / faults.length, fault);
+      }
+    } finally {
+      publisher.stop();
     }
     await allReady();
     const [board] = pair.boards as [ProcessSwitchboard];

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ModelServer,
   type NatsServer,
@@ -60,20 +61,42 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     const listed = async (board: TestSwitchboard) =>
       (await board.call('/api/flows?status=complete&limit=100')).body.data.flows.map(({ id }: Json) => id);
     const wanted = Array.from({ length: count }, (_, number) => `skill-shared-${number}`).toSorted();
-    await waitFor(async () => (await onEach(listed)).every((ids: string[]) => ids.length === count));
-    for (const ids of await onEach(listed)) expect(ids.toSorted()).toEqual(wanted);
-    for (const id of wanted) {
-      const [one, other] = await onEach(async (board) => (await board.call(`/api/flows/${id}`)).body.data);
-      expect(one).toEqual(other);
-      expect(one.trace.length).toBeGreaterThan(1);
-    }
+    const everywhere = await waitFor(async () => {
+      const lists = await onEach(listed);
+      return lists.every((ids: string[]) => ids.length === count) ? lists : undefined;
+    });
+    for (const ids of everywhere) expect(ids.toSorted()).toEqual(wanted);
+    // A list leaves out who does not answer within a second, as a busy machine may: each is asked until it did.
+    for (const id of wanted)
+      await waitFor(async () => {
+        const [one, other] = await onEach(async (board) => (await board.call(`/api/flows/${id}`)).body.data);
+        return isDeepStrictEqual(one, other) && one?.trace.length > 1;
+      });
     const page = async (board: TestSwitchboard, offset: number) =>
       (await board.call(`/api/flows?limit=5&offset=${offset}`)).body.flows.map(({ id }: Json) => id);
     for (const board of boards) {
-      const pages = await Promise.all([0, 5, 10].map((offset) => page(board, offset)));
-      expect(pages.flat().toSorted()).toEqual(wanted);
+      await waitFor(async () => {
+        const pages = await Promise.all([0, 5, 10].map((offset) => page(board, offset)));
+        return isDeepStrictEqual(pages.flat().toSorted(), wanted);
+      });
+      await waitFor(async () => (await board.call('/api/flows?offset=1000')).status === 400);
     }
     expect((await boards[0]?.call('/api/flows/skill-of-nobody'))?.status).toBe(404);
+  }, 60_000);
+
+  it('a flow that can be asked again at any of them', async () => {
+    await boards[0]?.call('/publish', {
+      topic: 'message.inbound.cli',
+      payload: { content: 'Once' },
+      correlationId: 'again',
+    });
+    const flow = (board: TestSwitchboard) => board.call('/api/flows/skill-again');
+    await waitFor(async () =>
+      (await onEach(flow)).every(({ body }: Json) => body.data?.status === 'complete'),
+    );
+    const replay = async (board: TestSwitchboard) =>
+      (await board.call('/api/flows/skill-again/replay', {})).status;
+    for (const board of boards) await waitFor(async () => (await replay(board)) === 202);
   }, 60_000);
 
   it('all open questions, until one is answered at any of them', async () => {
@@ -83,14 +106,17 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     });
     const pending = async (board: TestSwitchboard) => (await board.call('/api/hitl/pending')).body.data;
     await waitFor(async () => (await onEach(pending)).every((list: Json[]) => list.length === 1));
-    const [[question]] = await onEach(pending);
+    const [question] = await waitFor(async () => {
+      const [list] = await onEach(pending);
+      return list.length === 1 ? (list as Json[]) : undefined;
+    });
     const answered = await boards[1]?.call('/api/a2a/input', {
       requestId: question.requestId,
       answer: 'Blue',
     });
     expect(answered?.status).toBe(200);
     expect((await asking)?.body.answer).toBe('Blue');
-    expect(await onEach(pending)).toEqual([[], []]);
+    await waitFor(async () => (await onEach(pending)).every((list: Json[]) => list.length === 0));
   }, 60_000);
 
   it('all deliveries', async () => {
@@ -100,10 +126,11 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     });
     const failed = async (board: TestSwitchboard) =>
       (await board.call('/api/deliveries?state=failed')).body.data.deliveries.map(({ id }: Json) => id);
-    await waitFor(async () =>
-      (await onEach(failed)).every((ids: string[]) => ids.includes(published.body.id)),
-    );
-    for (const ids of await onEach(failed))
+    const everywhere = await waitFor(async () => {
+      const lists = await onEach(failed);
+      return lists.every((ids: string[]) => ids.includes(published.body.id)) ? lists : undefined;
+    });
+    for (const ids of everywhere)
       expect(ids.filter((id: string) => id === published.body.id)).toHaveLength(1);
   }, 60_000);
 

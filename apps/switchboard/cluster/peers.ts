@@ -15,6 +15,8 @@ const helloEveryMs = 2000;
 const silentMs = 3 * helloEveryMs;
 /** A list is shown without those that do not answer in this time. */
 const answerMs = 1000;
+/** Questions that wait for NATS at once; with more the answer is what is known here. */
+const mostUnsent = 16;
 
 /** Answers what another switchboard asks on behalf of somebody who may see only their own. */
 type Read = (query: Record<string, unknown>, viewer: Principal) => unknown;
@@ -36,6 +38,7 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
   const nodes = new Map<string, ClusterNode & { heardAt: number }>();
   const waiting = new Map<string, (node: string, answer: unknown) => void>();
   let own = '';
+  let unsent = 0;
   let timer: NodeJS.Timeout | undefined;
 
   /** What this switchboard tells others under a name. */
@@ -94,7 +97,7 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
   /** What the other switchboards answer; those that stay silent, or know nothing, are left out. */
   async function ask<Answer>(kind: string, query: object, viewer: Principal): Promise<Answer[]> {
     const asked = new Set(others().map(({ node }) => node));
-    if (asked.size === 0) return [];
+    if (asked.size === 0 || unsent >= mostUnsent || !bus.status().connected) return [];
     const answers: Answer[] = [];
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -105,8 +108,12 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
     });
     try {
       const payload = { id, from: own, kind, query: JSON.parse(JSON.stringify(query)) };
-      await bus.publish({ topic: readTopic, payload, principal: viewer });
-      await promise;
+      unsent += 1;
+      const sent = bus.publish({ topic: readTopic, payload, principal: viewer }).finally(() => {
+        unsent -= 1;
+      });
+      // While the journal has no leader, a message waits for longer than anybody waits for a list.
+      await Promise.race([promise, sent.then(() => promise)]);
     } catch (error) {
       logger.warn({ err: error, kind }, 'failed to ask other switchboards');
     } finally {

@@ -1,6 +1,7 @@
-import type { Bus, Message, Subscription } from '@trunkline/bus';
+import { type Bus, type Message, matchesTopic, type Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { BoundedMap } from '@trunkline/std';
+import { clusterTopics } from '../access/caller.ts';
 import { derivedId } from '../core/messages.ts';
 import type { Route } from '../workspace/schema/agent.ts';
 import { decisionOf } from './decide.ts';
@@ -56,6 +57,8 @@ export function createRouteRunner({ bus, routes, logger }: RouteRunnerSettings) 
 
   async function handle(pattern: string, message: Message): Promise<void> {
     if (isRouted(message.topic) || message.topic === 'agent.skill.request') return;
+    // Also a wide pattern: a greeting every other second would start an agent each time.
+    if (matchesTopic(clusterTopics, message.topic)) return;
     const running = routesFor(message, routes(), { isSent: false });
     // The message comes once for each pattern that takes it; the first route's pattern runs them all, in order.
     if (running[0]?.when.topic !== pattern) return;

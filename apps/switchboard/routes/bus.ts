@@ -1,4 +1,4 @@
-import { type Bus, checkPattern, type Draft, type Message } from '@trunkline/bus';
+import { type Bus, checkPattern, type Draft, type Message, matchesTopic } from '@trunkline/bus';
 import {
   type App,
   answerText,
@@ -10,7 +10,7 @@ import {
 } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Caller } from '../access/caller.ts';
+import { type Caller, clusterTopics } from '../access/caller.ts';
 import { checkPublish, type ScheduleOwners } from '../access/check-publish.ts';
 import type { JournalDraft } from '../control/commands.ts';
 import { redactMessage } from '../control/redact.ts';
@@ -52,10 +52,14 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const isSeen = messageFilter(context);
     const { logger } = context.var;
     let reader: SseSubscriber | undefined;
+    const { topic } = context.req.valid('query');
+    // Every switchboard greets the others every other second, and their answers are long.
+    const isShown = ({ topic: name }: Message) =>
+      topic.startsWith('cluster.') || !matchesTopic(clusterTopics, name);
     const show = (message: Message) => {
-      if (isSeen(message)) reader?.send(eventOf(redactMessage(message)));
+      if (isShown(message) && isSeen(message)) reader?.send(eventOf(redactMessage(message)));
     };
-    const subscription = await subscribe(bus, context.req.valid('query').topic, show);
+    const subscription = await subscribe(bus, topic, show);
     return sse(context, {
       greeting: 'connected',
       queue: feedQueue,

@@ -13,6 +13,11 @@ import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
   flow_unknown: [404, ({ id }: { id: string }) => `There is no flow ${id}; flows are kept for 7 days.`],
+  flows_too_old: [
+    400,
+    ({ most }: { most: number }) =>
+      `Over several switchboards the newest ${most} flows are listed: use a smaller offset, or choose by status or since.`,
+  ],
   request_gone: [
     410,
     ({ id }: { id: string }) =>
@@ -55,19 +60,21 @@ export function mountFlows(app: Hono<SwitchboardEnv>, { store, peers, bus, sende
   peers.offer('flow', ({ id }, viewer) => seenBy(String(id), viewer));
   app.get(
     '/api/flows',
-    describeRoute({ summary: 'Flows, the newest first' }),
+    describeRoute({ summary: 'Flows, the newest first', errors: [errors.flows_too_old] }),
     validate('query', listQuery),
     async (context) => {
       const query = context.req.valid('query');
       const { limit, offset } = query;
       const principal = context.get('principal');
-      const wanted = { ...query, offset: 0, limit: Math.min(mostRows, offset + limit) };
-      const elsewhere = await peers.ask<Flow[]>('flows', wanted, principal);
-      const own = elsewhere.length === 0 ? query : { ...query, offset: 0, limit: offset + limit };
-      const found = store.list({ ...own, principal });
-      const flows =
-        elsewhere.length === 0 ? found : newestOf([found, ...elsewhere]).slice(offset, offset + limit);
-      const next = flows.length < query.limit ? null : query.offset + query.limit;
+      const isAlone = peers.list().length === 1;
+      if (!isAlone && offset >= mostRows) throw errors.flows_too_old({ most: mostRows });
+      const end = isAlone ? offset + limit : Math.min(mostRows, offset + limit);
+      const wanted = { ...query, offset: 0, limit: end };
+      const elsewhere = isAlone ? [] : await peers.ask<Flow[]>('flows', wanted, principal);
+      const found = store.list({ ...(isAlone ? query : wanted), principal });
+      const flows = isAlone ? found : newestOf([found, ...elsewhere]).slice(offset, end);
+      const isLast = flows.length < limit || (!isAlone && end === mostRows);
+      const next = isLast ? null : offset + limit;
       return context.json({
         success: true,
         count: flows.length,
@@ -95,7 +102,10 @@ export function mountFlows(app: Hono<SwitchboardEnv>, { store, peers, bus, sende
   });
   app.post('/api/flows/:id/replay', again, async (context) => {
     const id = context.req.param('id');
-    const origin = store.originOf(id) ?? raise(flow_unknown({ id }));
+    const origin =
+      store.originOf(id) ??
+      (await peers.ask<FlowOrigin>('flow', { id }, context.get('principal')))[0] ??
+      raise(flow_unknown({ id }));
     const request = (await requestOf(origin, bus)) ?? raise(request_gone({ id }));
     const { topic, payload, reply, source } = request;
     const correlationId = randomUUID();

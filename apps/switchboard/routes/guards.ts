@@ -13,7 +13,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { type Caller, guest, guestFor, maySee as mayRead, operator } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
 import { ownerOfMessage } from '../core/messages.ts';
-import { switchboardErrors } from '../errors.ts';
+import { retryAfterSeconds, switchboardErrors } from '../errors.ts';
 
 export type SwitchboardEnv = AppEnv<Caller>;
 
@@ -161,6 +161,23 @@ export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName
     principalOf: ({ name, admin }) => ({ kind: admin ? 'operator' : 'agent', id: `key:${name}`, via: [] }),
   });
   for (const path of guardedPaths) app.use(path, identify, endWithKey(keys), admit(access), countSent(quota));
+}
+
+/** Where messages come in. */
+const messagePaths = ['/publish', '/v1/*', '/a2a', '/a2a/*', '/message:send', '/message:stream', '/tasks/*'];
+
+/** Until the router listens a message would be stored, and on a new bus brought to nobody. */
+export function mountStarting(app: Hono<SwitchboardEnv>, isStarting: () => boolean): void {
+  let hasStarted = false;
+  const refuse: MiddlewareHandler<SwitchboardEnv> = (context, next) => {
+    hasStarted ||= !isStarting();
+    if (hasStarted || context.req.method !== 'POST') return next();
+    throw switchboardErrors.bus_unavailable(
+      { words: 'The switchboard takes no messages yet: it starts, or waits for its bus; see /healthz.' },
+      { headers: { 'retry-after': String(retryAfterSeconds) } },
+    );
+  };
+  for (const path of messagePaths) app.use(path, refuse);
 }
 
 /** Whoever has sent too much may still say no to an agent, pause what is theirs and close an incident, in few words. */

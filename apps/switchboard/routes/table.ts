@@ -14,7 +14,7 @@ import { mountBus, mountPublish } from './bus.ts';
 import { mountChanges } from './changes.ts';
 import { mountControl, mountFiles } from './control.ts';
 import { mountFlows } from './flows.ts';
-import { mountGuards } from './guards.ts';
+import { mountGuards, mountStarting } from './guards.ts';
 import { mountMcpServers } from './mcp-servers.ts';
 import { mountRouting } from './routing.ts';
 import { mountSetup } from './setup.ts';
@@ -33,6 +33,7 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
     }),
   (app, { monitor, plugins }) =>
     mountReady(app, async () => !plugins.isStarting && (await monitor.problem()) === undefined),
+  (app, { plugins }) => mountStarting(app, () => plugins.isStarting),
   (app, { bus, parts, commands: { journalDraft } }) =>
     mountPublish(app, bus, { owners: parts.schedules, journalDraft }),
   (app, { bus }) => mountBus(app, bus),

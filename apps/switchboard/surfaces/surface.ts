@@ -46,6 +46,8 @@ export interface Surface<Table extends OptionSet = OptionSet> {
   readonly provesSender?: boolean;
   /** Journalled topics outside `message.#`. */
   readonly durableTopics?: readonly string[];
+  /** Outlets beside the one of its own name, with the topics that each delivers. */
+  readonly outlets?: Readonly<Record<string, readonly string[]>>;
   /** Webhook paths whose bodies need not be JSON. */
   readonly anyBodyPaths?: readonly string[];
   /** The outbound topic of a channel; absent when channels cannot be written to. */

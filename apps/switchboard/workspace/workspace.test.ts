@@ -149,6 +149,11 @@ describe('files of the workspace', () => {
     ['agents/nell.yaml', agent('../evil'), 'agents/nell.yaml:1:'],
     ['channels.yaml', 'channels: [{ id: a, platform: fax, channelId: "1" }]', 'channels.yaml:1:'],
     ['fleet.yaml', 'roles: { helmsman: x }', 'unknown key "helmsman"'],
+    [
+      'routes.d/greet.yaml',
+      'name: greet\nwhen: { topic: cluster.# }\nthen: { skill: chat }',
+      'routes.d/greet.yaml:2:',
+    ],
     ['routes.d/all.yaml', 'name: all\nwhen: { topic: "#" }\nthen: { skill: chat }', 'routes.d/all.yaml:2:'],
     [
       'routes.d/loop.yaml',

@@ -39,7 +39,7 @@ export const bindingV03: GrpcBinding = {
     },
     getTaskPushNotificationConfig: {
       name: 'tasks/pushNotificationConfig/get',
-      params: namedTask,
+      params: namedConfig,
       message: configMessage,
     },
     listTaskPushNotificationConfig: {
@@ -49,7 +49,7 @@ export const bindingV03: GrpcBinding = {
     },
     deleteTaskPushNotificationConfig: {
       name: 'tasks/pushNotificationConfig/delete',
-      params: namedTask,
+      params: namedConfig,
       message: () => ({}),
     },
     getAgentCard: { name: 'agent/getAuthenticatedExtendedCard', params: () => ({}), message: cardMessage },
@@ -58,11 +58,16 @@ export const bindingV03: GrpcBinding = {
   statusNames: { PUSH_NOTIFICATION_NOT_SUPPORTED: 'UNIMPLEMENTED', UNSUPPORTED_OPERATION: 'UNIMPLEMENTED' },
 };
 
-/** `tasks/{id}`, or `tasks/{id}/pushNotificationConfigs/{id}`. */
+/** `tasks/{id}`, or `tasks/{id}/pushNotificationConfigs/{id}`, where callers choose the second id. */
 function placeOf(name: unknown): { id: string; pushNotificationConfigId?: string } {
   const [, id = '', config] =
-    /^tasks\/([^/]+)(?:\/pushNotificationConfigs(?:\/([^/]+))?)?$/.exec(String(name)) ?? [];
-  return { id, ...(config !== undefined && { pushNotificationConfigId: config }) };
+    /^tasks\/([^/]+)(?:\/pushNotificationConfigs(?:\/(.*))?)?$/s.exec(String(name)) ?? [];
+  return { id, ...(config && { pushNotificationConfigId: config }) };
+}
+
+/** The JSON of 0.3 may leave the config out, which means all of them. A name without it is malformed: false is refused. */
+function namedConfig({ name }: JsonObject): object {
+  return { pushNotificationConfigId: false, ...placeOf(name) };
 }
 
 function namedTask({ name }: JsonObject): object {

@@ -158,6 +158,13 @@ describe('0.3 over gRPC', () => {
     const made = await client.createTaskPushNotificationConfig({ ...hook, authentication: undefined });
     expect(made).toMatchObject({ taskId, id: 'one', url: hook.url });
     const place = { tenant: '', taskId, id: 'one' };
+    const slashed = { ...place, id: 'a/b' };
+    await client.createTaskPushNotificationConfig({ ...hook, id: slashed.id, authentication: undefined });
+    expect(await client.getTaskPushNotificationConfig(slashed)).toMatchObject({ id: 'a/b' });
+    await client.deleteTaskPushNotificationConfig(slashed);
+    await expect(client.deleteTaskPushNotificationConfig({ ...place, id: '' })).rejects.toThrow(
+      /pushNotificationConfigId/,
+    );
     expect(await client.getTaskPushNotificationConfig(place)).toMatchObject({ id: 'one', url: hook.url });
     const listed = { tenant: '', taskId, pageSize: 0, pageToken: '' };
     expect((await client.listTaskPushNotificationConfig(listed)).configs).toHaveLength(1);

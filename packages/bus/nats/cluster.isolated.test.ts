@@ -144,7 +144,7 @@ describe.skipIf(natsMissing)(`a NATS cluster of three${natsMissing ? `: ${natsMi
   it('is not ready without a majority: the probe says so and publishers are refused in time, and all comes back', async () => {
     const bus = await open({ publishTimeoutMs: 1500 });
     const { leader, peers } = await journal(bus);
-    await bus.publish({ topic, payload: 'before', id: 'before' });
+    await vi.waitFor(() => bus.publish({ topic, payload: 'before', id: 'before' }), election);
     const others = peers.map(({ name }) => server(name));
     for (const other of others) await other.kill('SIGKILL');
     await vi.waitFor(async () => {

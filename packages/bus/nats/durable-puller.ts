@@ -189,6 +189,7 @@ export class DurablePuller implements PullTarget {
   ended(request: PullRequest, end: PullEnd): void {
     this.#requests.delete(request);
     if (!this.#wanted && this.#requests.size === 0) this.#giveBack();
+    if (end === 'removed') this.#forgetAcknowledged();
     if (end === 'lost' || end === 'removed') void this.#recover(end);
     else this.ask();
   }
@@ -199,6 +200,7 @@ export class DurablePuller implements PullTarget {
     this.delivery.reset();
     this.#held.clear();
     this.#finished.clear();
+    this.#forgetAcknowledged();
     this.#askAnew();
   }
 
@@ -275,12 +277,20 @@ export class DurablePuller implements PullTarget {
     if (!connection.connected) return;
     await resources.keeper.restore();
     if (this.#journal !== this.#journalNow) {
+      this.#forgetAcknowledged();
       await consumers.beginAgain(this.delivery.options);
       this.#journal = this.#journalNow;
     } else if ((await consumers.info(this.name)) === undefined) {
       delivery.logger.warn({ durable: this.name }, 'durable consumer lost; recreating');
+      this.#forgetAcknowledged();
       await consumers.ensure(this.delivery.options);
     }
+  }
+
+  /** To a consumer that was created anew, the same positions may be messages that nobody has handled. */
+  #forgetAcknowledged(): void {
+    this.#acknowledged = [];
+    this.#acknowledgedBefore = [];
   }
 
   get #journalNow(): string | undefined {

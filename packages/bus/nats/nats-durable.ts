@@ -80,6 +80,7 @@ export class NatsDurable {
 
   async #leave(puller: DurablePuller, member: Member): Promise<void> {
     if (!puller.delivery.leave(member) || puller.delivery.members > 0) return;
+    if (!this.#context.connection.connected) return;
     await this.#context.consumers.notePlace(puller.name);
   }
 

@@ -2,6 +2,7 @@ import { type Bus, createNatsBus, type NatsBusOptions } from '@trunkline/bus';
 import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { listen, patience, recordingLogger } from '../suites/world.suite.ts';
+import { WaitingBus } from './waiting-bus.ts';
 
 describe.skipIf(natsMissing)(`a bus that waits for NATS${natsMissing ? `: ${natsMissing}` : ''}`, () => {
   let server: NatsServer;
@@ -60,6 +61,35 @@ describe.skipIf(natsMissing)(`a bus that waits for NATS${natsMissing ? `: ${nats
     });
     await late;
     expect(bus.status().pending).toBe(0);
+  });
+
+  it('goes on subscribing while a cluster that has just come elects leaders, and says so', async () => {
+    const subscription = { pattern: '#', unsubscribe: async () => undefined, forget: async () => undefined };
+    const { promise: elected, resolve: elect } = Promise.withResolvers<void>();
+    let isElected = false;
+    void elected.then(() => {
+      isElected = true;
+    });
+    const real = {
+      status: () => ({ engine: 'nats', connected: true }),
+      subscribe: async () => {
+        if (isElected) return subscription;
+        throw new Error('no responders');
+      },
+      stop: async () => undefined,
+    };
+    const bus = new WaitingBus({
+      open: async () => real as unknown as Bus,
+      failure: new Error('cannot be reached'),
+      settings: { publishTimeoutMs: 200, maxPending: 1 },
+      logger: recordingLogger(),
+    });
+    const subscribing = bus.subscribe('#', () => undefined);
+    await vi.waitFor(() => expect(bus.status()).toMatchObject({ problem: 'no responders' }), patience);
+    elect();
+    expect(await subscribing).toBe(subscription);
+    expect(bus.status().problem).toBeUndefined();
+    await bus.stop();
   });
 
   it('does not wait where the credentials are wrong', async () => {

@@ -40,6 +40,11 @@ export function isWorthWaiting(error: unknown): boolean {
   return error instanceof BusError && (error.code === 'connection_failed' || error.code === 'engine_failed');
 }
 
+/** Errors of JetStream itself come as they are. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof BusError) || error.code === 'unavailable' || isWorthWaiting(error);
+}
+
 /**
  * A bus whose servers cannot be used yet. It tries on, with growing pauses; then everything goes to the real one.
  * Subscriptions, leases and memories wait for that; publishers and readers wait for a limited time.
@@ -51,6 +56,8 @@ export class WaitingBus implements Bus {
   #bus: Bus | undefined;
   #problem: string;
   #waiting = 0;
+  /** Subscriptions and memories that NATS refuses for now. */
+  #refused = 0;
 
   constructor(settings: WaitingSettings) {
     this.#settings = settings;
@@ -70,7 +77,7 @@ export class WaitingBus implements Bus {
   }
 
   async subscribe(pattern: string, handler: Handler, options?: SubscribeOptions): Promise<Subscription> {
-    return await (await this.#opening).subscribe(pattern, handler, options);
+    return await this.#patiently((bus) => bus.subscribe(pattern, handler, options));
   }
 
   async request(topic: string, payload: unknown, options: RequestOptions): Promise<Message> {
@@ -94,21 +101,21 @@ export class WaitingBus implements Bus {
   }
 
   async memory(name: string, options: MemoryOptions): Promise<Memory> {
-    return await (await this.#opening).memory(name, options);
+    return await this.#patiently((bus) => bus.memory(name, options));
   }
 
   status(): BusStatus {
-    return (
-      this.#bus?.status() ?? {
-        engine: 'nats',
-        connected: false,
-        subscriptions: 0,
-        queued: 0,
-        pending: this.#waiting,
-        dropped: 0,
-        problem: this.#problem,
-      }
-    );
+    if (this.#bus !== undefined)
+      return { ...this.#bus.status(), ...(this.#refused > 0 && { problem: this.#problem }) };
+    return {
+      engine: 'nats',
+      connected: false,
+      subscriptions: 0,
+      queued: 0,
+      pending: this.#waiting,
+      dropped: 0,
+      problem: this.#problem,
+    };
   }
 
   async probe(): Promise<void> {
@@ -140,6 +147,29 @@ export class WaitingBus implements Bus {
         if (words !== this.#problem) logger.warn({ err: error }, 'waiting for NATS');
         this.#problem = words;
       }
+    }
+  }
+
+  /** A cluster that has just come may have no leaders for a while. What no retry can help is thrown. */
+  async #patiently<Result>(ask: (bus: Bus) => Promise<Result>): Promise<Result> {
+    const bus = await this.#opening;
+    const { signal } = this.#stopping;
+    let isRefused = false;
+    try {
+      for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+        try {
+          return await ask(bus);
+        } catch (error) {
+          if (signal.aborted || !mayPass(error)) throw error;
+          this.#problem = errorMessage(error);
+          this.#settings.logger.warn({ err: error }, 'NATS is not ready; retrying');
+          if (!isRefused) this.#refused += 1;
+          isRefused = true;
+        }
+        await delay(pause, undefined, { signal }).catch(() => undefined);
+      }
+    } finally {
+      if (isRefused) this.#refused -= 1;
     }
   }
 

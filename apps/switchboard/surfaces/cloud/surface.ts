@@ -11,6 +11,8 @@ import { createDocumentWriter, createFolders } from './documents.ts';
 import { createMailReplier, pollMail } from './mail.ts';
 
 const minuteMs = 60_000;
+const mailOutlet = 'cloud-mail';
+const mailReplies = ['cloud.mail.reply.#'];
 const variables = 'CLOUD_CLIENT_ID, CLOUD_CLIENT_SECRET and CLOUD_REFRESH_TOKEN';
 
 const options = group('Cloud suite (Google Workspace)', {
@@ -49,7 +51,8 @@ export const cloudSurface = defineSurface({
   carriesQuestions: false,
   hasChannels: true,
   test: { topic: 'message.outbound.cloud.docs' },
-  durableTopics: ['cloud.mail.reply.#'],
+  durableTopics: mailReplies,
+  outlets: { [mailOutlet]: mailReplies },
   create(settings, { deliveries, leader }) {
     let context: PluginContext | undefined;
     const account = createAccount(settings, (error) => {
@@ -112,8 +115,8 @@ async function openOutlets(
       send: createDocumentWriter(account, folder),
     }),
     await deliveries.open({
-      surface: 'cloud-mail',
-      patterns: ['cloud.mail.reply.#'],
+      surface: mailOutlet,
+      patterns: mailReplies,
       send: createMailReplier(account),
     }),
   ];

@@ -37,6 +37,7 @@ export interface Deliveries extends Plugin {
   open(outlet: Outlet): Promise<() => Promise<void>>;
   /** Records a message that nobody can deliver now; a replay hands it to the outlet of that name. */
   refuse(surface: string, message: Message, why: string): void;
+  /** Whether there is an outlet of that name. */
   isOpen(surface: string): boolean;
 }
 
@@ -65,6 +66,7 @@ export function createDeliveries(): Deliveries {
       stopSweeping?.();
       await outbox?.stop();
       store?.close();
+      [store, outbox] = [undefined, undefined];
     },
     open(outlet) {
       if (outbox === undefined) throw new Error('The deliveries did not start; the log says why.');
@@ -72,10 +74,7 @@ export function createDeliveries(): Deliveries {
     },
     isOpen: (surface) => outbox?.isOpen(surface) ?? false,
     refuse(surface, message, why) {
-      if (store === undefined || store.get(message.id) !== undefined) return;
-      store.open(surface, message);
-      store.attempted(message.id, why);
-      store.settle(message.id, 'failed');
+      store?.refuse(surface, message, why);
     },
   };
 }

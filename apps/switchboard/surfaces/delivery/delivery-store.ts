@@ -30,6 +30,7 @@ const migrations = [
    CREATE INDEX deliveries_in_replay ON deliveries (surface) WHERE isReplay = 1;`,
   `ALTER TABLE deliveries ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
    CREATE INDEX deliveries_by_owner ON deliveries (owner, updatedAt);`,
+  `ALTER TABLE deliveries ADD COLUMN isRefused INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 const columns = 'id, surface, topic, correlationId, state, attempts, error, parts, createdAt, updatedAt';
@@ -40,16 +41,25 @@ export class DeliveryStore extends Store {
     super(path, migrations);
   }
 
-  /** Returns the record of a message, created on first use. */
+  /** Returns the record of a message, created on first use. One that was only refused, never tried, is queued again. */
   open(surface: string, message: Message): Delivery {
     const { id, topic, correlationId } = message;
     const now = Date.now();
     this.write(
       `INSERT INTO deliveries (id, surface, topic, correlationId, state, attempts, parts, message, createdAt, updatedAt, owner)
-         VALUES (?, ?, ?, ?, 'queued', 0, '[]', ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+         VALUES (?, ?, ?, ?, 'queued', 0, '[]', ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET state = 'queued', surface = excluded.surface, attempts = 0, error = NULL, isRefused = 0,
+           updatedAt = excluded.updatedAt WHERE isRefused = 1`,
       [id, surface, topic, correlationId, JSON.stringify(message), now, now, ownerOfMessage(message)],
     );
     return this.get(id) as Delivery;
+  }
+
+  /** Records a message that nobody can deliver now, unless it is recorded already. */
+  refuse(surface: string, message: Message, why: string): void {
+    if (this.get(message.id) !== undefined) return;
+    this.open(surface, message);
+    this.#set(message.id, "state = 'failed', isRefused = 1, attempts = 1, error = ?", why);
   }
 
   get(id: string): Delivery | undefined {
@@ -83,9 +93,9 @@ export class DeliveryStore extends Store {
     this.#set(id, 'isReplay = 0, state = ?', state);
   }
 
-  /** Queues it again; parts that arrived are kept. */
-  requeue(id: string): void {
-    this.#set(id, "state = 'queued', isReplay = 1, attempts = ?", 0);
+  /** Queues it again, for this outlet; parts that arrived are kept. */
+  requeue(id: string, surface: string): void {
+    this.#set(id, "state = 'queued', isReplay = 1, isRefused = 0, attempts = 0, surface = ?", surface);
   }
 
   /** Unsettled replays of a surface, which the bus does not deliver. */

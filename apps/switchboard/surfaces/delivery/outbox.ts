@@ -1,4 +1,4 @@
-import type { Bus, Message, Subscription } from '@trunkline/bus';
+import { type Bus, type Message, matchesTopic, type Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
@@ -72,11 +72,20 @@ export class Outbox {
   replay(id: string): boolean {
     const { store } = this.#settings;
     const [delivery, message] = [store.get(id), store.messageOf(id)];
-    const outlet = delivery && this.#outlets.get(delivery.surface);
-    if (message === undefined || outlet === undefined || delivery?.state !== 'failed') return false;
-    store.requeue(id);
+    if (message === undefined || delivery?.state !== 'failed') return false;
+    const outlet = this.#outletOf(delivery);
+    if (outlet === undefined) return false;
+    store.requeue(id, outlet.surface);
     this.#carryAgain(outlet, message);
     return true;
+  }
+
+  /** The one of its name, unless that delivers other topics; one without topics takes whatever was recorded for it. */
+  #outletOf({ surface, topic }: Delivery): Outlet | undefined {
+    const delivers = ({ patterns }: Outlet) => patterns.some((pattern) => matchesTopic(pattern, topic));
+    const named = this.#outlets.get(surface);
+    if (named !== undefined && (named.patterns.length === 0 || delivers(named))) return named;
+    return [...this.#outlets.values()].find(delivers);
   }
 
   /** The bus redelivers what this interrupts; replays stay in the store. */

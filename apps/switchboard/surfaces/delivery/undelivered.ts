@@ -1,7 +1,8 @@
-import { type Bus, type Message, matchesTopic } from '@trunkline/bus';
+import { type Bus, type Message, matchesTopic, type Subscription } from '@trunkline/bus';
 import { derivedId } from '../../core/messages.ts';
 import type { Plugin } from '../../core/plugins.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
+import type { Surface } from '../surface.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { DeliveryAttempt } from './outbox.ts';
 
@@ -15,6 +16,7 @@ interface KnownSurface {
   off?: string | undefined;
   /** What it delivers beside `message.outbound.<name>.#`. */
   durableTopics?: readonly string[] | undefined;
+  outlets?: Surface['outlets'] | undefined;
 }
 
 /**
@@ -22,17 +24,22 @@ interface KnownSurface {
  * and messages for which the router found nobody. Starts after the surfaces.
  */
 export function createUndelivered(deliveries: Deliveries, surfaces: readonly KnownSurface[]): Plugin {
-  const reasonOf = (topic: string): { surface: string; why: string } | undefined => {
+  const ends: (() => Promise<void>)[] = [];
+  const reasonOf = (topic: string): { outlet: string; why: string } | undefined => {
     const known = surfaces.find(
       ({ name, durableTopics = [] }) =>
         matchesTopic(`message.outbound.${name}.#`, topic) ||
         durableTopics.some((pattern) => matchesTopic(pattern, topic)),
     );
     // Programs read the topics of other names themselves.
-    if (known === undefined || deliveries.isOpen(known.name)) return undefined;
-    const { name, off = 'It did not start; see Plugins.' } = known;
+    if (known === undefined) return undefined;
+    const { name, off = 'It did not start; see Plugins.', outlets = {} } = known;
+    const [outlet = name] = Object.keys(outlets).filter((other) =>
+      outlets[other]?.some((pattern) => matchesTopic(pattern, topic)),
+    );
+    if (deliveries.isOpen(outlet)) return undefined;
     return {
-      surface: name,
+      outlet,
       why: `The surface ${name} is off, so nobody delivers this. ${off} Then send it again.`,
     };
   };
@@ -42,24 +49,29 @@ export function createUndelivered(deliveries: Deliveries, surfaces: readonly Kno
     async start({ bus }) {
       const take = (message: Message) => {
         const reason = reasonOf(message.topic);
-        if (reason !== undefined) deliveries.refuse(reason.surface, message, reason.why);
+        if (reason !== undefined) deliveries.refuse(reason.outlet, message, reason.why);
       };
       const options = { group: 'undelivered', plugin: 'undelivered' };
-      await bus.subscribe('message.outbound.#', take, { ...options, durable: 'undelivered' });
+      const until = (subscription: Subscription) => ends.push(() => subscription.unsubscribe());
+      until(await bus.subscribe('message.outbound.#', take, { ...options, durable: 'undelivered' }));
       for (const [index, pattern] of surfaces.flatMap(({ durableTopics = [] }) => durableTopics).entries())
-        await bus.subscribe(pattern, take, { ...options, durable: `undelivered-${index}` });
-      await bus.subscribe(
-        'dispatch.dropped.no_skill',
-        async (dropped) => {
-          const found = await originalOf(dropped, bus);
-          if (found !== undefined) deliveries.refuse(router, found.message, found.why);
-        },
-        { ...options, durable: 'undelivered-routes' },
+        until(await bus.subscribe(pattern, take, { ...options, durable: `undelivered-${index}` }));
+      const refuse = async (dropped: Message) => {
+        const found = await originalOf(dropped, bus);
+        if (found !== undefined) deliveries.refuse(router, found.message, found.why);
+      };
+      until(
+        await bus.subscribe('dispatch.dropped.no_skill', refuse, {
+          ...options,
+          durable: 'undelivered-routes',
+        }),
       );
-      await deliveries.open({ surface: router, patterns: [], send: (attempt) => routeAgain(attempt, bus) });
+      const send = (attempt: DeliveryAttempt) => routeAgain(attempt, bus);
+      ends.push(await deliveries.open({ surface: router, patterns: [], send }));
     },
+    // Before the surfaces stop: what comes after that is for them, at the next start.
     async stop() {
-      // Its subscriptions end with the bus.
+      await Promise.all(ends.splice(0).map((end) => end()));
     },
   };
 }

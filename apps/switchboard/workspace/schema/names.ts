@@ -18,11 +18,14 @@ export const scheduleId = z
 
 export const topic = z.string().superRefine(passes(checkTopic));
 
-/** A pattern without the topics that routes publish: such a route would never end. */
+/** A pattern without the topics that routes publish, with which a route would never end, and those of the cluster. */
 export const trigger = z.string().superRefine((text, context) => {
   passes(checkPattern)(text, context);
   if (context.issues.length === 0 && matchesTopic(text, 'agent.skill.request')) {
     const message = `${text} takes in agent.skill.request, which routes themselves publish; choose a narrower topic`;
+    context.addIssue({ code: 'custom', message });
+  } else if (text.startsWith('cluster.')) {
+    const message = `${text} is for switchboards that greet each other; routes do not run on cluster.#, choose another topic`;
     context.addIssue({ code: 'custom', message });
   }
 });
