@@ -321,7 +321,7 @@ interface ExecutorDeps {
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
   const { context, address, active, state, stores, skills, observe, toolset, contents } = deps;
-  const { live, places, env, operator, owners, ui, policy, sandbox } = context;
+  const { options, live, places, env, operator, owners, ui, policy, sandbox } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
   const runner = new TurnRunner({
@@ -333,7 +333,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     owners,
     consoleUrl,
     policy,
-    openPrompt: promptOpener(toolset.mcp),
+    openPrompt: promptOpener(toolset.mcp, policy.for(options.agentName)),
     files: (place) => contents.content.turnFiles(place),
   });
   const verifiers = createGoalVerifiers({

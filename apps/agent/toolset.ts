@@ -178,15 +178,18 @@ export class Toolset {
     }
   }
 
-  #mcpClients(onChange: (client?: object) => void = () => undefined): McpClients {
+  /** Without a listener they are for a trial, which changes nothing here. */
+  #mcpClients(onChange?: (client?: object) => void): McpClients {
     const { logger, sandbox, workspace, mcp } = this.#options;
     return new McpClients({
       ...mcp,
       clientName: 'trunkline',
       logger,
       configuredIn: () => 'mcp.servers of the configuration',
-      onChange,
-      onResourceUpdated: ({ name }, uri) => this.#noteUpdate(name, uri),
+      ...(onChange && {
+        onChange,
+        onResourceUpdated: ({ name }: McpServerConfig, uri: string) => this.#noteUpdate(name, uri),
+      }),
       sandbox,
       writable: [workspace],
     });

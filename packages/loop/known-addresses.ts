@@ -45,7 +45,16 @@ function isOneOfFew(wanted: URL, messages: readonly ModelMessage[]): boolean {
 
 function addressesCalled({ role, content }: ModelMessage): URL[] {
   if (role !== 'assistant' || typeof content === 'string') return [];
-  return content.flatMap((part) => (part.type === 'tool-call' ? addressesIn(writtenIn(part)) : []));
+  return content.flatMap((part) =>
+    part.type === 'tool-call' ? [...addressesIn(writtenIn(part)), ...addressesAmong(part.input)] : [],
+  );
+}
+
+/** Arguments that are an address as tools read it: `https:/host` and `https:\\host` mean `https://host` to them. */
+function addressesAmong(input: unknown): URL[] {
+  if (typeof input === 'object' && input !== null) return Object.values(input).flatMap(addressesAmong);
+  const address = typeof input === 'string' ? URL.parse(input.trim()) : null;
+  return address !== null && /^https?:$/.test(address.protocol) ? [address] : [];
 }
 
 /** The domain that somebody registered, about: where it is not clear, more hosts count as one site. */

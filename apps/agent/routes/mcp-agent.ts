@@ -1,5 +1,5 @@
 import { requireStored, type Task, type TaskEngine, textOf, toolCallMediaType } from '@trunkline/a2a';
-import { anonymous } from '@trunkline/identity';
+import { anonymous, type Principal } from '@trunkline/identity';
 import {
   defineServedTool,
   type ServedQuestion,
@@ -7,8 +7,9 @@ import {
   type ServedToolContext,
 } from '@trunkline/mcp';
 import { z } from 'zod';
+import { actingFor } from '../approvals/approvals.ts';
 import { taskText } from '../turns/converse.ts';
-import { formsIn } from './mcp-forms.ts';
+import { formsIn, waitsForApproval } from './mcp-forms.ts';
 
 export interface AskAgentDeps {
   engine: TaskEngine;
@@ -32,18 +33,22 @@ export function askAgentTool({ engine, turnTimeoutMs }: AskAgentDeps) {
       task: z.string().max(200).optional().describe('The task whose question the message answers.'),
     }),
     effects: ['reads'],
+    startsWork: true,
     external: true,
     timeoutMs: turnTimeoutMs() + HOUR_MS,
     // The answer stands in the conversation.
     survivesDisconnect: true,
     isLong: true,
     async execute({ message, conversation, task }, context): Promise<ServedResult> {
-      let said = { text: message, contextId: conversation ?? `mcp-${crypto.randomUUID()}`, taskId: task };
+      const { principal = anonymous } = context;
+      const contextId = conversation ?? `mcp-${crypto.randomUUID()}`;
+      // A model wrote the arguments, so they approve nothing; the answer to a form is the person's own.
+      let said: Said = { text: message, contextId, taskId: task, principal: actingFor(principal, 'mcp') };
       for (let turns = 0; ; turns += 1) {
         const settled = await take(engine, said, context);
         const answer = settled.state === 'input-required' ? await answerOf(settled, context) : undefined;
         if (answer === undefined || turns === MAX_QUESTIONS) return resultOf(settled);
-        said = { text: answer, contextId: settled.contextId, taskId: settled.id };
+        said = { text: answer, contextId: settled.contextId, taskId: settled.id, principal };
       }
     },
   });
@@ -53,13 +58,15 @@ interface Said {
   text: string;
   contextId: string;
   taskId: string | undefined;
+  /** Whose words they are. */
+  principal: Principal;
 }
 
 /** Runs the task until it ends or asks, and tells what it does meanwhile. */
 async function take(
   engine: TaskEngine,
-  { text, contextId, taskId }: Said,
-  { principal = anonymous, signal, progress }: ServedToolContext,
+  { text, contextId, taskId, principal }: Said,
+  { signal, progress }: ServedToolContext,
 ): Promise<Task> {
   const tasks = engine.for(principal);
   const parts = [{ type: 'text' as const, text }];
@@ -75,8 +82,8 @@ async function take(
     metadata: { channel: 'mcp' },
     strict: taskId !== undefined,
   });
-  await requireStored(stored);
   let step = 0;
+  // Before anything is waited for: the turn runs already.
   const stop = live.subscribe(({ event }) => {
     const words = event.type === 'artifact' ? toolWords(event.artifact.parts) : undefined;
     // A client that has gone hears nothing; the turn goes on.
@@ -85,6 +92,8 @@ async function take(
   const cancel = () => void engine.cancel(live.id, false);
   signal.addEventListener('abort', cancel, { once: true });
   try {
+    await requireStored(stored);
+    if (signal.aborted) cancel();
     await live.settled();
     return live.snapshot();
   } finally {
@@ -101,12 +110,16 @@ function toolWords(parts: Task['artifacts'][number]['parts']): string | undefine
 }
 
 /** Asks the person at the client; undefined where nobody answers there. */
-async function answerOf(task: Task, { ask }: ServedToolContext): Promise<string | undefined> {
+async function answerOf(task: Task, { ask, signal }: ServedToolContext): Promise<string | undefined> {
   if (ask === undefined) return undefined;
   const { questions, read } = formsIn(task);
   const answers: Record<string, unknown>[] = [];
   for (const question of questions) {
-    const answer = await ask(question satisfies ServedQuestion);
+    const answer = await ask(question satisfies ServedQuestion).catch((error: unknown) => {
+      // The task still waits, and its id must reach the client.
+      if (signal.aborted) throw error;
+      return undefined;
+    });
     if (answer === undefined) return undefined;
     answers.push(answer);
   }
@@ -118,6 +131,11 @@ function resultOf(task: Task): ServedResult {
   const meta = { task: id, conversation: contextId, state };
   const said = taskText(task);
   if (state === 'completed') return { text: `${said}\n\n(conversation: ${contextId})`, meta };
+  if (waitsForApproval(task))
+    return {
+      text: `The agent waits for an approval: ${said}\n\nA person has to give it there; answers by ask_agent do not count. Afterwards ask in conversation ${contextId} what came of it (task ${id}).`,
+      meta,
+    };
   if (state === 'input-required')
     return {
       text: `The agent asks: ${said}\n\nAnswer with ask_agent, conversation ${contextId}, task ${id}.`,

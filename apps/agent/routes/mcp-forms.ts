@@ -32,6 +32,11 @@ export function formsIn(task: Task): Forms {
   };
 }
 
+/** Whether a task waits for an approval, which only a person can give. */
+export function waitsForApproval(task: Task): boolean {
+  return task.state === 'input-required' && schemaOf(task).approval !== undefined;
+}
+
 function approvalForm(message: string): Forms {
   const answer = { type: 'string', title: 'Your answer', enum: ['yes', 'yes for this task', 'no'] };
   return {

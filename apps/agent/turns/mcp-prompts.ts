@@ -1,12 +1,15 @@
-import { markOf } from '@trunkline/loop';
+import { roleOf } from '@trunkline/identity';
+import { markOf, type TurnPolicy } from '@trunkline/loop';
 import type { McpClients, McpPrompt } from '@trunkline/mcp';
 import { errorMessage } from '@trunkline/std';
 import type { Messages } from './session-store.ts';
-import { TurnRefusal } from './turn-runner.ts';
+import { TurnRefusal, type TurnRequest } from './turn-runner.ts';
 
 const COMMAND = /^\/([A-Za-z0-9_-]+):(\S+)(?:\s+([\s\S]*))?$/;
 const FIELD = /(?:^|\s)([A-Za-z0-9_.-]+)=("[^"]*"|\S+)/g;
 const TIMEOUT_MS = 20_000;
+
+type PromptRequest = Pick<TurnRequest, 'text' | 'principal' | 'sessionId' | 'signal'>;
 
 /** What a person types to use a prompt of a server. */
 export function commandOf(server: string, prompt: string): string {
@@ -16,13 +19,15 @@ export function commandOf(server: string, prompt: string): string {
 /**
  * Reads the prompt that a message `/server:prompt name=value other="two words"` names; a prompt with one argument takes
  * the rest of the line. The person's words ask for the prompt; its text was written by others, so it follows as the
- * result of a tool does, marked and fenced. Nothing follows any other message.
+ * result of a tool does, marked and fenced. Nothing follows any other message, and none of those who may not use the
+ * server.
  */
-export function promptOpener(mcp: McpClients) {
-  return async (message: string, signal: AbortSignal): Promise<Messages> => {
+export function promptOpener(mcp: McpClients, policy: TurnPolicy) {
+  return async (request: PromptRequest): Promise<Messages> => {
+    const { text: message, signal } = request;
     const [, server = '', name = '', rest = ''] = COMMAND.exec(message.trim()) ?? [];
     const client = mcp.get(server);
-    if (client === undefined) return [];
+    if (client === undefined || !mayAsk(policy, server, request)) return [];
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     const answered = <Result>(work: Promise<Result>) =>
       work.catch((error: unknown) => {
@@ -40,6 +45,29 @@ export function promptOpener(mcp: McpClients) {
     }
     return readPrompt(server, name, given, await answered(client.prompt(name, given, limit)));
   };
+}
+
+/**
+ * Asking for a prompt hands its arguments to the server, with the operator's sign-in there. What guests say, or what was
+ * drawn from text from outside, is no command.
+ */
+function mayAsk(policy: TurnPolicy, server: string, { text, principal, sessionId }: PromptRequest): boolean {
+  const { origins = [] } = principal;
+  const request = {
+    principal,
+    agent: policy.agent,
+    tool: `${server}_prompt`,
+    effects: ['reads' as const, 'sends' as const],
+    subject: { recipient: server },
+    origins,
+  };
+  const { decision, rule, why } = policy.decide(request);
+  const refused = decision === 'allow' ? policy.spend?.(request) : why;
+  const result = refused === undefined ? 'started' : 'refused';
+  policy.record?.({ request, input: { text }, decision, rule, result, sessionId });
+  if (refused === undefined) return true;
+  if (roleOf(principal) === 'guest' || origins.length > 0) return false;
+  throw new TurnRefusal(`The prompt of the MCP server ${server} was not read: ${refused}.`);
 }
 
 /** The call that read the prompt, and its text as the result. */

@@ -59,7 +59,7 @@ export interface TurnRunnerOptions {
   consoleUrl(): string | undefined;
   policy: Pick<Policy, 'allowAlways'>;
   /** What follows a message that names a prompt of an MCP server; nothing follows others. */
-  openPrompt?(text: string, signal: AbortSignal): Promise<Messages>;
+  openPrompt?(request: TurnRequest): Promise<Messages>;
   files(place: Pick<TurnRequest, 'principal' | 'sessionId'>): TurnFiles;
 }
 
@@ -114,7 +114,7 @@ export class TurnRunner {
 
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
-    const prompt = (await this.#options.openPrompt?.(request.text, request.signal)) ?? [];
+    const prompt = (await this.#options.openPrompt?.(request)) ?? [];
     yield* this.#exclusively(request, true, ({ options, session, window = Number.POSITIVE_INFINITY }) => {
       const contents = fitContents(request.contents ?? [], Math.min(window / 3, documentTokens));
       const content = userContent(request.text, contents);

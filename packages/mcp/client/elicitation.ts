@@ -36,13 +36,20 @@ export function inputRequired(server: string, { message, schema }: McpQuestion, 
 /** What a person answered, as the server expects it. Asks again where it does not fit. */
 export function readAnswer(server: string, { text, schema: form }: AnsweredInput): ElicitResult {
   const said = text.trim();
-  if (/^(decline|cancel)$/i.test(said))
-    return { action: said.toLowerCase() === 'cancel' ? 'cancel' : 'decline' };
+  const [refusal] = /^(decline|cancel)(?=[\s.!]*$)/i.exec(said) ?? [];
+  if (refusal !== undefined) return { action: refusal.toLowerCase() === 'cancel' ? 'cancel' : 'decline' };
   const { schema, message } = questionOf(form);
+  // A question without fields is a plain yes or no.
+  const isPlain = Object.keys(fieldsOf(schema)).length === 0;
+  if (isPlain && yesOrNo(said) === false) return { action: 'decline' };
   const content = valuesOf(said, schema);
   const parsed = checkerOf(schema).safeParse(content);
   if (!parsed.success)
-    throw inputRequired(server, { message, schema }, `That does not fit: ${z.prettifyError(parsed.error)}`);
+    throw inputRequired(
+      server,
+      { message, schema },
+      `That does not fit: ${isPlain ? 'answer yes or no' : z.prettifyError(parsed.error)}`,
+    );
   return { action: 'accept', content: parsed.data as NonNullable<ElicitResult['content']> };
 }
 
@@ -55,11 +62,20 @@ function valuesOf(text: string, schema: object): unknown {
     // Plain words.
   }
   const [only, ...others] = Object.entries(fieldsOf(schema));
-  if (only === undefined) return {};
+  if (only === undefined) return yesOrNo(text) ? {} : undefined;
   if (others.length > 0) return undefined;
   const [name, { type }] = only;
-  if (type === 'boolean') return { [name]: /^(y|yes|true|ok|sure)$/i.test(text) };
+  if (type === 'boolean') {
+    const value = yesOrNo(text);
+    return value === undefined ? undefined : { [name]: value };
+  }
   return { [name]: type === 'number' || type === 'integer' ? Number(text) : text };
+}
+
+/** Undefined where it is neither. */
+function yesOrNo(text: string): boolean | undefined {
+  if (/^(n|no|nope|nein|false|stop|do not|don[’']?t)\b/i.test(text)) return false;
+  return /^(y|yes|yes please|ja|true|ok|okay|sure|accept)[\s.!]*$/i.test(text) ? true : undefined;
 }
 
 function checkerOf(schema: object): z.ZodType {

@@ -46,6 +46,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   #hasResources = false;
   #prompts: Promise<McpPrompt[]> | undefined;
   readonly #log: McpLogEntry[] = [];
+  readonly #sampledAt: number[] = [];
 
   /** Calls `onTools` when the server answers first, and when its tools change. */
   constructor(
@@ -130,8 +131,17 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   /** Listed once for a connection, and again when the server says that they changed; none while it is away. */
   async prompts(signal: AbortSignal): Promise<readonly McpPrompt[]> {
     if (this.#session === undefined) return [];
-    this.#prompts ??= this.#session.listPrompts(limitOf(LIST_MS, this.#closing.signal)());
+    this.#prompts ??= this.#listPrompts(this.#session);
     return await untilAborted(this.#prompts, signal);
+  }
+
+  /** A list that failed is asked for again. */
+  #listPrompts(session: McpSession): Promise<McpPrompt[]> {
+    const listed = session.listPrompts(limitOf(LIST_MS, this.#closing.signal)());
+    listed.catch(() => {
+      if (this.#prompts === listed) this.#prompts = undefined;
+    });
+    return listed;
   }
 
   async prompt(name: string, given: Record<string, string>, signal: AbortSignal): Promise<string> {
@@ -229,6 +239,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
       let isStale = false;
       const opened = await connect(this.server, limitOf(CONNECT_MS, closing), {
         ...options,
+        sampledAt: this.#sampledAt,
         onLost: (reason) => {
           lost = reason;
           if (session !== undefined && this.#session === session) this.#lose(reason);

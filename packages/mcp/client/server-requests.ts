@@ -34,10 +34,12 @@ interface SamplingAnswer {
 export type Sample = (request: SamplingRequest) => Promise<SamplingAnswer>;
 
 export interface ServerRequestOptions {
-  server: Pick<McpServerConfig, 'name' | 'sampling' | 'roots'>;
+  server: Pick<McpServerConfig, 'name' | 'sampling' | 'roots' | 'subscribe'>;
   calls: RunningCalls;
   /** Sampling is offered to servers that have limits for it, if this is given. */
   sample: Sample | undefined;
+  /** When the server used our model, the newest last. It outlives the connection, so that a new one has no new limit. */
+  sampledAt: number[];
   onLog: ((entry: McpLogEntry) => void) | undefined;
   onResourceUpdated: ((uri: string) => void) | undefined;
 }
@@ -73,21 +75,26 @@ export function handleServerRequests(client: Client, options: ServerRequestOptio
     client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }));
   }
   if (options.sample !== undefined && server.sampling !== undefined)
-    handleSampling(client, server.name, server.sampling, options.sample);
+    handleSampling(client, server.sampling, { ...options, sample: options.sample });
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params: { level, data } }) => {
     const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
     onLog?.({ level, text: text.slice(0, MAX_LOG_TEXT) });
   });
-  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params: { uri } }) =>
-    onResourceUpdated?.(uri),
-  );
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params: { uri } }) => {
+    // It may name a part of what we subscribed to; of anything else we did not ask to hear.
+    const known = server.subscribe?.find((each) => uri === each || uri.startsWith(each.replace(/\/?$/, '/')));
+    if (known !== undefined) onResourceUpdated?.(known);
+  });
 }
 
-function handleSampling(client: Client, server: string, limits: SamplingLimits, sample: Sample): void {
-  let sampledAt: number[] = [];
+function handleSampling(
+  client: Client,
+  limits: SamplingLimits,
+  { server: { name: server }, sample, sampledAt }: ServerRequestOptions & { sample: Sample },
+): void {
   client.setRequestHandler(CreateMessageRequestSchema, async ({ params }, { signal }) => {
     const since = Date.now() - HOUR_MS;
-    sampledAt = sampledAt.filter((at) => at > since);
+    sampledAt.splice(0, sampledAt.filter((at) => at <= since).length);
     if (sampledAt.length >= limits.callsPerHour)
       throw refused(`${server} has used its ${limits.callsPerHour} model calls of this hour`);
     const messages = params.messages.map(({ role, content }) => ({ role, text: plainText({ content }) }));

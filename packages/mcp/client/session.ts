@@ -54,6 +54,8 @@ export interface SessionOptions extends ProgramOptions {
   /** The sign-in at the server, for servers with an address. */
   oauth?: OAuthSession | undefined;
   sample?: Sample | undefined;
+  /** When the server used the model through earlier sessions; this one adds to it. */
+  sampledAt?: number[];
   onLost?: (reason: Error) => void;
   onToolsChanged?: () => void;
   onPromptsChanged?: () => void;
@@ -89,9 +91,9 @@ const MISSING_FILE =
   /ENOENT|EROFS|EACCES|No such file|not found|Read-only file system|Permission denied|Cannot find module/i;
 
 export async function openSession(server: McpServerConfig, options: SessionOptions): Promise<McpSession> {
-  const { clientName, signal, configuredIn, sample, onLog, onResourceUpdated } = options;
+  const { clientName, signal, configuredIn, sample, sampledAt = [], onLog, onResourceUpdated } = options;
   const calls = new RunningCalls();
-  const requests = { server, calls, sample, onLog, onResourceUpdated };
+  const requests = { server, calls, sample, sampledAt, onLog, onResourceUpdated };
   const client = new Client(
     { name: clientName, version: '0.1.0' },
     { capabilities: capabilitiesFor(requests) },
@@ -212,7 +214,10 @@ export function failureOf(error: unknown): CallFailure {
 function reasonOf(error: unknown, signal: AbortSignal): unknown {
   if (!signal.aborted) return error;
   const isLimit = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
-  return isLimit ? new Error('The server did not answer in time') : signal.reason;
+  if (!isLimit) return signal.reason;
+  // As of a slow call: the server may be there. The class puts its code before the words.
+  const message = 'The server did not answer in time';
+  return Object.assign(new McpError(ErrorCode.RequestTimeout, message), { message });
 }
 
 /** The SDK reports only by a message that it gave up on the stream of a streamable HTTP server. */

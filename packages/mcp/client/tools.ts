@@ -116,7 +116,11 @@ function resourceTool(client: ToolClient): RunningTool {
     external: true,
     // What a server without trust does with an address is not known.
     effects: trusted ? ['reads'] : ['reads', 'sends'],
-    subject: ({ uri }) => (uri === undefined ? {} : { recipient: `${server} ${uri}` }),
+    // A server that is trusted may go to the address, which may carry data out.
+    subject: ({ uri }) =>
+      uri === undefined
+        ? {}
+        : { recipient: `${server} ${uri}`, ...(/^\s*https?:/i.test(uri) && urlSubject(uri)) },
     async execute({ uri }, { signal }) {
       try {
         return uri === undefined

@@ -204,7 +204,9 @@ interface TaskCall {
 }
 
 function canAsk(server: Server): boolean {
-  return server.getClientCapabilities()?.elicitation !== undefined;
+  const { elicitation } = server.getClientCapabilities() ?? {};
+  // Without any mode named, forms are meant.
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
 function callExtra(caller: Caller, extra: Extra, server: Server, session: Session | undefined): CallExtra {

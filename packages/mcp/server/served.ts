@@ -50,6 +50,8 @@ export interface ServedTool<Input = unknown> {
   description: string;
   input: z.ZodType<Input>;
   effects: readonly Effect[];
+  /** What it starts may have effects that policy looks at one by one, so clients must not take it for a read. */
+  startsWork?: boolean;
   subject?(input: Input): CallSubject;
   /** Its output comes from outside the operator's trust, such as the web. */
   external?: boolean;

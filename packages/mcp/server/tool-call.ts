@@ -25,14 +25,14 @@ const SESSION_ID = 'mcp';
 
 /** The tool as clients list it. */
 export function describeTool(tool: ServedTool) {
-  const { name, description, input, external, isLong } = tool;
+  const { name, description, input, external, isLong, startsWork = false } = tool;
   const { $schema: _named, ...inputSchema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   return {
     name,
     description,
     inputSchema: { ...inputSchema, type: 'object' as const },
     annotations: {
-      ...(isReadOnly(tool) && { readOnlyHint: true }),
+      ...(isReadOnly(tool) && !startsWork && { readOnlyHint: true }),
       ...(external && { openWorldHint: true }),
     },
     ...(isLong && { execution: { taskSupport: 'optional' as const } }),

@@ -86,8 +86,10 @@ export function withFileMarks(tools: readonly Tool[], directory: string, marks: 
     if (name === 'search_files')
       return async (input, context) => {
         const result = await execute(input, context);
-        const names = new Set(String(result).split('\n').map(fileOfHit));
-        const hit = marks.below(placeOf(tool, input)).filter((each) => names.has(each.name));
+        const text = String(result);
+        const names = new Set(text.split('\n').flatMap(filesOfHit));
+        const isHit = (name: string) => names.has(name) || (name.includes('\n') && text.includes(`${name}:`));
+        const hit = marks.below(placeOf(tool, input)).filter(({ name }) => isHit(name));
         context.addOrigins?.(joinOrigins(...hit.map(({ origins }) => origins)));
         return result;
       };
@@ -95,9 +97,9 @@ export function withFileMarks(tools: readonly Tool[], directory: string, marks: 
   }
 }
 
-/** `notes/a.md:12: words`. */
-function fileOfHit(line: string): string {
-  return basename(/^(.*?):\d+: /.exec(line)?.[1] ?? '');
+/** `notes/a.md:12: words`. A name may look so itself, so each reading of the line counts. */
+function filesOfHit(line: string): string[] {
+  return [...line.matchAll(/:\d+: /g)].map(({ index }) => basename(line.slice(0, index)));
 }
 
 function isRunning(tool: Tool): tool is RunningTool {
