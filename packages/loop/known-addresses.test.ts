@@ -68,6 +68,15 @@ describe('addresses of a site that nobody named', () => {
     ]);
   });
 
+  it.each([':/', ':', ':\\\\', '://'])('count too where they are spelled with %j', (sign) => {
+    const spelled = letters.map((url) => ` ${url.replace('://', sign)}`);
+    const step = [...start, fetches(...spelled)];
+    expect(letters.map((url) => isKnownUrl(url, step))).toEqual([
+      ...Array.from({ length: 5 }, () => true),
+      ...Array.from({ length: 3 }, () => false),
+    ]);
+  });
+
   it.each([
     ['names below one domain', (letter: string) => `https://${letter}.evil.example/`, false],
     ['names below a domain of a country', (letter: string) => `https://${letter}.evil.co.uk/`, false],

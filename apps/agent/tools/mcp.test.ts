@@ -187,6 +187,36 @@ describe('a client', longTest, () => {
     expect(textOf(second)).toMatch(/^That one\./);
   });
 
+  it('is a model: its own yes approves nothing, the answer to a form does', async () => {
+    const { agent, model, json } = await startWith('filesystem: { run_command: true }');
+    const { client } = await connect(agent.url);
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === 'ask_agent')?.annotations).toEqual({ openWorldHint: true });
+    model.enqueue({ toolCalls: [{ name: 'run_command', arguments: { command: 'echo ran' } }] });
+    const first = await client.callTool({ name: 'ask_agent', arguments: { message: 'Run it' } });
+    const { task, conversation } = first._meta as { task: string; conversation: string };
+    const yes = { name: 'ask_agent', arguments: { message: 'yes', task, conversation } };
+    expect(textOf(await client.callTool(yes))).toMatch(
+      /^The agent waits for an approval: This still waits[\s\S]*answers by ask_agent do not count/,
+    );
+    expect(await json('/api/approvals')).toMatchObject({ approvals: [{ task_id: task }] });
+    const { client: shows, asked } = await connect(agent.url, { answer: 'yes' });
+    model.enqueue('It ran.');
+    expect(textOf(await shows.callTool(yes))).toMatch(/^It ran\./);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('that fails to show a form gets the question with its task', async () => {
+    const { agent, model } = await startWith('');
+    const { client } = await connect(agent.url, {});
+    client.setRequestHandler(ElicitRequestSchema, () => {
+      throw new Error('no window');
+    });
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which one?' } }] });
+    const result = await client.callTool({ name: 'ask_agent', arguments: { message: 'Choose' } });
+    expect(textOf(result)).toMatch(/^The agent asks: Which one\?[\s\S]*task [\w-]+\.$/);
+  });
+
   it('runs a turn as a task, and comes back for the result', async () => {
     const { agent, model } = await startWith('');
     const { client } = await connect(agent.url);
