@@ -12,6 +12,7 @@ export * from './google/server.ts';
 export * from './infisical/server.ts';
 export * from './json-server.ts';
 export * from './linear/server.ts';
+export * from './mcp/example.ts';
 export * from './mcp/server.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';

@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module';
 import {
-  type Child,
   checkLooks,
   describeWithBrowser,
-  freePort,
+  type McpExample,
   type ModelServer,
-  startChild,
+  startMcpExample,
   startModelServer,
 } from '@trunkline/testing';
 import { afterAll, it } from 'vitest';
@@ -15,25 +13,20 @@ import { agentPages } from './pages.suite.ts';
 const SOON = { timeout: 20_000 };
 
 describeWithBrowser('a chat with an MCP server', () => {
-  let model: ModelServer;
-  let server: Child;
+  let model: ModelServer | undefined;
+  let server: McpExample | undefined;
   const pages = agentPages(async () => {
     model = await startModelServer();
-    const port = await freePort();
-    const example = createRequire(import.meta.url).resolve(
-      '@modelcontextprotocol/sdk/examples/server/simpleStreamableHttp.js',
-    );
-    server = startChild(example, { environment: { MCP_PORT: String(port) } });
-    await server.waitForLine('MCP Streamable HTTP Server listening', 45_000);
-    const servers = `[{ name: sdk, url: "http://localhost:${port}/mcp" }]`;
+    server = await startMcpExample();
+    const servers = `[{ name: sdk, url: "${server.url}" }]`;
     return {
       env: modelEnvironment(model.url),
       config: `knowledge: { embeddings: "off" }\nmcp: { servers: ${servers} }\n`,
     };
   });
   afterAll(async () => {
-    await server.kill();
-    await model.stop();
+    await server?.kill();
+    await model?.stop();
   });
 
   it('offers its prompts after a slash, and its question as a form that can be declined', async () => {
@@ -44,13 +37,13 @@ describeWithBrowser('a chat with an MCP server', () => {
     await page.getByRole('button', { name: /^\/sdk:greeting-template/ }).click(SOON);
     await box.fill('/sdk');
     await checkLooks(opened);
-    model.enqueue({ toolCalls: [{ name: 'sdk_collect-user-info', arguments: { infoType: 'contact' } }] });
+    model?.enqueue({ toolCalls: [{ name: 'sdk_collect-user-info', arguments: { infoType: 'contact' } }] });
     await box.fill('Collect my contact information');
     await box.press('Enter');
     await page.getByRole('heading', { name: 'The MCP server sdk asks' }).waitFor(SOON);
     await page.getByLabel('Full Name').waitFor();
     await checkLooks(opened);
-    model.enqueue('As you wish.');
+    model?.enqueue('As you wish.');
     await page.getByRole('button', { name: 'Decline' }).click();
     await page.getByText('As you wish.').waitFor(SOON);
   });

@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { freePort, startChild, startModelServer } from '@trunkline/testing';
+import { startMcpExample, startModelServer } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { post, startAgent } from '../fixtures/start-agent.ts';
 
@@ -13,17 +13,14 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const longTest = { timeout: 90_000 };
+const longTest = { timeout: 120_000 };
 const scriptOf = (name: string) =>
   createRequire(import.meta.url).resolve(`@modelcontextprotocol/sdk/examples/server/${name}.js`);
 
 async function startExample(...given: string[]): Promise<string> {
-  const [port, authPort] = [await freePort(), await freePort()];
-  const environment = { MCP_PORT: String(port), MCP_AUTH_PORT: String(authPort) };
-  const child = startChild(scriptOf('simpleStreamableHttp'), { environment, arguments: given });
-  cleanups.push(() => child.kill());
-  await child.waitForLine('MCP Streamable HTTP Server listening', 45_000);
-  return `http://localhost:${port}/mcp`;
+  const { url, kill } = await startMcpExample(...given);
+  cleanups.push(() => kill());
+  return url;
 }
 
 async function startWith(config: string) {

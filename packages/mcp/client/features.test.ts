@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module';
 import { InputRequired, type ToolContext } from '@trunkline/llm';
-import { freePort, startChild } from '@trunkline/testing';
+import { startMcpExample } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { McpClients, type McpServerConfig } from '../index.ts';
 
@@ -37,22 +36,15 @@ async function open(servers: McpServerConfig[], options: object = {}) {
   return { clients, call, questionOf };
 }
 
-/** An example server of the official SDK. */
-async function example(name: string, ...given: string[]): Promise<McpServerConfig> {
-  const port = await freePort();
-  const script = createRequire(import.meta.url).resolve(
-    `@modelcontextprotocol/sdk/examples/server/${name}.js`,
-  );
-  const environment = { MCP_PORT: String(port), PORT: String(port) };
-  const child = startChild(script, { environment, arguments: given });
-  cleanups.push(() => child.kill());
-  await child.waitForLine(/listening|running/i, 45_000);
-  return { name: 'sdk', url: `http://localhost:${port}/mcp` };
+async function example(): Promise<McpServerConfig> {
+  const { url, kill } = await startMcpExample();
+  cleanups.push(() => kill());
+  return { name: 'sdk', url };
 }
 
-describe('the example server of the official SDK', { timeout: 60_000 }, () => {
+describe('the example server of the official SDK', { timeout: 120_000 }, () => {
   it('offers its resources as one tool, whose results come from outside', async () => {
-    const { clients, call } = await open([await example('simpleStreamableHttp')]);
+    const { clients, call } = await open([await example()]);
     const tool = clients.tools.find(({ name }) => name === 'sdk_resources');
     expect(tool).toMatchObject({ external: true, effects: ['reads', 'sends'] });
     expect(await call('sdk_resources')).toContain('https://example.com/greetings/default');
@@ -65,7 +57,7 @@ describe('the example server of the official SDK', { timeout: 60_000 }, () => {
   });
 
   it('lists and fills in its prompts', async () => {
-    const { clients } = await open([await example('simpleStreamableHttp')]);
+    const { clients } = await open([await example()]);
     const client = clients.get('sdk');
     const prompts = await client?.prompts(signal);
     expect(prompts).toMatchObject([
@@ -79,7 +71,7 @@ describe('the example server of the official SDK', { timeout: 60_000 }, () => {
   });
 
   it('asks a person in the middle of a call, and gets the answer', async () => {
-    const { call, questionOf } = await open([await example('simpleStreamableHttp')]);
+    const { call, questionOf } = await open([await example()]);
     const input = { infoType: 'contact' };
     const question = await questionOf('sdk_collect-user-info', input, { mayAsk: true });
     expect(question.message).toMatch(/^The MCP server sdk asks: Please provide your contact information/);
@@ -99,7 +91,7 @@ describe('the example server of the official SDK', { timeout: 60_000 }, () => {
   });
 
   it('hears that a person declines, and that nobody can be asked', async () => {
-    const { call, questionOf } = await open([await example('simpleStreamableHttp')]);
+    const { call, questionOf } = await open([await example()]);
     const input = { infoType: 'feedback' };
     const { schema } = await questionOf('sdk_collect-user-info', input, { mayAsk: true });
     const declined = await call('sdk_collect-user-info', input, { answered: { text: 'decline', schema } });
@@ -108,7 +100,7 @@ describe('the example server of the official SDK', { timeout: 60_000 }, () => {
   });
 
   it('has a question cancelled that may belong to the call of somebody else', async () => {
-    const { call, questionOf } = await open([await example('simpleStreamableHttp')]);
+    const { call, questionOf } = await open([await example()]);
     const input = { infoType: 'contact' };
     await questionOf('sdk_collect-user-info', input, { mayAsk: true, sessionId: 'ada' });
     expect(await call('sdk_collect-user-info', input, { mayAsk: true, sessionId: 'bea' })).toContain(

@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module';
 import { type AttachedFile, isReadOnly } from '@trunkline/llm';
-import { freePort, mcpProgram, startChild, startMcpServer, waitFor } from '@trunkline/testing';
+import { freePort, mcpProgram, startMcpExample, startMcpServer, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { McpClients, type McpServerConfig, type McpTool, probeMcpServer } from '../index.ts';
@@ -305,14 +304,9 @@ describe('a server over streamable HTTP', longTest, () => {
   });
 
   it('may be the example of the official SDK', async () => {
-    const port = await freePort();
-    const example = createRequire(import.meta.url).resolve(
-      '@modelcontextprotocol/sdk/examples/server/simpleStreamableHttp.js',
-    );
-    const child = startChild(example, { environment: { MCP_PORT: String(port) } });
-    cleanups.push(() => child.kill());
-    const { clients, call } = await open([{ name: 'sdk', url: `http://127.0.0.1:${port}/mcp` }]);
-    await waitFor(() => clients.states[0]?.state === 'connected', patience);
+    const { url, kill } = await startMcpExample();
+    cleanups.push(() => kill());
+    const { call } = await open([{ name: 'sdk', url }]);
     expect(await call('sdk_greet', { name: 'Ada' })).toBe('Hello, Ada!');
   });
 });
@@ -338,6 +332,14 @@ describe('the subject of a call', () => {
     [{ words: 'none' }, {}],
   ])('that only reads is the address in its arguments: %o', (input, subject) => {
     expect(subjectOf({ readOnly: true }, input)).toEqual(subject);
+  });
+
+  it('of a resource is its address on the web, which a server that is trusted may ask for', () => {
+    const [only] = toTools({ server: { name: 'web', trusted: true }, tools: [], hasResources: true } as never);
+    const subject = (uri: string) => only?.subject?.({ uri });
+    expect(subject(url)).toEqual({ recipient: `web ${url}`, url, host: 'a.example' });
+    expect(subject('https:/a.example/?d=1')).toMatchObject({ url, host: 'a.example' });
+    expect(subject('memo://insights')).toEqual({ recipient: 'web memo://insights' });
   });
 
   it('is left out for a tool that stays within its server, and for one that is asked about anyway', () => {

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { freePort, startChild, waitFor } from '@trunkline/testing';
+import { startMcpExample, waitFor } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { McpClients } from '../index.ts';
 
@@ -33,15 +32,9 @@ function clientsWith(secrets: Map<string, string>) {
 
 /** The example of the official SDK, with its authorization server: registration, PKCE and tokens for this resource alone. */
 async function startExample() {
-  const [port, authPort] = [await freePort(), await freePort()];
-  const example = createRequire(import.meta.url).resolve(
-    '@modelcontextprotocol/sdk/examples/server/simpleStreamableHttp.js',
-  );
-  const environment = { MCP_PORT: String(port), MCP_AUTH_PORT: String(authPort) };
-  const child = startChild(example, { environment, arguments: ['--oauth', '--oauth-strict'] });
-  cleanups.push(() => child.kill());
-  await child.waitForLine('MCP Streamable HTTP Server listening', 45_000);
-  return { url: `http://localhost:${port}/mcp`, port: authPort };
+  const { url, kill } = await startMcpExample('--oauth', '--oauth-strict');
+  cleanups.push(() => kill());
+  return { url };
 }
 
 /** What a browser does: it goes to the page and comes back with a code. */
@@ -52,7 +45,7 @@ async function comeBack(page: string) {
   return { state: back.searchParams.get('state') ?? '', code: back.searchParams.get('code') ?? '' };
 }
 
-describe('a server that wants a sign-in', { timeout: 60_000 }, () => {
+describe('a server that wants a sign-in', { timeout: 120_000 }, () => {
   it('says so, lets us in after it, and still after a restart', async () => {
     const { url } = await startExample();
     const secrets = new Map<string, string>();
