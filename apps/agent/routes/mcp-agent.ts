@@ -68,6 +68,7 @@ async function take(
   { text, contextId, taskId, principal }: Said,
   { signal, progress }: ServedToolContext,
 ): Promise<Task> {
+  signal.throwIfAborted();
   const tasks = engine.for(principal);
   const parts = [{ type: 'text' as const, text }];
   const message = {

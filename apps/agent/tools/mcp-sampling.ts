@@ -50,7 +50,8 @@ function createSampler({ model, policy }: SamplerDeps): Sample {
       origins: [],
     };
     const { decision, rule, why } = policy.decide(call);
-    const refused = decision === 'deny' ? why : policy.spend?.(call);
+    // Nobody can be asked here.
+    const refused = decision === 'allow' ? policy.spend?.(call) : why;
     policy.record?.({
       request: call,
       input: { messages: messages.length, maxTokens },

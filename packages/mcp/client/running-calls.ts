@@ -17,7 +17,7 @@ export type CallOutcome = McpCallResult | { question: McpQuestion };
 
 type Start = (signal: AbortSignal, onProgress: () => void) => Promise<McpCallResult>;
 
-/** A question is cancelled if nobody answers it within this time. */
+/** A question is cancelled, and its call with it, if nobody answers within this time. */
 const ANSWER_MS = 15 * 60_000;
 
 /** The calls under way in one session. */
@@ -95,7 +95,11 @@ class RunningCall {
     this.#reply = reply.resolve;
     const cancel = () => this.answer({ action: 'cancel' });
     signal.addEventListener('abort', cancel, { once: true });
-    this.#limit(ANSWER_MS, cancel);
+    // The server must not go on by itself, nor ask more: nobody would hear of it.
+    this.#limit(ANSWER_MS, () => {
+      this.#stop.abort(new McpError(ErrorCode.RequestTimeout, 'Nobody answered the question in time'));
+      cancel();
+    });
     this.#question.resolve({ question });
     return reply.promise;
   }

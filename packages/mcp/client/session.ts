@@ -157,7 +157,10 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
         throw await explain(error);
       }
     },
-    answer: (key, answer, until) => calls.answer(key, answer, until),
+    answer: (key, answer, until) =>
+      calls.answer(key, answer, until).catch(async (error: unknown) => {
+        throw until.aborted ? error : await explain(error);
+      }),
     async ping(timeout) {
       await client.ping({ timeout }).catch((error: unknown) => {
         if (failureOf(error) !== 'answered') throw error;
@@ -281,8 +284,13 @@ interface ExplainOptions extends Pick<SessionOptions, 'configuredIn' | 'oauth'> 
 async function explained(error: unknown, options: ExplainOptions): Promise<McpServerError> {
   // The end of stderr arrives after the end of the process.
   await new Promise((resolve) => setImmediate(resolve));
-  const { env = {}, headers = {} } = options.server;
-  const values = [...Object.values(env), ...Object.values(headers), ...(options.oauth?.secrets ?? [])];
+  const { env = {}, headers = {}, oauth } = options.server;
+  const values = [
+    ...Object.values(env),
+    ...Object.values(headers),
+    ...(options.oauth?.secrets ?? []),
+    ...(oauth?.clientSecret === undefined ? [] : [oauth.clientSecret]),
+  ];
   const secrets = values.flatMap((value) => [value, value.split(' ').at(-1) ?? value]);
   const hide = (text: string) => String(redact(text, secrets));
   const stderr = hide(options.stderr());
