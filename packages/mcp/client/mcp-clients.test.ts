@@ -335,7 +335,11 @@ describe('the subject of a call', () => {
   });
 
   it('of a resource is its address on the web, which a server that is trusted may ask for', () => {
-    const [only] = toTools({ server: { name: 'web', trusted: true }, tools: [], hasResources: true } as never);
+    const [only] = toTools({
+      server: { name: 'web', trusted: true },
+      tools: [],
+      hasResources: true,
+    } as never);
     const subject = (uri: string) => only?.subject?.({ uri });
     expect(subject(url)).toEqual({ recipient: `web ${url}`, url, host: 'a.example' });
     expect(subject('https:/a.example/?d=1')).toMatchObject({ url, host: 'a.example' });

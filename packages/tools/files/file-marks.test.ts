@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { FileMarks, withFileMarks } from './file-marks.ts';
 import { fileTools } from './file-tools.ts';
 
-it.each(['plan.md', 'deep/plan.md', 'plan:1: x.md', 'a:2: b:3: c.md', 'pl\nan.md'])(
+it.each(['plan.md', 'deep/plan.md', 'plan:1: x.md', 'ab:2: b:3: c.md', 'pl\nan.md'])(
   'a hit of a search carries the mark of its file, whatever its name: %j',
   async (path) => {
     const home = temporaryDirectory();
