@@ -104,7 +104,13 @@ export class Call implements VoiceSession {
       input,
       player,
       fillers: this.#createFillers(),
-      backchannel: new Backchannel({ player, clock, enabled, silenceLimitMs }),
+      backchannel: new Backchannel({
+        player,
+        clock,
+        enabled,
+        silenceLimitMs,
+        quietMs: () => this.#turns.quietMs,
+      }),
       history,
       runs,
       speakingRate,
@@ -210,7 +216,9 @@ export class Call implements VoiceSession {
     if (greeting === undefined || this.#greeted || isReconnect) return;
     this.#greeted = true;
     this.#announce(greeting, false, (heard) => {
-      if (heard) this.#history.add([{ role: 'assistant', content: greeting }]);
+      // Some models take no conversation that begins with the assistant.
+      const begin = { role: 'user' as const, content: '(The call begins.)' };
+      if (heard) this.#history.add([begin, { role: 'assistant', content: greeting }]);
     });
   }
 
@@ -230,7 +238,10 @@ export class Call implements VoiceSession {
       logger,
       onSpeechStarted: () => this.#turns.onSpeechStarted(),
       onWindow: () => {
-        this.#frameTimeout.set(frameTimeoutMs, () => this.#input.passSilence(frameTimeoutMs));
+        this.#frameTimeout.set(frameTimeoutMs, () => {
+          this.#input.passSilence(frameTimeoutMs);
+          this.#player.duck(false);
+        });
         this.#turns.onWindow();
       },
       onTranscript: (text) => this.#turns.onTranscript(text),

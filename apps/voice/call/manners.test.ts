@@ -47,6 +47,16 @@ describe('a call that the bot ends', () => {
   });
 });
 
+it('goes on when the caller writes more before a call has ended', async () => {
+  const stage = await openCall({ answers: farewell });
+  await stage.say('Okay, goodbye.');
+  await stage.until(() => heard(stage).includes('have'));
+  stage.caller.tell({ type: 'send-text', data: { content: 'wait, one more thing' } });
+  await stage.until(() => heard(stage).endsWith('I am still here.'));
+  await stage.pass(5000);
+  expect(wasTold(stage, 'call-ended')).toBe(false);
+});
+
 describe('a greeting', () => {
   const behavior = { greeting: 'Hello, this is the museum.' };
 
@@ -82,7 +92,28 @@ describe('a caller who says nothing', () => {
     await stage.until(() => asked() === 2);
   });
 
-  it('is not asked while they speak, nor where the skill does not want it', async () => {
+  it('is not asked while they speak or the model thinks', async () => {
+    const story = Array.from({ length: 50 }, (_, index) => `word${index}`).join(' ');
+    const slow = [
+      { to: 'open', text: 'The museum opens at nine, and it closes at six in the evening on every day.' },
+      { to: 'slow', text: 'Here it is.', after: 9000 },
+    ];
+    const stage = await openCall({
+      behavior: { reprompt_after: 3, micro_ack: false },
+      answers: slow,
+      verbosity: 'silent',
+    });
+    await stage.say('When do you open?');
+    await stage.until(() => heard(stage).includes('six'));
+    await stage.say(`No wait, ${story} be slow now.`);
+    await stage.until(() => heard(stage).includes('Here it is.'));
+    expect(heard(stage)).not.toContain('Are you still there?');
+    stage.caller.close('hung up');
+    await stage.clock.advanceBy(0);
+    expect(stage.clock.pendingTimers).toBe(0);
+  });
+
+  it('is not asked where the skill does not want it', async () => {
     const stage = await openCall({ answers: [{ text: 'At nine.' }] });
     await stage.say('When do you open?');
     await stage.pass(30_000);

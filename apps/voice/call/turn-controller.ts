@@ -99,7 +99,8 @@ export class TurnController {
     this.#dispatch({ type: 'user-speaking', userTurn });
     echo.onUserSpeech();
     // Nobody notices that a voice waits which has not begun.
-    if (this.#state.name === 'thinking' && this.#state.reply !== undefined) this.#pauseForFalseInterruption();
+    if (this.#state.name === 'thinking' && this.#state.reply !== undefined)
+      this.#dispatch({ type: 'possible-interruption' });
   }
 
   onTranscript(text: string): void {
@@ -166,7 +167,7 @@ export class TurnController {
   }
 
   close(): void {
-    this.#deps.backchannel.onTurnTaken();
+    this.#deps.backchannel.close();
     this.#cancel();
   }
 
@@ -207,26 +208,22 @@ export class TurnController {
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
     const mayPause = mayInterrupt && !this.isFalseInterruption;
     if (verdict === 'interrupt' && mayInterrupt) this.#interrupt();
-    else if (verdict === 'pause' && mayPause) this.#pauseForFalseInterruption();
-    else if (verdict === 'answer') this.#goOn();
+    else if (verdict === 'pause' && mayPause) this.#dispatch({ type: 'possible-interruption' });
+    else if (verdict === 'answer') this.#goOn(true);
     else if (verdict === 'ignore' || over) this.#resume(over);
   }
 
-  #pauseForFalseInterruption(): void {
-    this.#dispatch({ type: 'possible-interruption' });
-  }
-
-  /** The caller answers before the question is out: the bot ends it, and what they said stays their turn. */
-  #goOn(): void {
+  /** The bot goes on. What answers the question that it is asking stays the caller's turn; the rest was no interruption. */
+  #goOn(isAnswer: boolean): void {
+    const userTurn = userTurnOf(this.#state);
+    if (userTurn !== undefined) userTurn.falseInterruption = !isAnswer;
     this.#dispatch({ type: 'false-interruption' });
     this.#deps.player.resume();
   }
 
-  /** It was no interruption: the bot goes on. `over`: the caller has finished, too. */
+  /** It was no interruption. `over`: the caller has finished, too. */
   #resume(over = false): void {
-    const userTurn = userTurnOf(this.#state);
-    if (userTurn !== undefined) userTurn.falseInterruption = true;
-    this.#goOn();
+    this.#goOn(false);
     if (over) this.endUserTurn();
   }
 
@@ -246,6 +243,7 @@ export class TurnController {
   /** Stops everything, for a written message or a hang-up. */
   #cancel(): void {
     const announced = userTurnOf(this.#state)?.announced;
+    this.#ending = false;
     this.#stopBot({ type: 'cancelled' });
     this.endUserTurn(announced);
   }

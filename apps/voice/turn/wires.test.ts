@@ -2,7 +2,7 @@ import { expectShown, loadWire, loadWiresForAnyModel, startWireServer, type Wire
 import { expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 
-it('a turn says the words of a gateway and nothing else', async () => {
+it('a turn says the words of a gateway and nothing else', { timeout: 240_000 }, async () => {
   const wires = [...loadWiresForAnyModel(), loadWire('ollama/does-not-support-tools')];
   const server = await startWireServer({ ...(wires[0] as Wire), path: '/v1' });
   onTestFinished(() => server.stop());

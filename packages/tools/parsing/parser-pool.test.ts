@@ -4,6 +4,7 @@ import type { PageTask } from './page-worker.ts';
 import { ParserPool, type ParserPoolOptions } from './parser-pool.ts';
 
 const script = new URL('./page-worker.ts', import.meta.url);
+const nativeScript = new URL('./alone.suite.ts', import.meta.url);
 const threadScript = new URL('./thread-id.suite.ts', import.meta.url);
 const MEGABYTE = 1024 * 1024;
 /** Every end tag looks through all open elements: 2 MB take seconds. */
@@ -60,6 +61,19 @@ describe('threads that parse pages', () => {
     const ending = threads(0);
     const first = await ending();
     await waitFor(async () => (await ending()) !== first);
+  });
+
+  it('of native code end with their reply, and none starts beside one that is ending', async () => {
+    const own = new ParserPool<object, number>({ script: nativeScript, threads: 1, native: true });
+    onTestFinished(() => own.stop());
+    const atWork = new Int32Array(new SharedArrayBuffer(4));
+    const stop = new AbortController();
+    const left = own.run({ atWork, slow: true }, stop.signal);
+    const next = own.run({ atWork, slow: false });
+    await waitFor(() => Atomics.load(atWork, 0) === 1);
+    stop.abort(new Error('enough'));
+    await expect(left).rejects.toThrow('enough');
+    expect(await next).toBe(1);
   });
 
   it('fail what waits when the service stops', async () => {

@@ -53,6 +53,8 @@ const TOO_MUCH_MEMORY = 'takes too much memory to read';
 export class ParserPool<Task, Result> {
   readonly #options: Required<ParserPoolOptions>;
   readonly #threads = new Set<Thread>();
+  /** Native threads that end with their reply; they count until then. */
+  #finishing = 0;
   readonly #waiting: Job[] = [];
   #stopped = false;
 
@@ -118,7 +120,8 @@ export class ParserPool<Task, Result> {
 
   #freeThread(): Thread | undefined {
     const free = [...this.#threads].find(({ job }) => job === undefined);
-    return free !== undefined || this.#threads.size >= this.#options.threads ? free : this.#startThread();
+    const isFull = this.#threads.size + this.#finishing >= this.#options.threads;
+    return free !== undefined || isFull ? free : this.#startThread();
   }
 
   #startThread(): Thread {
@@ -169,10 +172,17 @@ export class ParserPool<Task, Result> {
     clearTimeout(thread.timer);
     const isBusy = thread.job !== undefined;
     if (thread.job !== undefined) fail(thread.job, error);
-    await (isBusy && this.#options.native ? finish(thread.worker) : thread.worker.terminate());
+    if (isBusy && this.#options.native && thread.worker.threadId !== GONE) {
+      this.#finishing += 1;
+      await finish(thread.worker);
+      this.#finishing -= 1;
+    } else await thread.worker.terminate();
     this.#next();
   }
 }
+
+/** The id of a thread that has ended. */
+const GONE = -1;
 
 /** Ends a thread with its reply. One that never replies ends with the process, and does not keep it alive. */
 async function finish(worker: Worker): Promise<void> {
@@ -184,7 +194,7 @@ async function finish(worker: Worker): Promise<void> {
   const limit = setTimeout(() => {
     worker.unref();
     finished.resolve();
-  }, FINISH_MS);
+  }, FINISH_MS).unref();
   await finished.promise;
   clearTimeout(limit);
 }

@@ -19,7 +19,11 @@ interface Loaded {
 let loaded: Promise<Loaded> | undefined;
 
 serveParser(async (texts: readonly string[], signal): Promise<number[][]> => {
-  loaded ??= load();
+  // A failure may pass, as while the packages are installed anew.
+  loaded ??= load().catch((error: unknown) => {
+    loaded = undefined;
+    throw error;
+  });
   const model = await loaded;
   const vectors: number[][] = [];
   for (const text of texts) {

@@ -100,11 +100,11 @@ it('leaves what is not English to others', async () => {
 });
 
 // Without this the whole process ended: native code must not be cut off.
-it('survives that nobody waits for its opinion any more, wherever it is', async () => {
+it('survives that nobody waits for its opinion any more, wherever it is', { timeout: 180_000 }, async () => {
   const pair = { claim: 'The mill at Kerne was sold in 1931.', passage: MILL.repeat(6) };
   const pairs = Array.from({ length: 16 }, () => pair);
   const own = new ClaimModel();
-  for (const milliseconds of [0, 10, 20, 40, 80]) {
+  for (const milliseconds of [0, 10, 20, 40]) {
     await own.judge([pair]);
     const stop = new AbortController();
     const judged = own.judge(pairs, stop.signal);

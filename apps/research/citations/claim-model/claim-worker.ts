@@ -21,7 +21,11 @@ interface Loaded {
 let loaded: Promise<Loaded> | undefined;
 
 serveParser(async ({ folder, vocabulary, pairs }: ClaimTask, signal): Promise<ClaimOpinion[]> => {
-  loaded ??= load(folder, vocabulary);
+  // A failure may pass, as while the packages are installed anew.
+  loaded ??= load(folder, vocabulary).catch((error: unknown) => {
+    loaded = undefined;
+    throw error;
+  });
   const model = await loaded;
   const opinions: ClaimOpinion[] = [];
   for (const { claim, passage } of pairs) {

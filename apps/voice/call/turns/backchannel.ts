@@ -9,6 +9,8 @@ export interface BackchannelDeps {
   enabled: boolean;
   /** Silence after which the caller is asked whether they are still there; undefined: never. */
   silenceLimitMs?: number | undefined;
+  /** How long neither side has said or done anything. */
+  quietMs(): number;
 }
 
 /** Speech of this length without a word gets a reprompt. */
@@ -28,6 +30,7 @@ export class Backchannel {
   #saidAt = -Infinity;
   readonly #silence: Alarm;
   #askedStillThere = false;
+  #closed = false;
 
   constructor(deps: BackchannelDeps) {
     this.#deps = deps;
@@ -36,12 +39,23 @@ export class Backchannel {
 
   /** It is the caller's turn: a long silence is asked about, once. */
   onBotTurnFinished(): void {
-    const { silenceLimitMs, player } = this.#deps;
-    if (silenceLimitMs === undefined || this.#askedStillThere) return;
-    this.#silence.set(silenceLimitMs, () => {
-      this.#askedStillThere = true;
-      player.say({ text: stillThereText, cached: true });
-    });
+    const { silenceLimitMs } = this.#deps;
+    if (silenceLimitMs !== undefined && !this.#askedStillThere && !this.#closed)
+      this.#silence.set(silenceLimitMs, () => this.#askIfQuiet(silenceLimitMs));
+  }
+
+  /** Somebody may speak, or a model think, since the bot's turn ended. */
+  #askIfQuiet(limitMs: number): void {
+    const { player, quietMs } = this.#deps;
+    const leftMs = limitMs - quietMs();
+    if (leftMs > 0) return this.#silence.set(leftMs, () => this.#askIfQuiet(limitMs));
+    this.#askedStillThere = true;
+    player.say({ text: stillThereText, cached: true });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#silence.cancel();
   }
 
   /** The caller speaks or writes, or the bot does. */

@@ -14,6 +14,9 @@ const ROUND_TRIP_EVERY_MS = 2000;
 const MOST_TYPED = 50;
 const QUIET: Levels = { ear: 0, voice: 0 };
 
+/** The end of the farewell may still be on its way when the service says that the call has ended. */
+const FAREWELL_MS = 400;
+
 type Phase = 'idle' | 'microphone' | 'connecting' | 'live' | 'reconnecting';
 
 export interface CallState {
@@ -260,7 +263,8 @@ export class Call {
       return;
     }
     if (type === 'server-message' && data.type === 'call-ended') {
-      this.hangUp();
+      const round = this.#round;
+      window.setTimeout(() => round === this.#round && this.hangUp(), FAREWELL_MS);
       return;
     }
     if (type === 'bot-interrupted') this.#sound?.silence();
