@@ -48,7 +48,10 @@ export class Backchannel {
   #askIfQuiet(limitMs: number): void {
     const { player, quietMs } = this.#deps;
     const leftMs = limitMs - quietMs();
-    if (leftMs > 0) return this.#silence.set(leftMs, () => this.#askIfQuiet(limitMs));
+    if (leftMs > 0) {
+      this.#silence.set(leftMs, () => this.#askIfQuiet(limitMs));
+      return;
+    }
     this.#askedStillThere = true;
     player.say({ text: stillThereText, cached: true });
   }
