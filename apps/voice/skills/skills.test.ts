@@ -198,16 +198,17 @@ describe('reloading', () => {
 
   it('counts the newest of two at once, also where the older one is held up', async () => {
     const voice = await startVoice({ files });
-    const slow = join(voice.config, 'skills', 'slow.yaml');
+    const slow = join(voice.config, 'slow.md');
     execFileSync('mkfifo', [slow]);
+    voice.put('skills/slow.yaml', 'system_prompt_file: slow.md');
     const older = voice.post('/api/skills/reload', {}, 'any');
     const writer = await open(slow, 'w');
-    rmSync(slow);
+    rmSync(join(voice.config, 'skills', 'slow.yaml'));
     voice.put('skills/josh.yaml', 'name: Joshua');
     const newer = voice.post('/api/skills/reload', {}, 'any');
     // Time in which the newer one could be done.
     for (let asked = 0; asked < 20; asked += 1) await voice.get('/api/skills', 'any');
-    await writer.writeFile('name: Slow');
+    await writer.writeFile('You are slow.');
     await writer.close();
     await older;
     expect((await newer).body).toMatchObject({ ok: true, skills: ['chef', 'default', 'josh'] });

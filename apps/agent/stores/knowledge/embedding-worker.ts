@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { serveParser } from '@trunkline/tools/parser-thread';
 import { createWordPiece, type WordPiece } from '@trunkline/tools/word-piece';
 import type * as Onnx from 'onnxruntime-node';
@@ -33,16 +34,17 @@ serveParser(async (texts: readonly string[], signal): Promise<number[][]> => {
   return vectors;
 });
 
-const FOLDER = 'weights-minilm/models/Xenova/all-MiniLM-L6-v2';
-
 async function load(): Promise<Loaded> {
   const { default: onnx } = (await import('onnxruntime-node')) as unknown as { default: typeof Onnx };
-  const { resolve } = createRequire(import.meta.url);
-  const session = await onnx.InferenceSession.create(resolve(`${FOLDER}/onnx/model_quantized.onnx`), {
+  const folder = join(
+    dirname(createRequire(import.meta.url).resolve('weights-minilm/package.json')),
+    'model',
+  );
+  const session = await onnx.InferenceSession.create(join(folder, 'onnx/model_quantized.onnx'), {
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
   });
-  const { model } = JSON.parse(readFileSync(resolve(`${FOLDER}/tokenizer.json`), 'utf8')) as {
+  const { model } = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8')) as {
     model: { vocab: Record<string, number> };
   };
   const pieces: string[] = [];
