@@ -11,8 +11,6 @@ import { createDocumentWriter, createFolders } from './documents.ts';
 import { createMailReplier, pollMail } from './mail.ts';
 
 const minuteMs = 60_000;
-const mailOutlet = 'cloud-mail';
-const mailReplies = ['cloud.mail.reply.#'];
 const variables = 'CLOUD_CLIENT_ID, CLOUD_CLIENT_SECRET and CLOUD_REFRESH_TOKEN';
 
 const options = group('Cloud suite (Google Workspace)', {
@@ -51,8 +49,8 @@ export const cloudSurface = defineSurface({
   carriesQuestions: false,
   hasChannels: true,
   test: { topic: 'message.outbound.cloud.docs' },
-  durableTopics: mailReplies,
-  outlets: { [mailOutlet]: mailReplies },
+  durableTopics: ['cloud.mail.reply.#'],
+  outlets: { 'cloud-mail': ['cloud.mail.reply.#'] },
   create(settings, { deliveries, leader }) {
     let context: PluginContext | undefined;
     const account = createAccount(settings, (error) => {
@@ -115,8 +113,8 @@ async function openOutlets(
       send: createDocumentWriter(account, folder),
     }),
     await deliveries.open({
-      surface: mailOutlet,
-      patterns: mailReplies,
+      surface: 'cloud-mail',
+      patterns: ['cloud.mail.reply.#'],
       send: createMailReplier(account),
     }),
   ];
