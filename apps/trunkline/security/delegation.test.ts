@@ -11,7 +11,7 @@ import {
   startFakePeer,
   waitFor,
 } from '@trunkline/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Attack, ask, json, openMode, startAttack } from './attack.suite.ts';
 
 const obedient = new ObedientModel();
@@ -21,6 +21,8 @@ const call = (name: string, given: object = {}): OrderedCall => ({ name, argumen
 const [bot, stranger] = ['600000000000000001', '500000000000000001'];
 let [attack, guild] = [] as unknown as [Attack, FakeGuild];
 let stops: (() => Promise<unknown>)[] = [];
+/** Chats of earlier cases. */
+let chatsBefore = 0;
 
 beforeAll(async () => {
   outside.on('GET /page', () => ({ headers: { 'content-type': 'text/plain' }, body: 'High at noon.' }));
@@ -61,6 +63,9 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const stop of stops) await stop();
+});
+beforeEach(() => {
+  chatsBefore = attack.model.chats().length;
 });
 afterEach(async () => {
   for (const { deny } of await waiting()) await deny();
@@ -116,10 +121,11 @@ let orders = 0;
 /** Words that make the model call these tools, one after the other. */
 const order = (...calls: OrderedCall[]) => obedient.order(`order-${++orders}`, calls);
 
-/** What the model was told about its last call of a tool. */
+/** What the model was told about the last call of a tool in this case. */
 function resultOf(tool: string): string | undefined {
   return attack.model
     .chats()
+    .slice(chatsBefore)
     .flatMap(({ messages }) =>
       messages.flatMap(({ tool_calls: made }, index) => {
         const isIt = (made as { function: { name: string } }[] | undefined)?.some(
