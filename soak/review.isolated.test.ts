@@ -22,7 +22,7 @@ const workspace = {
   'agents/helm.yaml':
     'name: helm\nrole: general\nsystemPrompt: You review.\nskills: [{ name: chat }, { name: pr_review }]',
   'codehost.yaml': 'skillHints: { pull_request: pr_review }',
-  'channels.yaml': `channels: [{ id: dev, platform: chat, channelId: "${channel}", project: rail, kind: dev }]`,
+  'channels.yaml': `channels: [{ id: dev, platform: chat, channelId: "${channel}", project: rail, kind: dev, trustMembers: true }]`,
 };
 const projects = [
   {

@@ -221,10 +221,12 @@ describe('a file in the folder models of the home', () => {
   });
 
   it('ends a process that is stuck once its caller leaves, and starts it again', async () => {
-    const before = model.pid() ?? 0;
     const leaving = new AbortController();
     const stream = await client.chat.completions.create(endless, { signal: leaving.signal });
     for await (const { choices } of stream) if (choices[0]?.delta.content) break;
+    const before = model.pid();
+    // The number 0 would stop this process and all of its group.
+    if (before === undefined) throw new Error('no process runs the model');
     process.kill(before, 'SIGSTOP');
     const cancelled = connect(model, 0).chat.completions.create(endless, { signal: leaving.signal });
     leaving.abort();
@@ -233,13 +235,13 @@ describe('a file in the folder models of the home', () => {
     expect(lines.join('')).toContain('model process does not answer');
     const { choices } = await client.chat.completions.create({ model: 'tiny', messages: [says('hello')] });
     expect(choices[0]?.message.content).toBe('Tiny models say little.');
-  });
+  }, 150_000);
 
   it('outlives a process that ended before it was noticed, whatever is still sent to it', async () => {
     const load = { path: file, contextTokens: 512, sequences: 1, threads: 1 };
     const child = new ModelProcess({ load, idleMs: 0, logger });
     child.load();
-    await waitFor(() => child.state === 'ready');
+    await waitFor(() => child.state === 'ready', { timeoutMs: 90_000 });
     const { pid = 0 } = child;
     process.kill(pid, 'SIGKILL');
     // Without a turn of the event loop, so that only the sends can tell.
@@ -255,7 +257,7 @@ describe('a file in the folder models of the home', () => {
     expect(child.state).toBe('loading');
     expect(child.pid).not.toBe(pid);
     await child.stop();
-  });
+  }, 150_000);
 
   it('leaves the memory when nobody asks', async () => {
     await waitFor(() => model.pid() === undefined);

@@ -22,7 +22,7 @@ const fetchTimeoutMs = 5000;
 const idleMs = 30_000;
 
 /** How many readers may end before the rest is given up. */
-const mostReaders = 5;
+const mostReaders = 12;
 const readAgainMs = 100;
 
 /** How far back a search for the newest goes. */
