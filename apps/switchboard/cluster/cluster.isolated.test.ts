@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'nod
 import { join } from 'node:path';
 import { createNatsBus } from '@trunkline/bus';
 import {
+  type ChatRequestBody,
   type ModelServer,
   type NatsServer,
   natsMissing,
@@ -23,6 +24,8 @@ const patient = { timeoutMs: 40_000, intervalMs: 50 };
 const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
 const isStalling = ({ messages }: { messages: { content?: unknown }[] }) =>
   messages.at(-1)?.content === 'Stall once';
+/** Each board has a key of its own for the model, which tells who asked. */
+const modelKey = (index: number) => `key-of-board-${index}`;
 const sorted = (values: string[]) => values.toSorted();
 
 /** Two switchboards in processes of their own, with homes and workspaces of their own, on one real NATS server. */
@@ -46,10 +49,9 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
       SWITCHBOARD_LEASE_MS: '2000',
       SWITCHBOARD_TAKEOVER_MS: '5000',
       LLM_GATEWAY_URL: model.url,
-      LLM_API_KEY: 'k',
       LLM_MODEL: 'm',
     };
-    homes = [processHome(environment), processHome(environment)];
+    homes = [0, 1].map((index) => processHome({ ...environment, LLM_API_KEY: modelKey(index) }));
     for (const home of homes) home.write('agents/helm.yaml', helm);
     const [one, other] = await Promise.all(homes.map((home) => home.start()));
     boards = [one as ProcessSwitchboard, other as ProcessSwitchboard];
@@ -149,14 +151,12 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
       payload: { content: 'Stall once' },
       correlationId: 'mid-work',
     });
-    const isWorking = async (board: ProcessSwitchboard) =>
-      (await board.call('/api/flows/skill-mid-work')).body.data?.stage === 'running';
-    const index = await waitFor(async () => {
-      const [first, second] = await Promise.all(boards.map(isWorking));
-      return first ? { value: 0 } : second ? { value: 1 } : undefined;
-    }, patient).then(({ value }) => value);
-    // Killed before it asked, it would leave the stall to the one that takes over.
-    await waitFor(() => model.chats().some(isStalling), patient);
+    // Killed before it asked, it would leave the stall to the one that takes over. Both show the flow, one works on it.
+    const { headers } = await waitFor(
+      () => model.requests.find(({ body }) => isStalling(body as ChatRequestBody)),
+      patient,
+    );
+    const index = headers.authorization === `Bearer ${modelKey(0)}` ? 0 : 1;
     await boards[index]?.child.kill('SIGKILL');
     const survivor = boards[1 - index] as ProcessSwitchboard;
     const answers = async () =>

@@ -12,7 +12,8 @@ import type { BusLogger } from '../port.ts';
 import type { NatsAccess } from './options.ts';
 
 const reconnectEveryMs = 250;
-const pingEveryMs = 10_000;
+/** Two that stay unanswered mean another server: one that stands still keeps its connections open. */
+const pingEveryMs = 4000;
 
 /** A connection that comes back by itself for as long as the bus runs. */
 export class Connection {

@@ -25,7 +25,7 @@ export interface NatsBusOptions extends CommonOptions, NatsAccess {
   publishTimeoutMs?: number;
   /** How many publishes may wait at once; default 10,000. */
   maxPending?: number;
-  /** How long the first connection may take; default 10 seconds. */
+  /** How long the connection to a server may take; default 5 seconds. */
   connectTimeoutMs?: number;
   /** Gives a bus also while no server can be used, and tries on. Wrong credentials are an error nevertheless. */
   waitForServers?: boolean;
@@ -35,7 +35,7 @@ const defaults = {
   ackWaitMs: 30_000,
   publishTimeoutMs: 30_000,
   maxPending: 10_000,
-  connectTimeoutMs: 10_000,
+  connectTimeoutMs: 5000,
 };
 
 export type NatsSettings = typeof defaults & { prefix: string; replicas: number | undefined };
