@@ -72,7 +72,7 @@ export function agentComponents(
     (live) => live.close(),
   );
   const context = component('context', { live }, ({ live }) => createContext(options, service, live));
-  const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
+  const address = component('address', {}, () => new ServiceAddress(options));
 
   const activity = component(
     'activity database',
@@ -371,7 +371,7 @@ function createTasks(deps: TaskDeps): A2aServer {
     version: manifest.version,
     inputModes,
     publicUrl: address.publicUrl,
-    grpcPort: address.grpcPort,
+    grpcAddress: address.grpcAddress,
   });
   const kept = [stores, state.sessions, state.chats, state.responses, contents.files];
   const keptBesides = (owner: string) => kept.reduce((sum, store) => sum + store.bytesOf(owner), 0);

@@ -58,7 +58,7 @@ export function researchComponents(
     checksTimeoutMs: modelTimeoutMs,
   };
 
-  const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
+  const address = component('address', {}, () => new ServiceAddress(options));
   const database = component(
     'database',
     {},
@@ -138,7 +138,7 @@ export function researchComponents(
           description: manifest.description,
           version: manifest.version,
           publicUrl: address.publicUrl,
-          grpcPort: address.grpcPort,
+          grpcAddress: address.grpcAddress,
           skills: [researchSkill],
         }),
         ...(options.authToken !== undefined && { credentials: { bearer: options.authToken } }),

@@ -67,7 +67,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
       logger,
     }),
     peers,
-    address: new ServiceAddress(options.publicUrl),
+    address: new ServiceAddress(options),
   }));
   const models = component('models', {}, () => {
     const file = new ModelsFile({ home: options.trunklineHome, env, logger });

@@ -95,7 +95,7 @@ export function voiceComponents(
     const accounts = accountsOf(options, service);
     return { options, service, env, operator, accounts, audit, policy };
   });
-  const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
+  const address = component('address', {}, () => new ServiceAddress(options));
   const metrics = component('metrics', {}, () => createMetrics({ prefix: 'voice' }));
   const counters = component('counters', {}, () => new Counters());
   const latency = component('latency log', { metrics }, ({ metrics }) => createLatencyLog(metrics));

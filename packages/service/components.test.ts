@@ -77,9 +77,15 @@ it('stops the others when one fails to stop', async () => {
 });
 
 it('knows the address of a service once it listens', () => {
-  const [own, configured] = [new ServiceAddress(), new ServiceAddress('https://agent.example')];
+  const [own, configured] = [
+    new ServiceAddress(),
+    new ServiceAddress({ publicUrl: 'https://agent.example' }),
+  ];
   expect(() => own.url).toThrow('once the service listens');
   expect(configured.publicUrl).toBe('https://agent.example');
   own.listen('http://127.0.0.1:1');
   expect([own.url, own.publicUrl]).toEqual(['http://127.0.0.1:1', 'http://127.0.0.1:1']);
+  expect([own.grpcAddress, configured.grpcAddress]).toEqual([undefined, undefined]);
+  configured.listen('http://127.0.0.1:1', 2);
+  expect(configured.grpcAddress).toBe('agent.example:2');
 });

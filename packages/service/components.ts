@@ -81,15 +81,21 @@ async function stopAll(running: Map<Component<unknown>, unknown>): Promise<void>
   if (failures.length > 0) throw new AggregateError(failures, 'Some components did not stop.');
 }
 
+/** What the operator configured, where others reach the service by other addresses than those that it listens on. */
+interface ConfiguredAddress {
+  publicUrl?: string | undefined;
+  /** Of gRPC: `host:port` or a URL. */
+  grpcPublicAddress?: string | undefined;
+}
+
 /** Where a service is reached. Components may hold it from the beginning; its values exist once the service listens. */
 export class ServiceAddress {
-  readonly #publicUrl: string | undefined;
+  readonly #configured: ConfiguredAddress;
   #url: string | undefined;
   #grpcPort: number | undefined;
 
-  /** @param publicUrl what the operator configured, where others reach the service by another address */
-  constructor(publicUrl?: string) {
-    this.#publicUrl = publicUrl;
+  constructor(configured: ConfiguredAddress = {}) {
+    this.#configured = configured;
   }
 
   listen(url: string, grpcPort?: number): void {
@@ -97,9 +103,10 @@ export class ServiceAddress {
     this.#grpcPort = grpcPort;
   }
 
-  /** Where A2A is spoken over gRPC, if at all. */
-  get grpcPort(): number | undefined {
-    return this.#grpcPort;
+  /** Where others speak A2A over gRPC, if at all. */
+  get grpcAddress(): string | undefined {
+    if (this.#grpcPort === undefined) return undefined;
+    return this.#configured.grpcPublicAddress ?? `${new URL(this.publicUrl).hostname}:${this.#grpcPort}`;
   }
 
   /** For calls on this machine. */
@@ -110,6 +117,6 @@ export class ServiceAddress {
 
   /** For everybody else. */
   get publicUrl(): string {
-    return this.#publicUrl ?? this.url;
+    return this.#configured.publicUrl ?? this.url;
   }
 }

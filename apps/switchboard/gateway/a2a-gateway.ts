@@ -151,7 +151,7 @@ export interface A2aServerSettings {
   responses: Responses;
   logger: Logger;
   /** Known once it listens. */
-  address: Pick<ServiceAddress, 'publicUrl' | 'grpcPort'>;
+  address: Pick<ServiceAddress, 'publicUrl' | 'grpcAddress'>;
   /** Somebody with their rights of today. */
   current: AccountAccess['current'];
 }
@@ -179,7 +179,7 @@ export function openA2aServer(settings: A2aServerSettings) {
       description: manifest.description,
       version: manifest.version,
       publicUrl: address.publicUrl,
-      grpcPort: address.grpcPort,
+      grpcAddress: address.grpcAddress,
       skills: helmSkills(routing),
     }),
     tenants: () => agentNames(routing),

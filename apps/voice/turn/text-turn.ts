@@ -50,7 +50,7 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
     quotaBytes: context.options.quotaMb * 2 ** 20,
     current: (principal) => context.accounts.current(principal),
     executor: createTextTurn(answering, new ConversationHistories(database)),
-    card: () => ({ ...describeVoice(agentName, address.publicUrl), grpcPort: address.grpcPort }),
+    card: () => ({ ...describeVoice(agentName, address.publicUrl), grpcAddress: address.grpcAddress }),
     signingHome: context.options.trunklineHome,
     guardCard: token !== undefined,
     credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },

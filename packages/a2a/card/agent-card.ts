@@ -32,7 +32,7 @@ function cardV03(agent: AgentDescription, facts: ServerFacts) {
     preferredTransport: 'JSONRPC',
     additionalInterfaces: [
       ...['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url, transport })),
-      ...(agent.grpcPort === undefined ? [] : [{ url: grpcAddress(agent), transport: 'GRPC' }]),
+      ...(agent.grpcAddress === undefined ? [] : [{ url: agent.grpcAddress, transport: 'GRPC' }]),
     ],
     capabilities: {
       streaming: true,
@@ -81,8 +81,8 @@ export interface AgentDescription {
   skills: readonly AgentSkill[];
   /** Beside those that the server itself brings. */
   extensions?: readonly AgentExtension[];
-  /** Where gRPC listens, on the host of the public address. */
-  grpcPort?: number | undefined;
+  /** Where others reach gRPC: `host:port`, which all SDKs dial, or an `http(s)` URL, as the text of 0.3 has it. */
+  grpcAddress?: string | undefined;
   /** Agents behind the endpoint that callers can choose. */
   tenants?: readonly string[];
 }
@@ -164,7 +164,7 @@ function cardV10(agent: AgentDescription, facts: ServerFacts) {
 
 /** Both versions over all transports; tenants are a thing of 1.0. */
 function interfacesOf(agent: AgentDescription): object[] {
-  const { publicUrl, grpcPort, tenants = [] } = agent;
+  const { publicUrl, grpcAddress, tenants = [] } = agent;
   const url = endpointOf(publicUrl);
   const bindings = ['JSONRPC', 'HTTP+JSON'];
   const versions = ['1.0', '0.3'];
@@ -174,17 +174,20 @@ function interfacesOf(agent: AgentDescription): object[] {
   const theirs = tenants.flatMap((tenant) =>
     bindings.map((protocolBinding) => ({ url, protocolBinding, tenant, protocolVersion: '1.0' })),
   );
-  if (grpcPort === undefined) return [...own, ...theirs];
+  if (grpcAddress === undefined) return [...own, ...theirs];
   const grpc = versions.map((protocolVersion) => ({
-    url: grpcAddress(agent),
+    url: hostAndPort(grpcAddress),
     protocolBinding: 'GRPC',
     protocolVersion,
   }));
   return [...own, ...grpc, ...theirs];
 }
 
-function grpcAddress({ publicUrl, grpcPort }: AgentDescription): string {
-  return `${new URL(publicUrl).hostname}:${grpcPort}`;
+/** 1.0 writes the address of gRPC without a scheme. */
+function hostAndPort(address: string): string {
+  if (!address.includes('://')) return address;
+  const { protocol, hostname, port } = new URL(address);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
 }
 
 function endpointOf(publicUrl: string): string {

@@ -54,6 +54,23 @@ describe('the card [A119]', () => {
     expect((await fetch(`${agent.url}/a2a/`)).status).toBe(401);
   });
 
+  it.each([
+    ['127.0.0.1:7871', '127.0.0.1:7871', '127.0.0.1:7871'],
+    ['https://grpc.example.com', 'https://grpc.example.com', 'grpc.example.com:443'],
+    ['http://[::1]:7871', 'http://[::1]:7871', '[::1]:7871'],
+  ])('gives the gRPC address %s as 0.3 and 1.0 write it', async (grpcAddress, older, newer) => {
+    const about = { name: 'Test agent', description: '', version: '1', publicUrl: 'http://127.0.0.1' };
+    const { url } = await start(echo, { card: () => ({ ...about, grpcAddress, skills: [] }) });
+    const found = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as Json;
+    expect(found.additionalInterfaces).toContainEqual({ url: older, transport: 'GRPC' });
+    for (const protocolVersion of ['0.3', '1.0'])
+      expect(found.supportedInterfaces).toContainEqual({
+        url: newer,
+        protocolBinding: 'GRPC',
+        protocolVersion,
+      });
+  });
+
   it('is that of 1.0 with nothing more for those who ask [A027] [A028] [A029] [A041]', async () => {
     const found = await card('/.well-known/agent-card.json', { 'a2a-version': '1.0' });
     expect(Object.keys(found).filter((field) => !fieldsOf10.includes(field))).toEqual([]);

@@ -57,12 +57,33 @@ export class AgentCards {
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
     // The keys of a card that is checked may have changed, if the card has not.
     const source = fresh || agent.trust !== undefined ? undefined : known?.source;
-    const ask = source?.isOpen ? this.#withoutCredentials(agent) : send;
-    const isSame = source !== undefined && (await isUnchanged(source, ask, signal));
-    const found: Omit<KeptCard, 'until'> =
-      isSame && known !== undefined ? known : await this.#find(agent, send, signal);
+    const found =
+      (source && known && (await this.#askAgain(agent, { card: known.card, source }, send, signal))) ??
+      (await this.#find(agent, send, signal));
     this.#cards.set(key, { ...found, until: this.#now() + (found.source?.lifetimeMs ?? longestMs) });
     return found.card;
+  }
+
+  /** Undefined where the card is no more at its old place, or cannot be read: then it is looked for anew. */
+  async #askAgain(
+    agent: RemoteAgent,
+    { card, source }: { card: AgentCard; source: CardSource },
+    send: Fetch,
+    signal: AbortSignal,
+  ): Promise<Omit<KeptCard, 'until'> | undefined> {
+    const { place, isOpen, etag } = source;
+    if (etag === null) return undefined;
+    const as = { send: isOpen ? this.#withoutCredentials(agent) : send, isOpen };
+    try {
+      const answer = await cardAt(place, agent, as, signal, etag);
+      if (answer === undefined) return undefined;
+      if (answer.raw === undefined) return { card, source: answer.source };
+      const found = { ...answer, isItsCard: describesAgent(place, agent) };
+      return { card: await this.#read(agent, found, signal), source: answer.source };
+    } catch (error) {
+      if (error instanceof RemoteAgentError) return undefined;
+      throw error;
+    }
   }
 
   async #find(agent: RemoteAgent, send: Fetch, signal: AbortSignal): Promise<Omit<KeptCard, 'until'>> {
@@ -122,14 +143,24 @@ async function cardAt(
   agent: RemoteAgent,
   { send, isOpen }: { send: Fetch; isOpen: boolean },
   signal: AbortSignal,
-): Promise<{ raw: object; source: CardSource } | undefined> {
-  const response = await send(place, { headers: cardHeaders, signal });
+  etag?: string,
+): Promise<{ raw?: object; source: CardSource } | undefined> {
+  const response = await send(place, {
+    headers: { ...cardHeaders, ...(etag !== undefined && { 'if-none-match': etag }) },
+    signal,
+  });
   if (response.status >= 500)
     throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
+  const { headers } = response;
+  const source = {
+    place,
+    isOpen,
+    lifetimeMs: lifetimeOf(headers),
+    etag: headers.get('etag') ?? etag ?? null,
+  };
+  if (response.status === 304 && etag !== undefined) return { source };
   const body: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
   if (!isObject(body) || typeof body.name !== 'string') return undefined;
-  const { headers } = response;
-  const source = { place, isOpen, lifetimeMs: lifetimeOf(headers), etag: headers.get('etag') };
   return { raw: body, source };
 }
 
@@ -142,20 +173,6 @@ function lifetimeOf(headers: Headers): number {
   return seconds === undefined
     ? longestMs
     : Math.min(Math.max(Number(seconds) * 1000, shortestMs), longestMs);
-}
-
-/** Whatever goes wrong here is found out when the card is asked for as a whole. */
-async function isUnchanged({ place, etag }: CardSource, send: Fetch, signal: AbortSignal): Promise<boolean> {
-  if (etag === null) return false;
-  const headers = { ...cardHeaders, 'if-none-match': etag };
-  try {
-    const response = await send(place, { headers, signal });
-    await response.body?.cancel();
-    return response.status === 304;
-  } catch (error) {
-    if (error instanceof RemoteAgentError) return false;
-    throw error;
-  }
 }
 
 /** The keys that the operator pinned, and those that stand at the address which they named. */

@@ -239,11 +239,12 @@ describe('the card of an agent', () => {
     const client = createA2aClient(clock);
     const seen: [string | undefined, number][] = [];
     let name = 'Peer';
+    let seconds = 60;
     const server = createServer((request, response) => {
       if (request.method !== 'GET') return response.end('{}');
       const status = request.headers['if-none-match'] === `"${name}"` ? 304 : 200;
       seen.push([request.headers['if-none-match'], status]);
-      const headers = { etag: `"${name}"`, 'cache-control': 'public, max-age=60' };
+      const headers = { etag: `"${name}"`, 'cache-control': `public, max-age=${seconds}` };
       response.writeHead(status, { ...headers, 'content-type': 'application/json' });
       return response.end(status === 304 ? '' : JSON.stringify({ ...card(), name }));
     });
@@ -260,10 +261,13 @@ describe('the card of an agent', () => {
     expect(await looked(2_000)).toEqual([['"Peer"', 304]]);
     expect(await looked(59_000)).toEqual([]);
     name = 'Another';
-    expect(await looked(2_000)).toEqual([
-      ['"Peer"', 200],
-      [undefined, 200],
-    ]);
+    // The new card came with the answer, which says for how long it may be kept.
+    seconds = 30;
+    expect(await looked(2_000)).toEqual([['"Peer"', 200]]);
+    expect(await looked(29_000)).toEqual([]);
+    seconds = 120;
+    expect(await looked(2_000)).toEqual([['"Another"', 304]]);
+    expect(await looked(119_000)).toEqual([]);
   });
 
   it('may be missing: then the agent is taken to speak 0.3', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { encodeGrpcStatusDetails, GRPC_STATUS_DETAILS_BIN } from '@a2a-js/sdk/errors/grpc';
-import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -110,7 +110,7 @@ function isSpoken(version: string, { version: own }: GrpcBinding): boolean {
 
 function unspoken(version: string, binding: GrpcBinding): RpcFailure {
   const words = `Version not supported: this gRPC service speaks A2A ${binding.version}, not ${version.slice(0, 20)}`;
-  return new RpcFailure('FAILED_PRECONDITION', words, 'VERSION_NOT_SUPPORTED');
+  return new RpcFailure('FAILED_PRECONDITION', words, { reason: 'VERSION_NOT_SUPPORTED' });
 }
 
 /** The service of the SDK, which refuses to decode a message of too many fields. */
@@ -224,14 +224,31 @@ function toStatus(error: unknown, { statusNames }: GrpcBinding, logger: Logger |
     logger?.error({ err: error }, 'gRPC call failed');
     return { code: status.INTERNAL, details: 'Internal error: the server log has the details' };
   }
-  const { message: details, reason, challenge } = error;
+  const { message: details, reason, challenge, field } = error;
   const name = (reason && statusNames?.[reason]) ?? error.statusName;
   const code = status[name as keyof typeof status] ?? status.UNKNOWN;
   const metadata = new Metadata();
   if (reason !== undefined)
-    metadata.set(GRPC_STATUS_DETAILS_BIN, encodeGrpcStatusDetails(code, details, reason));
+    metadata.set(
+      GRPC_STATUS_DETAILS_BIN,
+      Buffer.concat([encodeGrpcStatusDetails(code, details, reason), badRequest(field, details)]),
+    );
   if (challenge !== undefined) metadata.set('www-authenticate', challenge);
   return { code, details, metadata };
+}
+
+/**
+ * One more entry of `google.rpc.Status.details`, a `google.rpc.BadRequest`, which the SDK has no encoder for. Repeated fields
+ * of protocol buffers may be appended. It names fields as protocol buffers do.
+ */
+function badRequest(field: string | undefined, description: string): Uint8Array {
+  if (field === undefined) return Buffer.alloc(0);
+  const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const violation = new BinaryWriter().tag(1, 2).string(name).tag(2, 2).string(description).finish();
+  const value = new BinaryWriter().tag(1, 2).bytes(violation).finish();
+  const type = 'type.googleapis.com/google.rpc.BadRequest';
+  const detail = new BinaryWriter().tag(1, 2).string(type).tag(2, 2).bytes(value).finish();
+  return new BinaryWriter().tag(3, 2).bytes(detail).finish();
 }
 
 /** `ipv4:` and `ipv6:` stand before the address in some versions, the port after it. */

@@ -15,6 +15,7 @@ import { Client as Channel, ChannelCredentials, credentials, Metadata, status } 
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
+import { decodedStatus } from '../fixtures/grpc-status.ts';
 import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 import type { A2aServerOptions } from '../server.ts';
@@ -30,14 +31,14 @@ afterAll(async () => {
 const off = { grpcCertFile: undefined, grpcKeyFile: undefined };
 
 async function start(script: AgentScript, options: Partial<A2aServerOptions> = {}, settings = {}) {
-  let grpcPort: number | undefined;
+  let grpcAddress: string | undefined;
   const agent = await startAgent(script, {
     card: () => ({
       name: 'Test agent',
       description: '',
       version: '1',
       publicUrl: 'http://127.0.0.1',
-      grpcPort,
+      grpcAddress,
       skills: [],
     }),
     ...options,
@@ -46,7 +47,7 @@ async function start(script: AgentScript, options: Partial<A2aServerOptions> = {
   const grpc = await startGrpc(given, 'A2A', agent, agent.logger);
   if (grpc === undefined) throw new Error('gRPC did not start.');
   closers.push(grpc.stop);
-  grpcPort = grpc.port;
+  grpcAddress = `127.0.0.1:${grpc.port}`;
   return { agent, grpc };
 }
 
@@ -150,9 +151,33 @@ describe('the official client over gRPC', () => {
     const listed = { tenant: '', taskId, pageSize: 0, pageToken: '' };
     expect((await client.listTaskPushNotificationConfig(listed)).configs).toEqual([]);
     await expect(client.getTask(named('nowhere'))).rejects.toMatchObject({ name: 'TaskNotFoundError' });
-    await expect(send(client, 'x', undefined, { messageId: '' })).rejects.toThrow(
-      /message.messageId is missing/,
-    );
+  });
+
+  it('is told which field is wrong, as protocol buffers have it', async () => {
+    const { agent } = await start(echo);
+    const client = await connect(agent);
+    const failure: unknown = await send(client, 'x', undefined, { messageId: '' }).catch((error) => error);
+    expect(failure).toMatchObject({
+      message: expect.stringContaining('message.messageId is missing'),
+      status: status.INVALID_ARGUMENT,
+      statusDetailsBin: expect.any(Buffer),
+    });
+    const description = 'message.messageId is missing';
+    expect(decodedStatus((failure as { statusDetailsBin: Buffer }).statusDetailsBin)).toEqual({
+      code: status.INVALID_ARGUMENT,
+      message: description,
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+          reason: 'INVALID_PARAMS',
+          domain: 'a2a-protocol.org',
+        },
+        {
+          '@type': 'type.googleapis.com/google.rpc.BadRequest',
+          fieldViolations: [{ field: 'message.message_id', description }],
+        },
+      ],
+    });
   });
 
   it('takes no message that is larger, or of more fields, than one over HTTP may be', async () => {

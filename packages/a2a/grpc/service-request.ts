@@ -29,6 +29,8 @@ interface ServiceAnswer {
   frames: AsyncIterable<unknown>;
 }
 
+type FailureDetails = Partial<Pick<RpcFailure, 'reason' | 'challenge' | 'field'>>;
+
 /** Why the service refused a call, as gRPC names it. */
 export class RpcFailure extends Error {
   readonly statusName: string;
@@ -36,13 +38,16 @@ export class RpcFailure extends Error {
   readonly reason: A2aErrorReason | undefined;
   /** What credentials the service asks for, as HTTP names them. */
   readonly challenge: string | undefined;
+  /** Path of the parameter that is wrong, as JSON names it. */
+  readonly field: string | undefined;
 
-  constructor(statusName: string, message: string, reason?: A2aErrorReason, challenge?: string) {
+  constructor(statusName: string, message: string, { reason, challenge, field }: FailureDetails = {}) {
     super(message);
     this.name = 'RpcFailure';
     this.statusName = statusName;
     this.reason = reason;
     this.challenge = challenge;
+    this.field = field;
   }
 }
 
@@ -152,7 +157,12 @@ function resultOf({ result, error }: JsonObject, statusCode: number): unknown {
   const named = details.map(({ reason }) => reason).find(isErrorReason);
   const reason = named ?? (statusCode === 200 ? reasonOfCode(error.code) : undefined);
   if (reason === undefined) throw new RpcFailure(statusNames[statusCode] ?? 'INTERNAL', message);
-  throw new RpcFailure(new A2aError(reason, message).binding.statusName, message, reason);
+  const violations = details.map(({ fieldViolations }) => fieldViolations).find(Array.isArray) ?? [];
+  const field: unknown = violations.find(isObject)?.field;
+  throw new RpcFailure(new A2aError(reason, message).binding.statusName, message, {
+    reason,
+    ...(typeof field === 'string' && { field }),
+  });
 }
 
 const statusNames: Record<number, string> = {
@@ -174,5 +184,5 @@ function refusedBy(
 ): RpcFailure {
   const words = [detail, error, message].find((value) => typeof value === 'string');
   const said = String(words ?? `the service answered ${statusCode}`);
-  return new RpcFailure(statusNames[statusCode] ?? 'INTERNAL', said, undefined, challenge);
+  return new RpcFailure(statusNames[statusCode] ?? 'INTERNAL', said, { challenge });
 }

@@ -390,6 +390,14 @@ export function grpcOptions(prefix: string) {
       doc: 'Port for A2A over gRPC, beside JSON-RPC and REST.',
       defaultDoc: 'none: gRPC is off',
     }),
+    grpcPublicAddress: text({
+      env: `${prefix}_GRPC_PUBLIC_ADDRESS`,
+      doc: 'Address of gRPC in the card, where others reach it through a proxy: host:port, or a URL as A2A 0.3 writes it.',
+      defaultDoc: 'the host of the public address, and the port',
+      check: (given) =>
+        /^(https?:\/\/)?([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?\/?$/i.test(given) && /:\/\/|:\d+$/.test(given),
+      expected: 'host:port, or an address that starts with http:// or https://',
+    }),
     grpcCertFile: file({
       env: `${prefix}_GRPC_CERT`,
       doc: 'Certificate of the gRPC port, in PEM form with its chain.',

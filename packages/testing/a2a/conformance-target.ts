@@ -10,6 +10,8 @@ const { values } = parseArgs({
     port: { type: 'string', default: '9999' },
     host: { type: 'string', default: '127.0.0.1' },
     'grpc-port': { type: 'string' },
+    /** Writes gRPC into the card as a URL, as the kit of 0.3 wants it. */
+    'grpc-url': { type: 'boolean', default: false },
   },
 });
 
@@ -36,7 +38,9 @@ const agent = createA2aServer({
     description: 'Answers as the conformance kits ask by the id of the message.',
     version: '1.0.0',
     publicUrl: `http://localhost:${port}`,
-    grpcPort,
+    ...(grpcPort !== undefined && {
+      grpcAddress: `${values['grpc-url'] ? 'http://' : ''}localhost:${grpcPort}`,
+    }),
     provider: { organization: 'Trunkline', url: 'https://example.com' },
     skills: [{ id: 'tck', name: 'TCK', description: 'Plays the scripts of the kits.', tags: ['tck'] }],
   }),
