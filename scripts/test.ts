@@ -114,7 +114,8 @@ function readCounts(file: string): Counts {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Counts;
   } catch {
-    return { passed: 0, failed: 1, skipped: [] };
+    const failures = [`a run of vitest ended before it could count: ${file}`];
+    return { passed: 0, failed: 1, skipped: [], failures };
   }
 }
 
@@ -123,6 +124,7 @@ function report(runs: Counts[]): void {
   const skipped = runs.flatMap((counts) => counts.skipped);
   for (const tool of missing) console.log(`Not on this machine: ${tool.name}. ${tool.hint}`);
   for (const title of skipped) console.log(`Skipped: ${title}`);
+  for (const failure of runs.flatMap(({ failures }) => failures)) console.log(`Failed: ${failure}`);
   const closing = `${total('passed')} passed, ${total('failed')} failed`;
   console.log(skipped.length > 0 ? `${closing}, ${skipped.length} skipped` : closing);
 }

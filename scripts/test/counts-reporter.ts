@@ -5,12 +5,15 @@ export interface Counts {
   passed: number;
   failed: number;
   skipped: string[];
+  /** What failed, each with the first line of its error. */
+  failures: string[];
 }
 
 /** Leaves the figures of the run in a file, for the closing line that scripts/test.ts prints. */
 export default class CountsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
-    const counts: Counts = { passed: 0, failed: unhandledErrors.length, skipped: [] };
+    const failures = unhandledErrors.map((error) => `outside of a test: ${firstLine(error)}`);
+    const counts: Counts = { passed: 0, failed: unhandledErrors.length, skipped: [], failures };
     for (const module of modules) countModule(module, counts);
     const file = process.env.TRUNKLINE_TEST_COUNTS;
     if (file) writeFileSync(file, JSON.stringify(counts));
@@ -19,12 +22,23 @@ export default class CountsReporter implements Reporter {
 
 // A file that could not be loaded, and a hook that failed, count as one failure each.
 function countModule(module: TestModule, counts: Counts): void {
-  counts.failed += module.errors().length;
-  for (const suite of module.children.allSuites()) counts.failed += suite.errors().length;
+  const fail = (name: string, [error]: readonly unknown[]) => {
+    counts.failed += 1;
+    counts.failures.push(`${name}: ${firstLine(error)}`);
+  };
+  const name = module.relativeModuleId;
+  for (const error of module.errors()) fail(name, [error]);
+  for (const suite of module.children.allSuites())
+    for (const error of suite.errors()) fail(`${name} > ${suite.fullName}`, [error]);
   for (const test of module.children.allTests()) {
-    const { state } = test.result();
+    const { state, errors } = test.result();
     if (state === 'passed') counts.passed += 1;
-    else if (state === 'failed') counts.failed += 1;
-    else counts.skipped.push(`${module.relativeModuleId} > ${test.fullName}`);
+    else if (state === 'failed') fail(`${name} > ${test.fullName}`, errors ?? []);
+    else counts.skipped.push(`${name} > ${test.fullName}`);
   }
+}
+
+function firstLine(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown };
+  return String(message ?? error).split('\n', 1)[0] ?? '';
 }
