@@ -4,7 +4,7 @@ import type { PageTask } from './page-worker.ts';
 import { ParserPool, type ParserPoolOptions } from './parser-pool.ts';
 
 const script = new URL('./page-worker.ts', import.meta.url);
-const nativeScript = new URL('./alone.suite.ts', import.meta.url);
+const nativeScript = new URL('./native.suite.ts', import.meta.url);
 const threadScript = new URL('./thread-id.suite.ts', import.meta.url);
 const MEGABYTE = 1024 * 1024;
 /** Every end tag looks through all open elements: 2 MB take seconds. */
@@ -63,17 +63,52 @@ describe('threads that parse pages', () => {
     await waitFor(async () => (await ending()) !== first);
   });
 
-  it('of native code end with their reply, and none starts beside one that is ending', async () => {
-    const own = new ParserPool<object, number>({ script: nativeScript, threads: 1, native: true });
-    onTestFinished(() => own.stop());
-    const atWork = new Int32Array(new SharedArrayBuffer(4));
-    const stop = new AbortController();
-    const left = own.run({ atWork, slow: true }, stop.signal);
-    const next = own.run({ atWork, slow: false });
-    await waitFor(() => Atomics.load(atWork, 0) === 1);
-    stop.abort(new Error('enough'));
-    await expect(left).rejects.toThrow('enough');
-    expect(await next).toBe(1);
+  describe('of native code', () => {
+    interface Told {
+      pid: number;
+      variables: string;
+    }
+    const openNative = (options: Partial<ParserPoolOptions> = {}) => {
+      const own = new ParserPool<string, Told>({
+        script: nativeScript,
+        threads: 1,
+        timeoutMs: 600_000,
+        native: true,
+        ...options,
+      });
+      onTestFinished(() => own.stop());
+      return own;
+    };
+
+    it('are processes without the secrets of the service, which stay for the next task', async () => {
+      const own = openNative();
+      const { pid, variables } = await own.run('tell');
+      expect(pid).not.toBe(process.pid);
+      expect(variables).not.toContain('HOME=');
+      expect((await own.run('tell')).pid).toBe(pid);
+    });
+
+    it('may crash: the task fails in words, and the next one is read', async () => {
+      const own = openNative();
+      await expect(own.run('crash')).rejects.toThrow('cannot be read: the process that reads it ended');
+      expect((await own.run('tell')).pid).toBeGreaterThan(0);
+    });
+
+    it('end at once when nobody waits, at their time limit and when the service stops', async () => {
+      const own = openNative();
+      const { pid } = await own.run('tell');
+      const stop = new AbortController();
+      const left = own.run('hang', stop.signal);
+      stop.abort(new Error('enough'));
+      await expect(left).rejects.toThrow('enough');
+      const { pid: next } = await own.run('tell');
+      expect(next).not.toBe(pid);
+      const last = own.run('hang').catch(String);
+      await own.stop();
+      expect(await last).toContain('as the service stops');
+      for (const gone of [pid, next]) expect(() => process.kill(gone, 0)).toThrow('ESRCH');
+      await expect(openNative({ timeoutMs: 50 }).run('hang')).rejects.toThrow('takes longer than 50 ms');
+    });
   });
 
   it('fail what waits when the service stops', async () => {

@@ -1,6 +1,9 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { PageParsers, PageTask } from './page-worker.ts';
-import { CANCEL, type ParserReply } from './parser-thread.ts';
+import type { ParserReply } from './parser-thread.ts';
 
 export interface ParserPoolOptions {
   /** Module that calls `serveParser`. */
@@ -15,10 +18,7 @@ export interface ParserPoolOptions {
   queue?: number;
   /** A thread without work for this long is ended, as each costs about 25 MB. */
   idleMs?: number;
-  /**
-   * True where a thread runs native code. Cut off in the middle, that ends the whole process, so a busy thread is asked
-   * to stop and ends with its reply.
-   */
+  /** True where native code runs: in processes then, as native code that fails or is cut off takes its process with it. */
   native?: boolean;
 }
 
@@ -35,16 +35,29 @@ interface Job {
   onAbort(): void;
 }
 
+/** What a thread and a process have in common. */
+interface Host {
+  postMessage(task: unknown): void;
+  terminate(): Promise<unknown>;
+  ref(): void;
+  unref(): void;
+}
+
+interface HostEvents {
+  onReply(reply: ParserReply<unknown>): void;
+  onError(error: NodeJS.ErrnoException): void;
+  onExit(): void;
+}
+
 interface Thread {
-  worker: Worker;
+  host: Host;
   job: Job | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** A native thread may take this long to finish: on a busy machine a model takes that to load. */
-const FINISH_MS = 30_000;
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
+const CRASHED = 'cannot be read: the process that reads it ended';
 
 /**
  * Threads that parse what comes from outside. A huge or hostile page costs its thread, never the event loop or the heap
@@ -53,8 +66,6 @@ const TOO_MUCH_MEMORY = 'takes too much memory to read';
 export class ParserPool<Task, Result> {
   readonly #options: Required<ParserPoolOptions>;
   readonly #threads = new Set<Thread>();
-  /** Native threads that end with their reply; they count until then. */
-  #finishing = 0;
   readonly #waiting: Job[] = [];
   #stopped = false;
 
@@ -114,28 +125,30 @@ export class ParserPool<Task, Result> {
       () => void this.#end(thread, new ParserError(`takes longer than ${limit} to read`)),
       timeoutMs,
     );
-    thread.worker.ref();
-    thread.worker.postMessage(job.task);
+    thread.host.ref();
+    thread.host.postMessage(job.task);
   }
 
   #freeThread(): Thread | undefined {
     const free = [...this.#threads].find(({ job }) => job === undefined);
-    const isFull = this.#threads.size + this.#finishing >= this.#options.threads;
+    const isFull = this.#threads.size >= this.#options.threads;
     return free !== undefined || isFull ? free : this.#startThread();
   }
 
   #startThread(): Thread {
-    const { script, memoryMb } = this.#options;
-    const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
-    const thread: Thread = { worker, job: undefined, timer: undefined };
-    worker.on('message', (reply: ParserReply<unknown>) => this.#settle(thread, reply));
-    worker.on('error', (error: NodeJS.ErrnoException) => {
-      const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      const words = isOutOfMemory ? TOO_MUCH_MEMORY : `cannot be read: ${error.message}`;
-      void this.#end(thread, new ParserError(words, { cause: error }));
+    const { script, memoryMb, native } = this.#options;
+    const start = native ? startProcess : startWorker;
+    const host = start(script, memoryMb, {
+      onReply: (reply) => this.#settle(thread, reply),
+      onError: (error) => {
+        const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+        const words = isOutOfMemory ? TOO_MUCH_MEMORY : `cannot be read: ${error.message}`;
+        void this.#end(thread, new ParserError(words, { cause: error }));
+      },
+      // A thread ends itself where its buffers, which count towards no heap, grow too large.
+      onExit: () => void this.#end(thread, new ParserError(native ? CRASHED : TOO_MUCH_MEMORY)),
     });
-    // A thread ends itself where its buffers, which count towards no heap, grow too large.
-    worker.on('exit', () => void this.#end(thread, new ParserError(TOO_MUCH_MEMORY)));
+    const thread: Thread = { host, job: undefined, timer: undefined };
     this.#threads.add(thread);
     return thread;
   }
@@ -155,7 +168,7 @@ export class ParserPool<Task, Result> {
   #rest(thread: Thread): void {
     clearTimeout(thread.timer);
     thread.timer = setTimeout(() => void this.#end(thread), this.#options.idleMs).unref();
-    thread.worker.unref();
+    thread.host.unref();
   }
 
   #abort(job: Job): void {
@@ -170,33 +183,44 @@ export class ParserPool<Task, Result> {
   async #end(thread: Thread, error?: unknown): Promise<void> {
     if (!this.#threads.delete(thread)) return;
     clearTimeout(thread.timer);
-    const isBusy = thread.job !== undefined;
     if (thread.job !== undefined) fail(thread.job, error);
-    if (isBusy && this.#options.native && thread.worker.threadId !== GONE) {
-      this.#finishing += 1;
-      await finish(thread.worker);
-      this.#finishing -= 1;
-    } else await thread.worker.terminate();
+    await thread.host.terminate();
     this.#next();
   }
 }
 
-/** The id of a thread that has ended. */
-const GONE = -1;
+function startWorker(script: URL, memoryMb: number, { onReply, onError, onExit }: HostEvents): Host {
+  const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
+  return worker.on('message', onReply).on('error', onError).on('exit', onExit);
+}
 
-/** Ends a thread with its reply. One that never replies ends with the process, and does not keep it alive. */
-async function finish(worker: Worker): Promise<void> {
-  const finished = Promise.withResolvers<void>();
-  worker.removeAllListeners('message');
-  worker.once('message', () => void worker.terminate());
-  worker.once('exit', () => finished.resolve());
-  worker.postMessage(CANCEL);
-  const limit = setTimeout(() => {
-    worker.unref();
-    finished.resolve();
-  }, FINISH_MS).unref();
-  await finished.promise;
-  clearTimeout(limit);
+/** It sees no variable of the service, as it needs none of its secrets, and ends with the service. */
+function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit }: HostEvents): Host {
+  const child = fork(fileURLToPath(script), {
+    serialization: 'advanced',
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  child.on('message', onReply).on('error', onError).on('exit', onExit);
+  return {
+    // A process that died meanwhile is told of by its exit.
+    postMessage: (task) => void child.send(task as object, () => undefined),
+    terminate: async () => {
+      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+    ref: () => {
+      child.ref();
+      child.channel?.ref();
+    },
+    unref: () => {
+      child.unref();
+      child.channel?.unref();
+    },
+  };
 }
 
 function succeed(job: Job, result: unknown): void {

@@ -6,30 +6,23 @@ export type ParserReply<Result> = { result: Result } | { problem: string };
 const MOST_BUFFER_BYTES = 256 * 1024 * 1024;
 const LOOK_EVERY_MS = 50;
 
-/** Tells a thread that nobody waits for its task any more. */
-export const CANCEL = 'cancel';
-
-/**
- * Parses what a ParserPool hands to this thread, one task after the other; an error's message completes "it ...".
- * The signal aborts in a pool of native threads only: others are terminated.
- */
-export function serveParser<Task, Result>(
-  parse: (task: Task, signal: AbortSignal) => Result | Promise<Result>,
-): void {
+/** Parses what a ParserPool hands to this thread or process, one task after the other; an error's message completes "it ...". */
+export function serveParser<Task, Result>(parse: (task: Task) => Result | Promise<Result>): void {
   watchBuffers();
-  const cancelled = new AbortController();
-  parentPort?.on('message', (task: Task | typeof CANCEL) => {
-    if (task === CANCEL) return cancelled.abort();
+  const answer = (task: Task) => {
     // Also turns what `parse` throws at once into a rejection.
-    new Promise<Result>((resolve) => resolve(parse(task, cancelled.signal))).then(
+    new Promise<Result>((resolve) => resolve(parse(task))).then(
       (result) => reply({ result }),
       (error: unknown) => reply({ problem: errorMessage(error) }),
     );
-  });
+  };
+  if (parentPort === null) process.on('message', answer as (task: unknown) => void);
+  else parentPort.on('message', answer);
 }
 
 function reply(message: ParserReply<unknown>): void {
-  parentPort?.postMessage(message);
+  if (parentPort === null) process.send?.(message);
+  else parentPort.postMessage(message);
 }
 
 /** Buffers do not count towards the limit of a thread's heap. */

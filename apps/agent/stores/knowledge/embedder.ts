@@ -30,7 +30,7 @@ const TIMEOUT_MS = 60_000;
 const IDLE_MS = 300_000;
 
 /**
- * The sentence embeddings that come as an optional package, in a thread of their own that starts with the first text and
+ * The sentence embeddings that come as an optional package, in a process of their own that starts with the first text and
  * ends when it has had nothing to do for a while.
  */
 export function bundledEmbedder(script = new URL('./embedding-worker.ts', import.meta.url)): Embedder {

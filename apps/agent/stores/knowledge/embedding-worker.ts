@@ -5,7 +5,7 @@ import { serveParser } from '@trunkline/tools/parser-thread';
 import { createWordPiece, type WordPiece } from '@trunkline/tools/word-piece';
 import type * as Onnx from 'onnxruntime-node';
 
-// Runs in a thread of its own: loads the model with the first texts and gives a vector for each.
+// Runs in a process of its own: loads the model with the first texts and gives a vector for each.
 
 /** Tokens of a text that the model reads, its two marks included. */
 const LENGTH = 256;
@@ -19,7 +19,7 @@ interface Loaded {
 
 let loaded: Promise<Loaded> | undefined;
 
-serveParser(async (texts: readonly string[], signal): Promise<number[][]> => {
+serveParser(async (texts: readonly string[]): Promise<number[][]> => {
   // A failure may pass, as while the packages are installed anew.
   loaded ??= load().catch((error: unknown) => {
     loaded = undefined;
@@ -27,10 +27,7 @@ serveParser(async (texts: readonly string[], signal): Promise<number[][]> => {
   });
   const model = await loaded;
   const vectors: number[][] = [];
-  for (const text of texts) {
-    signal.throwIfAborted();
-    vectors.push(await embed(model, text));
-  }
+  for (const text of texts) vectors.push(await embed(model, text));
   return vectors;
 });
 

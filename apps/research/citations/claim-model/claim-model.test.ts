@@ -99,7 +99,7 @@ it('leaves what is not English to others', async () => {
   expect(verdicts).toMatchObject([{ judge: 'none', certain: false }]);
 });
 
-// Without this the whole process ended: native code must not be cut off.
+// Cut off in a thread, its native code ended the whole process.
 it('survives that nobody waits for its opinion any more, wherever it is', { timeout: 180_000 }, async () => {
   const pair = { claim: 'The mill at Kerne was sold in 1931.', passage: MILL.repeat(6) };
   const pairs = Array.from({ length: 16 }, () => pair);

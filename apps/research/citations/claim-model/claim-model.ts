@@ -39,7 +39,7 @@ const IDLE_MS = 120_000;
 const TIMEOUT_MS = 60_000;
 
 /**
- * The built-in model that says whether a passage bears out a claim. It reads English alone. Its thread starts with the
+ * The built-in model that says whether a passage bears out a claim. It reads English alone. Its process starts with the
  * first claim and ends when it has had nothing to do for two minutes.
  */
 export class ClaimModel {

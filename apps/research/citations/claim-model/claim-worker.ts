@@ -5,7 +5,7 @@ import { createWordPiece, type WordPiece } from '@trunkline/tools/word-piece';
 import type * as Onnx from 'onnxruntime-node';
 import type { ClaimOpinion, ClaimTask } from './claim-model.ts';
 
-// Runs in a thread of its own: loads the model with the first task and judges one pair after the other.
+// Runs in a process of its own: loads the model with the first task and judges one pair after the other.
 
 /** Tokens of the claim, and of claim and passage together, as in training. */
 const CLAIM = 96;
@@ -20,7 +20,7 @@ interface Loaded {
 
 let loaded: Promise<Loaded> | undefined;
 
-serveParser(async ({ folder, vocabulary, pairs }: ClaimTask, signal): Promise<ClaimOpinion[]> => {
+serveParser(async ({ folder, vocabulary, pairs }: ClaimTask): Promise<ClaimOpinion[]> => {
   // A failure may pass, as while the packages are installed anew.
   loaded ??= load(folder, vocabulary).catch((error: unknown) => {
     loaded = undefined;
@@ -28,10 +28,7 @@ serveParser(async ({ folder, vocabulary, pairs }: ClaimTask, signal): Promise<Cl
   });
   const model = await loaded;
   const opinions: ClaimOpinion[] = [];
-  for (const { claim, passage } of pairs) {
-    signal.throwIfAborted();
-    opinions.push(await judge(model, claim, passage));
-  }
+  for (const { claim, passage } of pairs) opinions.push(await judge(model, claim, passage));
   return opinions;
 });
 
