@@ -1,6 +1,6 @@
 import type { ChatRequestBody } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readingsOf } from './citations/figures.ts';
+import { readingsOf } from './citations/statement.ts';
 import { type Lab, startLab } from './fixtures/lab.ts';
 import { mayBeEnglish } from './text/language.ts';
 

@@ -3,11 +3,8 @@ import { mayBeEnglish } from '../text/language.ts';
 import type { Span } from '../text/sentences.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
-import { readingsOf } from './figures.ts';
-import { denies, withoutNegation } from './negation.ts';
-import { type Statement, statementOf } from './statement.ts';
+import { denies, readingsOf, type Statement, statementOf, type Token, withoutNegation } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
-import type { Token } from './tokens.ts';
 
 /** Sentences that count as one passage at most. */
 const WIDEST = 3;

@@ -1,6 +1,5 @@
-import type { Statement } from './statement.ts';
+import type { Statement, Token } from './statement.ts';
 import { areOpposites, areSynonyms } from './synonyms.ts';
-import type { Token } from './tokens.ts';
 
 /** What a sentence says of a claim that has nearly its words: the same, or the one thing that makes the difference. */
 export type CloseReading = 'same' | 'denied' | 'opposite' | 'figure' | 'hedged' | 'name' | 'share';

@@ -2,9 +2,8 @@ import { BoundedMap } from '@trunkline/std';
 import { sentenceSpans } from '../text/sentences.ts';
 import { callOf } from './calls.ts';
 import { missingFigure, prepareDocument } from './document.ts';
-import { readingsOf } from './figures.ts';
 import type { Opinion, Question, SecondJudge } from './second-judge.ts';
-import { statementOf } from './statement.ts';
+import { readingsOf, statementOf } from './statement.ts';
 
 /** Questions for which one is asked whose answer is known. */
 const QUESTIONS_PER_CONTROL = 7;

@@ -1,8 +1,7 @@
 import { mayBeEnglish } from '../text/language.ts';
 import { type Span, sentenceSpans } from '../text/sentences.ts';
-import { type Figure, type Statement, statementOf } from './statement.ts';
+import { type Figure, type Statement, statementOf, tokensOf } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
-import { tokensOf } from './tokens.ts';
 
 const MOST_VALUES = 20_000;
 

@@ -1,8 +1,6 @@
 import type { Span } from '../text/sentences.ts';
 import { type CheckedDocument, missingFigure, skeletonOf } from './document.ts';
-import { denies, withoutNegation } from './negation.ts';
-import type { Statement } from './statement.ts';
-import type { Token } from './tokens.ts';
+import { denies, type Statement, type Token, withoutNegation } from './statement.ts';
 
 /**
  * What no judge can overrule: a figure, date or name of the claim that the text does not have. It compares signs and not

@@ -1,5 +1,5 @@
 /** The key that the page asks for, and where it is stored. */
-export const PAGE = {
+export const pageSettings = {
   keyName: 'trunkline.research.key',
   scheme: 'bearer',
   owner: 'the research service',

@@ -3,12 +3,10 @@ import type { OperatorAccess } from '@trunkline/identity';
 import type { SearchTrial } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { brave } from '../sources/brave.ts';
 import { createSources } from '../sources/catalogue.ts';
 import { type Findings, SearchAggregator } from '../sources/search-aggregator.ts';
-import { searxng } from '../sources/searxng.ts';
 import type { SourceDeps } from '../sources/source.ts';
-import { tavily } from '../sources/tavily.ts';
+import { brave, searxng, tavily } from '../sources/web.ts';
 
 const MOST_RESULTS = 5;
 const MOST_MS = 20_000;

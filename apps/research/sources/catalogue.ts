@@ -1,13 +1,10 @@
 import type { Missing } from '@trunkline/service';
-import { brave } from './brave.ts';
-import { keyless } from './keyless.ts';
 import { mediawiki } from './mediawiki.ts';
 import { factbook, wordnet } from './offline.ts';
 import type { Source } from './search-aggregator.ts';
-import { searxng } from './searxng.ts';
 import type { SourceDefinition, SourceDeps } from './source.ts';
 import { files, pages } from './stored.ts';
-import { tavily } from './tavily.ts';
+import { brave, keyless, searxng, tavily } from './web.ts';
 
 /** Every source there is. A new one is a file beside this one and a line here. */
 export const sourceDefinitions = [

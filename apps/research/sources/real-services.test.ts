@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { clientOf } from '../fixtures/lab.ts';
 import { startResearch } from '../fixtures/service.ts';
 import { mediawiki } from './mediawiki.ts';
-import { searxng } from './searxng.ts';
 import type { SourceClient, SourceDeps } from './source.ts';
+import { searxng } from './web.ts';
 
 // Opt in by naming services that run and know something about tidal power; real-services.sh starts and names them.
 const { TEST_SEARXNG_URL, TEST_ENCYCLOPEDIA_URL } = process.env;

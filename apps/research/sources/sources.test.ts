@@ -11,11 +11,10 @@ import { clientOf, corpus } from '../fixtures/lab.ts';
 import { startResearch } from '../fixtures/service.ts';
 import { toy } from '../fixtures/toy-source.ts';
 import { createSources, missingSources, sourceDefinitions } from './catalogue.ts';
-import { keyless } from './keyless.ts';
 import { mediawiki } from './mediawiki.ts';
 import { SearchAggregator } from './search-aggregator.ts';
-import { searxng } from './searxng.ts';
 import type { SourceClient, SourceDefinition, SourceDeps } from './source.ts';
+import { keyless, searxng } from './web.ts';
 
 const { signal } = new AbortController();
 const deps = (timeoutMs: number) => ({ timeoutMs }) as SourceDeps;

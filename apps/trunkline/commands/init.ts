@@ -21,11 +21,11 @@ import { modelRoles } from '@trunkline/llm';
 import { isServedAt } from '@trunkline/service';
 import { Setup } from '@trunkline/setup';
 import { errorMessage, type ModelUnderTest } from '@trunkline/std';
-import { directTrials, recordChange } from '../init/direct-trials.ts';
 import { backToDemo, modelStep, savedOf, testWords } from '../init/model-step.ts';
 import { serviceSteps } from '../init/service-steps.ts';
 import { RunningServices } from '../init/services.ts';
 import { confirm, openTerminal, type Terminal } from '../init/terminal.ts';
+import { directTrials, recordChange } from '../init/trials.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
 

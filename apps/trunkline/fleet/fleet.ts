@@ -19,8 +19,8 @@ import { type SetupOptions, variableOverrides } from '@trunkline/setup';
 import { errorMessage } from '@trunkline/std';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
-import { checkPlainSecrets } from '../audit/plain-secrets.ts';
 import { optionTables } from '../options.ts';
+import { checkPlainSecrets } from '../secrets/import-secrets.ts';
 import { version } from '../version.ts';
 import {
   readServiceOptions,

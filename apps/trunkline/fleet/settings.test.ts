@@ -15,9 +15,9 @@ import {
   waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { directTrials } from '../init/direct-trials.ts';
 import { serviceSteps } from '../init/service-steps.ts';
 import { RunningServices } from '../init/services.ts';
+import { directTrials } from '../init/trials.ts';
 import { upOptions } from '../options.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 

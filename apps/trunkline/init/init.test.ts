@@ -13,11 +13,11 @@ import {
   temporaryDirectory,
 } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { directTrials } from './direct-trials.ts';
 import { modelStep } from './model-step.ts';
 import { serviceSteps } from './service-steps.ts';
 import { RunningServices } from './services.ts';
 import type { Terminal } from './terminal.ts';
+import { directTrials } from './trials.ts';
 
 const { signal } = new AbortController();
 

@@ -7,9 +7,8 @@ import { AuditLog } from '@trunkline/audit';
 import { loadEnvironmentFile, secretStoreOf } from '@trunkline/config';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { checkPlainSecrets } from '../audit/plain-secrets.ts';
 import { main } from '../commands/secret.ts';
-import { findPlainSecrets, importOptions, importSecrets } from './import-secrets.ts';
+import { checkPlainSecrets, findPlainSecrets, importOptions, importSecrets } from './import-secrets.ts';
 
 let temporary: TemporaryDirectory;
 let home: string;

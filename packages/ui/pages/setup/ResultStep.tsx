@@ -5,12 +5,11 @@ import { Button, buttonClass } from '../../src/components/Button.tsx';
 import { TextAreaField, TextField } from '../../src/components/Field.tsx';
 import { Panel } from '../../src/components/Panel.tsx';
 import { RelativeTime } from '../../src/components/RelativeTime.tsx';
+import { browserTimezone } from '../../src/lib/browser.ts';
 import { cn } from '../../src/lib/cn.ts';
-import { browserTimezone } from '../../src/lib/timezone.ts';
 import { SERVICES, type ServiceName } from '../../src/shell/services.tsx';
 import { Busy, Choice, Note, Trouble } from './parts.tsx';
-import { addressOf } from './places.ts';
-import { StepFrame, useSetup, useWork } from './setup.tsx';
+import { addressOf, StepFrame, useSetup, useWork } from './setup.tsx';
 
 const UPLOAD_MS = 120_000;
 

@@ -1,6 +1,16 @@
 import type { SetupStep, SetupSteps, SetupView, StepState } from '@trunkline/std';
-import { Check, Minus, SlidersHorizontal } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import {
+  AudioLines,
+  Brain,
+  Check,
+  type LucideIcon,
+  MessagesSquare,
+  Minus,
+  Search,
+  SlidersHorizontal,
+  Sparkles,
+} from 'lucide-react';
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../src/api/ApiProvider.tsx';
 import { Skeleton } from '../../src/components/EmptyState.tsx';
 import { Loaded } from '../../src/components/Panel.tsx';
@@ -8,11 +18,10 @@ import { useResource, useSend } from '../../src/hooks/useResource.ts';
 import { cn } from '../../src/lib/cn.ts';
 import { useOperator } from '../../src/operator/OperatorProvider.tsx';
 import { ErrorBoundary } from '../../src/shell/ErrorBoundary.tsx';
+import { SERVICE_NAMES, type ServiceName } from '../../src/shell/services.tsx';
 import type { Health } from '../../src/status/health.ts';
 import { goToPart, OperatorPage, usePart } from '../operatorPage.tsx';
-import { addressOf, type Places } from './places.ts';
-import { SetupContext } from './setup.tsx';
-import { type WizardStep, wizardSteps } from './steps.tsx';
+import { addressOf, type Places, SetupContext } from './setup.tsx';
 
 const SettingsTab = lazy(() => import('./SettingsTab.tsx'));
 
@@ -202,4 +211,33 @@ function StateMark({ state, number }: { state: StepState; number: number }) {
       {state === 'open' && number}
     </span>
   );
+}
+
+interface WizardStep {
+  /** Its address is /setup/<id>. */
+  id: SetupStep;
+  label: string;
+  Icon: LucideIcon;
+  /** The services that have it; one of them shows it. */
+  services: readonly ServiceName[];
+  Content: ComponentType;
+}
+
+/** The steps in their order. To add one, write its file and name it here. */
+const wizardSteps: readonly WizardStep[] = [
+  step('model', 'Model', Brain, SERVICE_NAMES, () => import('./ModelStep.tsx')),
+  step('speech', 'Speech', AudioLines, ['voice'], () => import('./SpeechStep.tsx')),
+  step('search', 'Search', Search, ['research'], () => import('./SearchStep.tsx')),
+  step('connector', 'Connector', MessagesSquare, ['switchboard'], () => import('./ConnectorStep.tsx')),
+  step('result', 'First result', Sparkles, ['agent', 'research', 'voice'], () => import('./ResultStep.tsx')),
+];
+
+function step(
+  id: SetupStep,
+  label: string,
+  Icon: LucideIcon,
+  services: readonly ServiceName[],
+  load: () => Promise<{ default: ComponentType }>,
+): WizardStep {
+  return { id, label, Icon, services, Content: lazy(load) };
 }

@@ -3,10 +3,10 @@ import { createContext, type ReactNode, useContext, useEffect, useRef, useState 
 import { useApi } from '../../src/api/ApiProvider.tsx';
 import { asApiError } from '../../src/api/api.ts';
 import { Button } from '../../src/components/Button.tsx';
-import { useLatest } from '../../src/hooks/useLatest.ts';
+import { useLatest } from '../../src/hooks/useResource.ts';
 import { useOperator } from '../../src/operator/OperatorProvider.tsx';
+import type { ServiceLink, ServiceName } from '../../src/shell/services.tsx';
 import type { HealthModel } from '../../src/status/health.ts';
-import type { Places } from './places.ts';
 
 interface Setup {
   view: SetupView;
@@ -135,4 +135,23 @@ export function useSettled(): <Body>(path: string, isThere: (body: Body) => bool
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   };
+}
+
+/** Where parts of the setup are: on this service, or on one that runs with it. */
+export interface Places {
+  own: ServiceName | undefined;
+  links: readonly ServiceLink[];
+}
+
+/** The address of a part of the setup on one of these services, this one first; undefined where none of them runs. */
+export function addressOf(
+  part: string,
+  services: readonly ServiceName[],
+  places: Places,
+): string | undefined {
+  if (places.own !== undefined && services.includes(places.own)) return `/setup/${part}`;
+  const url = services
+    .map((name) => places.links.find((link) => link.name === name && link.state !== 'failed')?.url)
+    .find((found) => found !== undefined);
+  return url === undefined ? undefined : new URL(`/setup/${part}`, url).href;
 }

@@ -1,4 +1,4 @@
-import type { AccountsView } from '@trunkline/std';
+import type { AccountRole, AccountsView } from '@trunkline/std';
 import { useState } from 'react';
 import { Button } from '../../src/components/Button.tsx';
 import { Dialog } from '../../src/components/Dialog.tsx';
@@ -6,7 +6,6 @@ import { SelectField, TextField } from '../../src/components/Field.tsx';
 import { Panel } from '../../src/components/Panel.tsx';
 import { RelativeTime } from '../../src/components/RelativeTime.tsx';
 import { useSend } from '../../src/hooks/useResource.ts';
-import { ROLES } from './roles.ts';
 
 type Pairing = AccountsView['pairings'][number];
 
@@ -124,3 +123,10 @@ function Approve({
     </Dialog>
   );
 }
+
+export const ROLES: readonly { value: AccountRole; label: string }[] = [
+  { value: 'guest', label: 'Guest: talks to public agents' },
+  { value: 'member', label: 'Member: uses agents and tools' },
+  { value: 'operator', label: 'Operator: configures and approves' },
+  { value: 'owner', label: 'Owner: everything, and appoints operators' },
+];

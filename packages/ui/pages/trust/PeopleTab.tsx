@@ -11,8 +11,7 @@ import { Loaded, Panel } from '../../src/components/Panel.tsx';
 import { RelativeTime } from '../../src/components/RelativeTime.tsx';
 import type { JsonSchema } from '../../src/form/schema.ts';
 import { useAttempt, useResource, useSend } from '../../src/hooks/useResource.ts';
-import { Pairings } from './Pairings.tsx';
-import { ROLES } from './roles.ts';
+import { Pairings, ROLES } from './Pairings.tsx';
 
 type Account = AccountsView['accounts'][number];
 

@@ -1,12 +1,12 @@
 import type { BudgetView, LineProblem, PolicyToolView, PolicyView } from '@trunkline/std';
 import { type ReactNode, useCallback } from 'react';
 import { useApi } from '../../src/api/ApiProvider.tsx';
-import { CheckedEditor } from '../../src/components/CheckedEditor.tsx';
 import { ErrorState } from '../../src/components/EmptyState.tsx';
 import { Badge } from '../../src/components/Lamp.tsx';
 import { Loaded, Panel } from '../../src/components/Panel.tsx';
 import { ruleName } from '../../src/components/RuleLink.tsx';
 import { Table } from '../../src/components/Table.tsx';
+import { CheckedEditor } from '../../src/components/TextEditor.tsx';
 import { Tooltip } from '../../src/components/Tooltip.tsx';
 import { useResource, useSend } from '../../src/hooks/useResource.ts';
 import { countOf, dollars } from '../../src/lib/figures.ts';

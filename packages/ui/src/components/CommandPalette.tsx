@@ -2,9 +2,8 @@ import { Command as Cmdk } from 'cmdk';
 import { Search } from 'lucide-react';
 import { Dialog } from 'radix-ui';
 import type { ReactNode } from 'react';
-import { useReturnFocus } from '../hooks/useReturnFocus.ts';
 import type { Keys } from '../lib/hotkey.ts';
-import { veilClass } from './Dialog.tsx';
+import { useReturnFocus, veilClass } from './Dialog.tsx';
 import { KeyCaps } from './ShortcutHelp.tsx';
 
 export interface Command {

@@ -2,7 +2,6 @@ import { AlertDialog, Dialog as Radix } from 'radix-ui';
 import { type ReactNode, useRef, useState } from 'react';
 import { SchemaForm } from '../form/SchemaForm.tsx';
 import type { FormValues, JsonSchema } from '../form/schema.ts';
-import { useReturnFocus } from '../hooks/useReturnFocus.ts';
 import { useMediaQuery } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
 import { useHotkeys } from '../lib/hotkey.ts';
@@ -211,4 +210,24 @@ function Column({ onClose, title, children }: SheetProps) {
       <div className="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
     </aside>
   );
+}
+
+interface ReturnFocus {
+  onOpenAutoFocus(): void;
+  onCloseAutoFocus(event: Event): void;
+}
+
+/** For what opens over the page: gives the focus back to where it was, or to the content when that is gone. */
+export function useReturnFocus(): ReturnFocus {
+  const opener = useRef<Element | null>(null);
+  return {
+    onOpenAutoFocus() {
+      opener.current = document.activeElement;
+    },
+    onCloseAutoFocus(event) {
+      event.preventDefault();
+      const target = opener.current?.isConnected ? opener.current : document.getElementById('content');
+      if (target instanceof HTMLElement) target.focus();
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { useApi } from '../api/ApiProvider.tsx';
 import { type EventStream, openEventStream, type StreamEvent, type StreamState } from '../api/eventStream.ts';
-import { useLatest } from './useLatest.ts';
-import { useReopened } from './useResource.ts';
+import { useLatest, useReopened } from './useResource.ts';
 
 const HIDDEN_LIMIT_MS = 20_000;
 

@@ -1,9 +1,8 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { useApi } from '../api/ApiProvider.tsx';
 import { type ApiError, type ApiRequest, asApiError } from '../api/api.ts';
 import type { StreamState } from '../api/eventStream.ts';
 import { type ToastContent, useToast } from '../components/Toasts.tsx';
-import { useLatest } from './useLatest.ts';
 
 const NOTHING = { key: undefined, items: undefined, next: null, error: undefined, loading: true };
 
@@ -212,4 +211,13 @@ export function useReopened({ name }: StreamState, onReopened: () => void): void
     wasLost.current = false;
     latest.current();
   }, [name, latest]);
+}
+
+/** The value of the last render, for listeners that live longer than one. */
+export function useLatest<Value>(value: Value): RefObject<Value> {
+  const latest = useRef(value);
+  useEffect(() => {
+    latest.current = value;
+  });
+  return latest;
 }

@@ -1,5 +1,5 @@
 import { useCallback, useSyncExternalStore } from 'react';
-import { readStored, writeStored } from '../lib/storage.ts';
+import { readStored, writeStored } from '../lib/browser.ts';
 
 export const THEME_CHOICES = ['system', 'light', 'dark'] as const;
 
