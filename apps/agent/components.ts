@@ -1,7 +1,7 @@
 import { join, sep } from 'node:path';
 import { type A2aServer, createA2aServer } from '@trunkline/a2a';
 import { createSenders } from '@trunkline/accounts';
-import { type Logger, secretValues } from '@trunkline/config';
+import { secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import { isDirectOperator, type Principal } from '@trunkline/identity';
 import { createTracing, type ModelCall } from '@trunkline/llm';
@@ -89,8 +89,8 @@ export function agentComponents(
   );
   const tracing = component(
     'tracing',
-    {},
-    () => startTracing(options, logger),
+    { context },
+    ({ context }) => startTracing(context),
     (tracing) => tracing.stop(),
   );
   const model = component('model', { live, telemetry, agentMetrics, tracing }, (deps) => {
@@ -248,9 +248,10 @@ function openConfig(options: AgentOptions, { env, logger }: ServiceContext): Pro
   return openLiveConfig({ directory, file, env, logger });
 }
 
-function startTracing(options: AgentOptions, logger: Logger) {
-  const { tracePublicKey: publicKey, traceSecretKey: secretKey, traceHost } = options;
-  return createTracing({ publicKey, secretKey, traceHost, logger });
+function startTracing(context: AgentContext) {
+  const { tracePublicKey: publicKey, traceSecretKey: secretKey, traceHost } = context.options;
+  const { logger } = context;
+  return createTracing({ publicKey, secretKey, traceHost, secrets: () => secretsOf(context), logger });
 }
 
 function openState({ options, live, places, logger }: AgentContext): Promise<TurnState> {

@@ -5,7 +5,6 @@ import { registerHooks } from 'node:module';
 const marks = `
 export const markOf = () => ({});
 export const originsIn = () => [];
-export const noteOutsideRead = (message) => message;
 export const isPersonLast = () => false;
 export const markRequest = (messages) => messages;
 export const createBorder = () => '';
@@ -16,6 +15,7 @@ export const withoutFences = (messages) => messages;
 `;
 const addresses = `
 export const markOfDropped = () => ({});
+export const noteDropped = (message) => message;
 export const isKnownUrl = () => true;
 export const quotesUrl = () => true;
 `;

@@ -2,8 +2,8 @@ import { OpenTelemetry } from '@ai-sdk/otel';
 import { LangfuseSpanProcessor } from '@langfuse/otel';
 import { type Attributes, context, propagation, trace } from '@opentelemetry/api';
 import { setGlobalErrorHandler } from '@opentelemetry/core';
-import { NodeTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { hideSecrets } from '@trunkline/config';
+import { NodeTracerProvider, type ReadableSpan, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { redact } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { registerTelemetry, type Telemetry } from 'ai';
 import type { Logger } from './retry.ts';
@@ -12,17 +12,22 @@ interface TraceTarget {
   host: string;
   publicKey: string;
   secretKey: string;
+  /** Values that no span may show, as they are now. */
+  secrets: () => readonly string[];
   logger: Logger | undefined;
 }
 
 interface Export {
-  users: number;
+  /** The secrets of each user. */
+  users: Set<TraceTarget>;
   stop(): Promise<void>;
 }
 
 const requestLimitSeconds = 5;
 const flushLimitMs = 2_000;
 const silenceMs = 60_000;
+/** Whatever is shorter may be a placeholder such as `none`, which prompts hold as a word. */
+const shortestSecret = 8;
 
 // The AI SDK's telemetry is one for the whole process, so services in one process share an export.
 const exportsByTarget = new Map<string, Export>();
@@ -31,14 +36,14 @@ const exportsByTarget = new Map<string, Export>();
 export function joinExport(target: TraceTarget): () => Promise<void> {
   const key = `${target.host} ${target.publicKey}`;
   const running = exportsByTarget.get(key) ?? startExport(target);
-  running.users += 1;
+  running.users.add(target);
   exportsByTarget.set(key, running);
   let left = false;
   return async () => {
     if (left) return;
     left = true;
-    running.users -= 1;
-    if (running.users > 0) return;
+    running.users.delete(target);
+    if (running.users.size > 0) return;
     exportsByTarget.delete(key);
     await running.stop();
   };
@@ -51,7 +56,9 @@ function startExport(target: TraceTarget): Export {
     secretKey: target.secretKey,
     timeout: requestLimitSeconds,
   });
-  const provider = new NodeTracerProvider({ spanProcessors: [secretHider, processor] });
+  const users = new Set<TraceTarget>();
+  const secrets = () => [...users].flatMap((user) => user.secrets());
+  const provider = new NodeTracerProvider({ spanProcessors: [secretHider(secrets), processor] });
   provider.register();
   setGlobalErrorHandler(failureReporter(target));
   const telemetry = new OpenTelemetry({
@@ -60,19 +67,27 @@ function startExport(target: TraceTarget): Export {
     enrichSpan: sessionOf,
   });
   registerTelemetry(telemetry);
-  return { users: 0, stop: () => stopExport(telemetry, provider, target.logger) };
+  return { users, stop: () => stopExport(telemetry, provider, target.logger) };
 }
 
-/** Spans hold whole prompts and answers. Those that come behind it get them without secrets. */
-const secretHider: SpanProcessor = {
-  onStart: () => undefined,
-  onEnd({ attributes }) {
-    for (const [name, value] of Object.entries(attributes))
-      if (typeof value === 'string') attributes[name] = hideSecrets(value);
-  },
-  forceFlush: async () => undefined,
-  shutdown: async () => undefined,
-};
+/** Spans hold whole prompts, answers and errors. Those that come behind it get them without secrets, as logs do. */
+function secretHider(secrets: () => readonly string[]): SpanProcessor {
+  return {
+    onStart: () => undefined,
+    onEnd(span) {
+      const known = secrets().filter((secret) => secret.trim().length >= shortestSecret);
+      for (const texts of textsOf(span)) Object.assign(texts, redact({ ...texts }, known));
+    },
+    forceFlush: async () => undefined,
+    shutdown: async () => undefined,
+  };
+}
+
+/** Where the texts of a span stand: what was asked and said, what went wrong, and how it ended. */
+function textsOf({ attributes, events, links, status }: ReadableSpan): object[] {
+  const besides = [...events, ...links].map((part) => part.attributes ?? {});
+  return [attributes, ...besides, status];
+}
 
 /** Spans of a turn that has `sessionId` or `userId` in its runtime context are grouped by them. */
 function sessionOf({

@@ -98,6 +98,31 @@ describe('with both keys', () => {
     expect(sent).not.toContain('sesame');
   });
 
+  it('sends nothing of the keys of its services, in no error, list or name either', async () => {
+    let secrets = ['sesame-of-the-environment', 'none'];
+    const first = await trace({ ...keys, traceHost: host, secrets: () => secrets });
+    const second = await trace({ ...keys, traceHost: host, secrets: () => ['sesame-of-another'] });
+    secrets = [...secrets, 'sesame-of-a-later-file'];
+    const prompt = 'Is there none? sesame-of-the-environment sesame-of-another sesame-of-a-later-file';
+    const failing = tool({
+      inputSchema: z.object({}),
+      execute: async (): Promise<string> => {
+        throw new Error('refused: sesame-of-another');
+      },
+    });
+    model.enqueue({ toolCalls: [{ name: 'failing', arguments: {} }] });
+    const tools = { failing };
+    await generateText({ model: languageModel(), prompt, tools, stopWhen: isStepCount(2) });
+    model.enqueue({ fault: 'status', status: 400, message: 'unknown key sesame-of-the-environment' });
+    await expect(generateText({ model: languageModel(), prompt, maxRetries: 0 })).rejects.toThrow();
+    await first.stop();
+    await second.stop();
+    const sent = JSON.stringify(received);
+    expect(sent).toContain('Is there none?');
+    expect(sent).toContain('refused: [redacted]');
+    expect(sent).not.toContain('sesame');
+  });
+
   it('sends spans with model, usage and session, under basic authentication', async () => {
     const tracing = await trace({ ...keys, traceHost: `${host}/` });
     expect(tracing).toMatchObject({ enabled: true, host });

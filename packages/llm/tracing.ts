@@ -7,6 +7,8 @@ export interface TracingOptions {
   traceHost?: string | undefined;
   /** Used when `traceHost` is not given. */
   traceUrl?: string | undefined;
+  /** Values that no trace may show, as they are now; those behind references and what looks like one are hidden anyway. */
+  secrets?: (() => readonly string[]) | undefined;
   logger?: Logger | undefined;
 }
 
@@ -22,11 +24,11 @@ const localHost = 'http://127.0.0.1:3001';
 
 /** Traces model calls when both keys are given; otherwise does nothing and loads nothing. */
 export async function createTracing(options: TracingOptions): Promise<Tracing> {
-  const { publicKey, secretKey, logger } = options;
+  const { publicKey, secretKey, secrets = () => [], logger } = options;
   if (!publicKey || !secretKey) return { enabled: false, host: undefined, stop: async () => undefined };
   const host = (options.traceHost || options.traceUrl || localHost).replace(/\/+$/, '');
   const { joinExport } = await import('./trace-export.ts');
-  const leave = joinExport({ host, publicKey, secretKey, logger });
+  const leave = joinExport({ host, publicKey, secretKey, secrets, logger });
   return { enabled: true, host, stop: leave };
 }
 

@@ -113,6 +113,37 @@ describe('compact', () => {
     expect(await known(first, ...fetched('a', `(${first}).`), wrote(`I read ${first}, now.`))).toBe(true);
   });
 
+  it.each([
+    ['words of a person', {}],
+    ['words drawn from a page', markOf([{ kind: 'fetch_url', source: 'https://page.example/' }])],
+  ])('goes on counting the addresses of a site after %s', async (_, mark) => {
+    const letter = (sign: string) => `https://evil.example/${sign}`;
+    const read = (sign: string): ModelMessage[] => {
+      const call = { type: 'tool-call' as const, toolCallId: sign, toolName: 'fetch_url' };
+      const [, result] = fetched(sign, 'Go on.');
+      return [{ role: 'assistant', content: [{ ...call, input: { url: letter(sign) } }] }, result!];
+    };
+    let messages: ModelMessage[] = [
+      { role: 'user', content: 'Earlier.' },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: 'Read the page.', ...mark },
+      ...fetched('page', [...'abcdefgh'].map(letter).join(' ')),
+    ];
+    const step = async (sign: string) => {
+      const list = fetched(`again ${sign}`, [...'abcdefgh'].map(letter).join(' '));
+      const next = [...messages, ...list, ...read(sign)];
+      const isKnown = isKnownUrl(letter(sign), next);
+      const options = { model: failing, tokens: 10_000, keepMessages: 2 };
+      messages = (await compact(next, options))?.messages ?? next;
+      return isKnown;
+    };
+    const known = [];
+    for (const sign of 'abcdef') known.push(await step(sign));
+    expect(known).toEqual([true, true, true, true, true, false]);
+    messages.push({ role: 'user', content: 'Go on.' });
+    expect(await step('g')).toBe(true);
+  });
+
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(
     'never parts a call from its result (keeping %i)',
     async (keepMessages) => {

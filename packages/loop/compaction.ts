@@ -1,9 +1,9 @@
 import { contextWindowOf, toModelError } from '@trunkline/llm';
 import { Deadline } from '@trunkline/std';
 import { generateText, type LanguageModelUsage, type ModelMessage } from 'ai';
-import { markOfDropped } from './known-addresses.ts';
+import { markOfDropped, noteDropped } from './known-addresses.ts';
 import type { CompactionOptions } from './options.ts';
-import { noteOutsideRead, originsIn } from './taint.ts';
+import { originsIn } from './taint.ts';
 import { cutText, estimateTokens, promptBudget } from './usage.ts';
 
 const longestPart = 2000;
@@ -68,11 +68,11 @@ function split(messages: readonly ModelMessage[], options: CompactionOptions) {
   const lastUser = messages.findLastIndex((message) => message.role === 'user');
   const isKept = (index: number) => index >= start || index === lastUser;
   // The summary stands before the words of the person, also of what came after them.
-  const hasRead = originsIn(messages.slice(lastUser + 1, start)).length > 0;
+  const after = messages.slice(lastUser + 1, start);
   return {
     older: messages.filter((_, index) => !isKept(index)),
     kept: messages
-      .map((message, index) => (hasRead && index === lastUser ? noteOutsideRead(message) : message))
+      .map((message, index) => (index === lastUser ? noteDropped(message, after) : message))
       .filter((_, index) => isKept(index)),
   };
 }

@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { AssistantModelMessage, ModelMessage, ToolModelMessage, UserModelMessage } from 'ai';
-import { MARK, type Marked, markOf, originsIn, originsOf } from './taint.ts';
+import { MARK, type Marked, markOf, originsIn, originsOf, withMark } from './taint.ts';
 
 const ADDRESS = /https?:\/\/[^\s<>"'`\\^{}|]+/gi;
 /** Letters of any writing: "bücher.example" names neither "cher.example" nor nothing. */
@@ -25,22 +25,57 @@ const mostOfSite = 5;
 
 /**
  * Whoever offers an address for each letter can have a model spell a secret by reading them in order. The calls of this
- * turn are in the conversation already, those of the same step too: they count in their order.
+ * turn are in the conversation already, those of the same step too: they count in their order. Of calls that are gone
+ * a mark tells.
  */
 function isOneOfFew(wanted: URL, messages: readonly ModelMessage[]): boolean {
-  const asked = messages.findLastIndex(
-    (message) => message.role === 'user' && originsOf(message).length === 0,
-  );
   const site = siteOf(wanted);
   const words = wordsOfUser(messages);
   const isNamed = ({ host }: URL) => words.some((text) => namesHost(text, host));
   const read = new Set<string>();
-  for (const message of messages.slice(asked + 1))
-    for (const address of addressesCalled(message)) {
-      if (siteOf(address) === site && !isNamed(address)) read.add(withoutFragment(address));
-      if (withoutFragment(address) === withoutFragment(wanted)) return read.size <= mostOfSite;
-    }
+  const called = calledSinceAsked(messages);
+  if (called === everything) return false;
+  for (const address of called) {
+    if (siteOf(address) === site && !isNamed(address)) read.add(withoutFragment(address));
+    if (withoutFragment(address) === withoutFragment(wanted)) return read.size <= mostOfSite;
+  }
   return read.size < mostOfSite;
+}
+
+/** The addresses that were called since a person spoke, in order; `everything` where they were too many to store. */
+function calledSinceAsked(messages: readonly ModelMessage[]): URL[] | typeof everything {
+  const asked = messages.findLastIndex(
+    (message) => message.role === 'user' && originsOf(message).length === 0,
+  );
+  // The mark of the person's own message tells of calls after it.
+  const since = messages.slice(Math.max(asked, 0));
+  const stored = since.flatMap(calledBefore);
+  if (stored.includes(everything)) return everything;
+  return [...stored.flatMap((href) => URL.parse(href) ?? []), ...since.flatMap(addressesCalled)];
+}
+
+/** What was called in messages that are gone, as the message in their place says. */
+function calledBefore({ providerOptions }: Marked): string[] {
+  return piecesOf(providerOptions?.[MARK]?.called);
+}
+
+/**
+ * The message of a person after which calls were dropped: it goes on counting them, and tells whether they had read text
+ * from outside.
+ */
+export function noteDropped(asked: ModelMessage, dropped: readonly ModelMessage[]): ModelMessage {
+  const called = storedCalls([asked, ...dropped]);
+  const hasRead = originsIn(dropped).length > 0;
+  if (!hasRead && called === undefined) return asked;
+  return withMark(asked, { ...(hasRead && { outsideRead: true }), ...(called && { called }) });
+}
+
+function storedCalls(messages: readonly ModelMessage[]): string[] | typeof everything | undefined {
+  const called = calledSinceAsked(messages);
+  if (called === everything) return everything;
+  const each = [...new Set(called.map(withoutFragment))];
+  if (each.length === 0) return undefined;
+  return each.join('').length > mostWritten ? everything : each;
 }
 
 function addressesCalled({ role, content }: ModelMessage): URL[] {
@@ -135,9 +170,12 @@ function addressesWritten(messages: readonly ModelMessage[]): string[] {
 
 /** What the model wrote in messages that are gone, as the message in their place says. */
 function writtenBefore({ providerOptions }: Marked): string[] {
-  const { written } = providerOptions?.[MARK] ?? {};
-  if (written === everything) return [everything];
-  return Array.isArray(written) ? written.filter((piece) => typeof piece === 'string') : [];
+  return piecesOf(providerOptions?.[MARK]?.written);
+}
+
+function piecesOf(stored: unknown): string[] {
+  if (stored === everything) return [everything];
+  return Array.isArray(stored) ? stored.filter((piece) => typeof piece === 'string') : [];
 }
 
 /** As `mentions`, for a stored piece: an address that has signs between pieces is known by its beginning. */
@@ -212,16 +250,20 @@ function textOf({ content }: UserModelMessage): string {
 const mostWritten = 20_000;
 
 /**
- * The mark of a message that stays in place of others or after them: what they have read, and the addresses that the
- * model wrote in them.
+ * The mark of a message that stays in place of others or after them: what they have read, the addresses that the model
+ * wrote in them, and those that it called since a person spoke.
  */
 export function markOfDropped(
   dropped: readonly ModelMessage[],
   origins = originsIn(dropped),
 ): Pick<ModelMessage, 'providerOptions'> {
   const written = addressesWritten(dropped);
-  if (written.length === 0) return markOf(origins);
   const isTooMuch = written.includes(everything) || written.join('').length > mostWritten;
-  const marks = markOf(origins).providerOptions?.[MARK];
-  return { providerOptions: { [MARK]: { ...marks, written: isTooMuch ? everything : written } } };
+  const called = storedCalls(dropped);
+  const marked = markOf(origins);
+  if (written.length === 0 && called === undefined) return marked;
+  return withMark(marked, {
+    ...(written.length > 0 && { written: isTooMuch ? everything : written }),
+    ...(called && { called }),
+  });
 }

@@ -13,11 +13,16 @@ export function markOf(origins: readonly Origin[] | undefined): Pick<ModelMessag
   return { providerOptions: { [MARK]: { origins: origins.map(({ kind, source }) => ({ kind, source })) } } };
 }
 
-/** The message of a person after which text from outside was read that is no longer in the conversation. */
-export function noteOutsideRead(message: ModelMessage): ModelMessage {
+/** The message with more in its mark, such as `outsideRead`: text from outside was read after it that is gone. */
+export function withMark<Message extends Marked>(
+  message: Message,
+  more: NonNullable<Marked['providerOptions']>[string],
+): Message {
   const { providerOptions } = message;
-  const mark = { ...providerOptions?.[MARK], outsideRead: true };
-  return { ...message, providerOptions: { ...providerOptions, [MARK]: mark } };
+  return {
+    ...message,
+    providerOptions: { ...providerOptions, [MARK]: { ...providerOptions?.[MARK], ...more } },
+  };
 }
 
 const none: readonly Origin[] = [];

@@ -15,7 +15,7 @@ export function newestMessages(messages: ModelMessages, most: number): ModelMess
   const at = Math.max(answer, 0);
   return kept.map((message, index): ModelMessage => {
     if (index !== at) return message;
-    const { providerOptions } = markOfDropped([...left, message]);
+    const { providerOptions } = markOfDropped([...left, ...kept.slice(0, at + 1)]);
     return { ...message, providerOptions: { ...message.providerOptions, ...providerOptions } };
   });
 }
