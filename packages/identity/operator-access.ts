@@ -1,4 +1,4 @@
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { readOrCreateSecret, readSecret } from './secret-file.ts';
 
@@ -54,12 +54,16 @@ export function operatorAccess(
   { now = Date.now, useOnce = rememberCodes(now) }: { now?: () => number; useOnce?: UseOnce } = {},
 ): OperatorAccess {
   const key = readOrCreateSecret(home, 'operator-key');
-  const digest = hash('sha256', key, 'buffer');
+  const expected = Buffer.from(key);
   return {
     isOpen: false,
     keyFile: operatorKeyFile(home),
     secrets: [key],
-    isKey: (presented) => timingSafeEqual(hash('sha256', presented.trim(), 'buffer'), digest),
+    isKey(presented) {
+      const given = Buffer.from(presented.trim());
+      // All keys have one length, so that it tells nothing.
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    },
     createSession: () => sign(key, 'session', now() + SESSION_MS),
     isSession: (cookie) => expiryOf(key, 'session', cookie) > now(),
     createCode: (lifetimeMs = CODE_MS) => sign(key, 'code', now() + lifetimeMs),

@@ -8,6 +8,7 @@ import { BusError } from '../errors.ts';
 import type { Checked } from '../message.ts';
 import type { Message, Subscription } from '../port.ts';
 import type { TopicIndex } from '../topics/topic-index.ts';
+import type { CursorSaver } from './cursor-saver.ts';
 import type { Row } from './journal/message-table.ts';
 import type { JournalThread } from './journal/thread.ts';
 
@@ -23,19 +24,25 @@ const maximumWaitingCharacters = 67_108_864;
 const maximumBatch = 2000;
 
 /**
- * Writes messages into the journal, all that came in while the last ones were written with one wait for the disk.
- * `stored` is called in the order of the journal, before the publisher is answered; a known id is not stored again.
+ * Writes messages into the journal, all that came in while the last ones were written with one wait for the disk, and
+ * with them the cursors that moved meanwhile. `stored` is called in the order of the journal, before the publisher is answered; a known id is not stored again.
  */
 export class Appender {
   readonly #journal: JournalThread;
+  readonly #cursors: CursorSaver;
   readonly #stored: (message: Message, position: number) => void;
   #waiting: Waiting[] = [];
   #characters = 0;
   #busy = false;
   #pending = 0;
 
-  constructor(journal: JournalThread, stored: (message: Message, position: number) => void) {
+  constructor(
+    journal: JournalThread,
+    cursors: CursorSaver,
+    stored: (message: Message, position: number) => void,
+  ) {
     this.#journal = journal;
+    this.#cursors = cursors;
     this.#stored = stored;
   }
 
@@ -59,19 +66,23 @@ export class Appender {
   #schedule(): void {
     if (this.#busy) return;
     this.#busy = true;
+    this.#cursors.hold();
     setImmediate(() => void this.#write());
   }
 
   async #write(): Promise<void> {
     const batch = this.#waiting.splice(0, maximumBatch);
     try {
-      const positions = await this.#journal.call('append', batch.map(rowOf));
+      const positions = await this.#cursors.write((moved) =>
+        this.#journal.call('append', batch.map(rowOf), moved),
+      );
       for (const [index, waiting] of batch.entries()) this.#accept(waiting, positions[index] ?? 0);
     } catch (error) {
       for (const waiting of batch) this.#refuse(waiting, error);
     }
     this.#busy = false;
     if (this.#waiting.length > 0) this.#schedule();
+    else this.#cursors.release();
   }
 
   #accept(waiting: Waiting, position: number): void {

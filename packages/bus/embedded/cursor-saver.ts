@@ -8,8 +8,8 @@ type Write = Map<string, Progress>;
 const writeAgainMs = 1000;
 
 /**
- * Writes cursors to the journal, at the end of each turn of the event loop in which some moved. What could not be
- * written is kept for the next write.
+ * Writes cursors to the journal: with the next messages while some are being written, otherwise at the end of the turn
+ * of the event loop in which they moved. What could not be written is kept for the next write.
  */
 export class CursorSaver {
   readonly #journal: JournalThread;
@@ -20,6 +20,7 @@ export class CursorSaver {
   /** Writes under way, in their order, which is also that of their ends. */
   readonly #writes = new Set<Write>();
   #scheduled = false;
+  #isHeld = false;
   #again: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -30,9 +31,7 @@ export class CursorSaver {
 
   save(name: string, position: number): void {
     this.#moved.set(name, position);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => void this.flush());
+    this.#schedule();
   }
 
   /** Also notes a position beyond the cursor as finished, so that it does not come again after a restart. */
@@ -48,20 +47,39 @@ export class CursorSaver {
     for (const write of this.#writes) write.delete(name);
   }
 
-  async flush(): Promise<void> {
-    this.#scheduled = false;
-    if (this.#moved.size === 0) return;
+  /** Messages are about to be written, and take the cursors along. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    if (this.#moved.size > 0) this.#schedule();
+  }
+
+  /** Hands what moved to `save`; when it fails, the cursors are kept. */
+  async write<Result>(save: (moved: readonly Progress[]) => Promise<Result>): Promise<Result> {
     const write: Write = new Map();
     for (const [name, position] of this.#moved) write.set(name, this.#progressOf(name, position));
     this.#moved.clear();
     this.#finished.clear();
     this.#writes.add(write);
     try {
-      await this.#journal.call('saveProgress', [...write.values()]);
+      const result = await save([...write.values()]);
       this.#writes.delete(write);
+      return result;
     } catch (error) {
       this.#writes.delete(write);
       this.#keep(write);
+      throw error;
+    }
+  }
+
+  async flush(): Promise<void> {
+    if (this.#moved.size === 0) return;
+    try {
+      await this.write((moved) => this.#journal.call('saveProgress', moved));
+    } catch (error) {
       this.#logger.error({ err: error }, 'failed to save cursors; retrying');
     }
   }
@@ -73,8 +91,18 @@ export class CursorSaver {
     await this.flush();
   }
 
+  #schedule(): void {
+    if (this.#scheduled || this.#isHeld) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (!this.#isHeld) void this.flush();
+    });
+  }
+
   /** Queues a failed write again, with the cursor as it is now. */
   #keep(write: Write): void {
+    if (write.size === 0) return;
     for (const [name, position, finished] of write.values()) {
       const later = [...this.#writes].map((other) => other.get(name)?.[1] ?? 0);
       if (!this.#moved.has(name)) this.#moved.set(name, Math.max(position, ...later));

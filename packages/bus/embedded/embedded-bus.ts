@@ -68,8 +68,10 @@ class EmbeddedBus extends BaseBus {
     this.#memories = memories;
     this.#committed = start.lastPosition;
     this.#starts = start.starts;
-    this.#appender = new Appender(journal, (message, position) => this.#dispatch(message, position));
     this.#saver = new CursorSaver(journal, setup.logger);
+    this.#appender = new Appender(journal, this.#saver, (message, position) =>
+      this.#dispatch(message, position),
+    );
     this.live = new LiveRegistry(this.#index, this.delivery);
     this.durable = new DurableRegistry(this.#index, {
       delivery: this.delivery,

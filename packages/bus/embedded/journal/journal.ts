@@ -48,15 +48,22 @@ export function openJournal(options: JournalOptions) {
   const relaxed = openDatabase(path, { migrations, durability: 'normal' });
   const messages = new MessageTable(strict);
   const progress = new ProgressTable(relaxed);
+  const strictProgress = new ProgressTable(strict);
   const deadLetters = new DeadLetterTable(strict);
   const retention = new Retention(relaxed, progress, deadLetters, options);
   progress.grantGrace(options.forgetAfterMs, Date.now());
 
   return {
     start: (): JournalStart => ({ lastPosition: messages.lastPosition(), starts: countStart(strict) }),
-    append(rows: readonly Row[]): number[] {
+    /** Cursors that moved share the transaction: one wait for the disk, and no second connection that reads anew. */
+    append(rows: readonly Row[], moved: readonly Progress[] = []): number[] {
+      // What was handled meanwhile may make room.
+      if (retention.isFull()) progress.save(moved);
       retention.checkRoom();
-      return messages.append(rows);
+      return strict.transaction(() => {
+        strictProgress.store(moved);
+        return messages.append(rows);
+      });
     },
     readForward: (after: number, pattern: string, name: string, limit: number): Page =>
       messages.readForward(after, pattern, name, limit),
@@ -208,9 +215,13 @@ class Retention {
     this.#limits = limits;
   }
 
+  isFull(): boolean {
+    return this.#usedBytes() >= this.#limits.retainBytes;
+  }
+
   /** Makes room when the journal is at its limit; throws when everything in it has still to be handled. */
   checkRoom(): void {
-    while (this.#usedBytes() >= this.#limits.retainBytes) {
+    while (this.isFull()) {
       if (this.#removeOldest(Number.POSITIVE_INFINITY) === 0 && this.#removeDeadLetters() === 0)
         throw this.#full();
     }

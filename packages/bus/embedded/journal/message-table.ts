@@ -42,18 +42,16 @@ export class MessageTable {
     this.#database = database;
   }
 
-  /** Stores the rows in one transaction. Gives each its position, 0 where the key is known already. */
+  /** Stores the rows within a transaction of the caller. Gives each its position, 0 where the key is known already. */
   append(rows: readonly Row[]): number[] {
     const insert = this.#database.prepare(
       'INSERT INTO messages (key, topic, correlation_id, stored_at, only_for, body) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING',
     );
     const now = Date.now();
-    return this.#database.transaction(() =>
-      rows.map(([key, topic, correlationId, body, onlyFor]) => {
-        const { changes, lastInsertRowid } = insert.run(key, topic, correlationId, now, onlyFor, body);
-        return changes === 0 ? 0 : lastInsertRowid;
-      }),
-    );
+    return rows.map(([key, topic, correlationId, body, onlyFor]) => {
+      const { changes, lastInsertRowid } = insert.run(key, topic, correlationId, now, onlyFor, body);
+      return changes === 0 ? 0 : lastInsertRowid;
+    });
   }
 
   lastPosition(): number {

@@ -37,21 +37,24 @@ export class ProgressTable {
   }
 
   save(all: readonly Progress[]): void {
-    this.#database.transaction(() => {
-      for (const [name, position, finished] of all) {
-        this.#database.prepare('UPDATE cursors SET position = ? WHERE name = ?').run(position, name);
-        this.#database.prepare('DELETE FROM attempts WHERE name = ? AND position <= ?').run(name, position);
-        this.#database.prepare('DELETE FROM finished WHERE name = ? AND position <= ?').run(name, position);
-        for (const ahead of finished) this.#finish(name, ahead);
-      }
-    });
+    this.#database.transaction(() => this.store(all));
+  }
+
+  /** As `save`, within a transaction of the caller. */
+  store(all: readonly Progress[]): void {
+    for (const [name, position, finished] of all) {
+      this.#database.prepare('UPDATE cursors SET position = ? WHERE name = ?').run(position, name);
+      this.#database.prepare('DELETE FROM attempts WHERE name = ? AND position <= ?').run(name, position);
+      this.#database.prepare('DELETE FROM finished WHERE name = ? AND position <= ?').run(name, position);
+      for (const ahead of finished) this.#finish(name, ahead);
+    }
   }
 
   /** Sets the cursor: all that comes after it is to be handled, also what was finished before. */
   move(name: string, position: number): void {
     this.#database.transaction(() => {
       this.#database.prepare('DELETE FROM finished WHERE name = ?').run(name);
-      this.save([[name, position, []]]);
+      this.store([[name, position, []]]);
     });
   }
 
