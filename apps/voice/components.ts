@@ -38,6 +38,7 @@ import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createSpeechParts } from './speech/speech.ts';
 import { findDirectories, openVoiceDatabase } from './store/database.ts';
+import { CallRecorder } from './timeline/recorder.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { createReminderTools, Reminders } from './tools/reminders.ts';
@@ -266,8 +267,8 @@ export function voiceComponents(
   });
   const conversations = component(
     'conversations',
-    { persona, sessions, delivery, speech, latency, database, gateway },
-    ({ database, gateway, ...deps }) =>
+    { persona, sessions, delivery, speech, latency, database, gateway, directories },
+    ({ database, gateway, directories, ...deps }) =>
       createConversations({
         ...deps,
         memory: new Memory(database),
@@ -279,6 +280,7 @@ export function voiceComponents(
         },
         clock: steadyClock,
         logger,
+        recorder: createRecorder(options, directories.store, logger),
       }),
     (conversations) => conversations.stop(),
   );
@@ -313,6 +315,11 @@ export function voiceComponents(
     },
     ...{ toolsFor, sidecar, speech, cloner, persona, conversations, calls, a2a },
   };
+}
+
+/** Writes the timelines of calls, where the operator wants them. */
+function createRecorder({ callTimelines: keep }: VoiceOptions, store: string, logger: Logger) {
+  return keep === 0 ? undefined : new CallRecorder({ directory: join(store, 'calls'), keep, logger });
 }
 
 /** Where agents bring late answers: an address that they can reach, if there is one. */

@@ -206,6 +206,16 @@ const audio = group('Audio', {
   }),
 });
 
+const recording = group('Recording', {
+  callTimelines: integer({
+    env: 'CALL_TIMELINES',
+    default: 0,
+    min: 0,
+    max: 10_000,
+    doc: 'How many of the last calls to keep a timeline of, in calls/ of SESSION_STORE_DIR: who spoke when, what was understood, each decision and its reason. They hold what callers said. 0 keeps none.',
+  }),
+});
+
 const connection = group('Connection', {
   iceServers: json({
     env: 'ICE_SERVERS',
@@ -253,6 +263,7 @@ export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation
   ...agent,
   ...speech,
   ...audio,
+  ...recording,
   ...connection,
   ...grpcOptions('VOICE'),
   ...modelOptions,

@@ -11,9 +11,10 @@ import type { VoiceSession } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { SpeechParts } from '../speech/speech.ts';
 import type { Synthesizer } from '../speech/synthesis/synthesizer.ts';
+import type { CallRecorder, CallRecording } from '../timeline/recorder.ts';
 import type { Persona } from '../turn/persona.ts';
 import { Alarm } from './clock.ts';
-import { type Line, type LineMessage, type Outgoing, readMessage } from './line.ts';
+import { fieldsOf, type Line, type LineMessage, type Outgoing, readMessage } from './line.ts';
 import { type AudioInput, ModelLoading, openAudioInput } from './listening/audio-input.ts';
 import { SpeechInput } from './listening/speech-input.ts';
 import type { Histories, History } from './replying/history.ts';
@@ -24,6 +25,7 @@ import { ClauseSplitter, spokenText } from './speaking/speech-text.ts';
 import type { Voice } from './speaking/utterance.ts';
 import { TurnController } from './turn-controller.ts';
 import { Backchannel } from './turns/backchannel.ts';
+import { type Decision, DecisionLog } from './turns/decisions.ts';
 import { EchoCorrelator, EchoFilter } from './turns/echo-filter.ts';
 import { SpeakingRate } from './turns/endpointing.ts';
 
@@ -47,6 +49,8 @@ export interface CallComponents {
   settings: CallSettings;
   clock: Clock;
   logger: Logger;
+  /** Keeps the timelines of calls; undefined if none are kept. */
+  recorder?: CallRecorder | undefined;
 }
 
 /** Without a frame for this long, the microphone counts as silent. */
@@ -70,6 +74,8 @@ export class Call implements VoiceSession {
   readonly #loading: ModelLoading;
   readonly #correlator = new EchoCorrelator();
   readonly #echo: EchoFilter;
+  readonly #recording: CallRecording | undefined;
+  readonly #wantsDecisions: boolean;
   #microphone: AudioInput | undefined;
   #frameAt = -Infinity;
   #closed = false;
@@ -81,6 +87,12 @@ export class Call implements VoiceSession {
     this.#components = { ...components, persona };
     this.id = line.id;
     this.userId = persona.user.id;
+    this.#recording = components.recorder?.open({
+      userId: this.userId,
+      skill: persona.skill.slug,
+      now: clock.now,
+    });
+    this.#wantsDecisions = fieldsOf(line.requestData).decisions === true;
     this.#frameTimeout = new Alarm(clock);
     this.#hangUpTimeout = new Alarm(clock);
     this.#loading = new ModelLoading(clock, (type) => this.#send({ type: 'server-message', data: { type } }));
@@ -118,6 +130,7 @@ export class Call implements VoiceSession {
       isLoading: () => this.#loading.isPending,
       clock,
       logger,
+      decisions: new DecisionLog((decision) => this.#reportDecision(decision)),
       send: (message) => this.#send(message),
       intercept: (text) => this.#notifications.intercept(text),
       answered: (marks) => this.#report(marks),
@@ -161,6 +174,7 @@ export class Call implements VoiceSession {
     this.#turns.close();
     this.#player.close();
     this.#releaseHistory();
+    void this.#recording?.close();
     void this.#closeMicrophone();
   }
 
@@ -334,7 +348,15 @@ export class Call implements VoiceSession {
   }
 
   #send(message: Outgoing): void {
+    this.#recording?.add(message);
     this.#components.line.send(message);
+  }
+
+  /** For the timeline of the call, and for a client that asked for it with `request_data: { decisions: true }`. */
+  #reportDecision(decision: Decision): void {
+    const message: Outgoing = { type: 'server-message', data: { type: 'decision', ...decision } };
+    this.#recording?.add(message);
+    if (this.#wantsDecisions) this.#components.line.send(message);
   }
 
   #sendError(words: string, error: unknown): void {

@@ -28,7 +28,7 @@ export interface ConversationDeps
 export interface Conversations {
   /** `principal`: who asked for the call. */
   begin(line: Line, user: User, principal?: Principal): void;
-  /** Cancels the tools that still run when all calls are over. */
+  /** Cancels the tools that still run when all calls are over, and waits for the calls' timelines. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +38,10 @@ export function createConversations(given: ConversationDeps): Conversations {
   const histories = new Histories({ memory, summariser, logger: deps.logger });
   const runs = new ToolRuns({ delivery, logger: deps.logger });
   return {
-    stop: () => runs.stop(),
+    async stop() {
+      await runs.stop();
+      await deps.recorder?.settle();
+    },
     begin(line, user, principal = anonymous) {
       const answering = personaOf(
         () => persona(user, principal, { timezone: fieldsOf(line.requestData).timezone }),

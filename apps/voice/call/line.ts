@@ -1,11 +1,12 @@
 import type { AskReason } from '@trunkline/loop';
 import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { LoadingStatus } from './listening/audio-input.ts';
+import type { Decision } from './turns/decisions.ts';
 
 /** One caller's line: the port that WebRTC, or a test's caller, implements. */
 export interface Line {
   readonly id: string;
-  /** What the client sent along when it connected, if anything; the page sends its `timezone`. */
+  /** What the client sent along when it connected, if anything: its `timezone`, and whether it wants `decisions`. */
   readonly requestData?: unknown;
   /** Frames of the microphone, about every 10 ms. */
   onAudio(listener: (frame: AudioFrame) => void): void;
@@ -76,7 +77,12 @@ export type Outgoing =
     }
   | {
       type: 'server-message';
-      data: { type: LoadingStatus } | { type: 'note'; text: string } | { type: 'call-ended' };
+      data:
+        | { type: LoadingStatus }
+        | { type: 'note'; text: string }
+        | { type: 'call-ended' }
+        // Sent to clients that ask for decisions.
+        | ({ type: 'decision' } & Decision);
     }
   | { type: 'metrics'; data: object }
   | { type: 'error'; data: { message: string; fatal: boolean } };

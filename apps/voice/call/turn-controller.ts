@@ -8,26 +8,18 @@ import { Alarm } from './clock.ts';
 import type { Outgoing } from './line.ts';
 import type { SpeechInput } from './listening/speech-input.ts';
 import type { History } from './replying/history.ts';
+import { LateResults } from './replying/late-results.ts';
 import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { ToolRuns } from './replying/tool-runs.ts';
 import type { Fillers } from './speaking/fillers.ts';
 import type { SpeechPlayer } from './speaking/speech-player.ts';
 import type { Backchannel } from './turns/backchannel.ts';
+import type { DecisionLog } from './turns/decisions.ts';
 import type { EchoFilter } from './turns/echo-filter.ts';
-import {
-  endpointingDelay,
-  isLikelyEndOfTurn,
-  type SpeakingRate,
-  TranscriptTimeout,
-} from './turns/endpointing.ts';
-import {
-  falseInterruptionTimeoutMs,
-  isBackchannel,
-  joined,
-  judgeInterruption,
-  wordsIn,
-} from './turns/interruption.ts';
+import { type SpeakingRate, TranscriptTimeout } from './turns/endpointing.ts';
+import { falseInterruptionTimeoutMs, isBackchannel, joined, wordsIn } from './turns/interruption.ts';
+import { TurnJudge } from './turns/turn-judge.ts';
 
 export interface TurnControllerDeps {
   sessionId: string;
@@ -44,6 +36,7 @@ export interface TurnControllerDeps {
   isLoading(): boolean;
   clock: Clock;
   logger: Logger;
+  decisions: DecisionLog;
   send(message: Outgoing): void;
   /** Returns true if the text needs no reply from the model. */
   intercept(text: string): boolean;
@@ -53,21 +46,14 @@ export interface TurnControllerDeps {
   hangUp(): void;
 }
 
-/** A tool's result that came after its turn, and waits to be announced. */
-interface LateResult {
-  outcome: ToolOutcome;
-  done(heard: boolean): void;
-  /** Set while a reply announces it. */
-  reply?: Reply;
-}
-
 /** Decides whose turn it is. Owns the state of the call (`call-state.ts`); input and player report events to it. */
 export class TurnController {
   readonly #deps: TurnControllerDeps;
   readonly #falseInterruptionTimer: Alarm;
-  readonly #preemptive = new PreemptiveGeneration();
+  readonly #preemptive: PreemptiveGeneration;
   readonly #transcriptTimeout: TranscriptTimeout;
-  readonly #lateResults: LateResult[] = [];
+  readonly #judge: TurnJudge;
+  readonly #lateResults = new LateResults();
   #state: CallState;
   /** What the caller said or wrote that no reply has answered yet. */
   #unanswered = '';
@@ -77,8 +63,11 @@ export class TurnController {
 
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
+    const discarded = () => deps.decisions.note('draft-discarded', 'the caller went on');
+    this.#preemptive = new PreemptiveGeneration(discarded);
     this.#falseInterruptionTimer = new Alarm(deps.clock);
     this.#transcriptTimeout = new TranscriptTimeout(deps);
+    this.#judge = new TurnJudge({ ...deps, isOverdue: () => this.#transcriptTimeout.isOver });
     this.#state = { name: 'idle', since: deps.clock.now() };
   }
 
@@ -90,9 +79,11 @@ export class TurnController {
 
   /** The caller began to speak, or went on after a pause. */
   onSpeechStarted(): void {
-    const { clock, input, echo, backchannel } = this.#deps;
+    const { clock, input, echo, backchannel, decisions } = this.#deps;
     backchannel.onTurnTaken(true);
     this.#preemptive.cancel();
+    decisions.renew();
+    decisions.note('voice-detected', `while the call was ${this.#state.name}`);
     const { announced = false, falseInterruption = false } = userTurnOf(this.#state) ?? {};
     const startedAt = clock.now() - input.speechMs;
     const userTurn = { startedAt, announced, falseInterruption, transcribedAt: undefined };
@@ -162,7 +153,7 @@ export class TurnController {
 
   /** Has the model announce a tool's late result. `done` reports whether any of it was heard. */
   announceResult(outcome: ToolOutcome, done: (heard: boolean) => void): void {
-    this.#lateResults.push({ outcome, done });
+    this.#lateResults.add(outcome, done);
     if (replyOf(this.#state) === undefined) this.#announceNextResult();
   }
 
@@ -179,7 +170,10 @@ export class TurnController {
     if (before !== after) logger.debug({ from: before, to: after, event: event.type }, 'call state changed');
     if (before !== 'paused' && after === 'paused') {
       player.pause();
-      this.#falseInterruptionTimer.set(falseInterruptionTimeoutMs, () => this.#resume());
+      this.#falseInterruptionTimer.set(falseInterruptionTimeoutMs, () => {
+        this.#deps.decisions.note('resume', `no words within ${falseInterruptionTimeoutMs} ms`);
+        this.#resume();
+      });
     }
     if (before === 'paused' && after !== 'paused') this.#falseInterruptionTimer.cancel();
   }
@@ -192,25 +186,21 @@ export class TurnController {
   }
 
   #judgeInterruption(): void {
-    const { input, player, persona, echo } = this.#deps;
-    const over = !input.speaking && input.finalTranscript !== undefined;
-    const { isSelfSpeech } = echo;
-    // Too early to tell whose voice it is.
-    if (isSelfSpeech === undefined && !over) return;
-    const words = input.transcript ? echo.removeFrom(input.transcript) : over ? '' : undefined;
-    const verdict = judgeInterruption({
-      speechMs: input.totalSpeechMs,
-      words,
-      over,
-      selfSpeech: isSelfSpeech ?? false,
-      asks: player.asks && replyOf(this.#state)?.isGenerating !== true,
-    });
+    const { player, persona, decisions } = this.#deps;
+    const { verdict, reason, over } = this.#judge.overlap(replyOf(this.#state)?.isGenerating === true);
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
     const mayPause = mayInterrupt && !this.isFalseInterruption;
-    if (verdict === 'interrupt' && mayInterrupt) this.#interrupt();
-    else if (verdict === 'pause' && mayPause) this.#dispatch({ type: 'possible-interruption' });
-    else if (verdict === 'answer') this.#goOn(true);
-    else if (verdict === 'ignore' || over) this.#resume(over);
+    if (verdict === 'interrupt' && mayInterrupt) this.#interrupt(reason);
+    else if (verdict === 'pause' && mayPause) {
+      decisions.note('pause', reason);
+      this.#dispatch({ type: 'possible-interruption' });
+    } else if (verdict === 'answer') {
+      decisions.note('keep-answer', reason);
+      this.#goOn(true);
+    } else if (verdict === 'ignore' || over) {
+      decisions.note('ignore', mayInterrupt ? reason : 'the skill does not allow interruptions');
+      this.#resume(over);
+    }
   }
 
   /** The bot goes on. What answers the question that it is asking stays the caller's turn; the rest was no interruption. */
@@ -228,10 +218,11 @@ export class TurnController {
   }
 
   /** Barge-in. */
-  #interrupt(): void {
-    const { speakingRate, echo, input } = this.#deps;
+  #interrupt(reason: string): void {
+    const { speakingRate, echo, input, decisions } = this.#deps;
     const userTurn = userTurnOf(this.#state);
     if (userTurn === undefined) return;
+    decisions.note('interrupt', reason);
     if (replyOf(this.#state)?.wasHeard === false)
       speakingRate.noteFalseEndpoint(userTurn.startedAt - this.#userTurnEndedAt);
     echo.onInterruption();
@@ -258,27 +249,27 @@ export class TurnController {
     player.interrupt();
     if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
     history.add(reply?.conclusion() ?? []);
-    for (const late of this.#lateResults.splice(0)) late.done(late.reply?.wasHeard === true);
+    this.#lateResults.drop();
     if (spoke || reply !== undefined) send({ type: 'bot-interrupted' });
   }
 
   #judgeEndpoint(): void {
-    const { input, speakingRate, backchannel, echo } = this.#deps;
-    const text = input.finalTranscript === undefined ? undefined : echo.removeFrom(input.finalTranscript);
-    const { usualPauseMs } = speakingRate;
-    const pause = { text, tone: input.tone, usualPauseMs, finished: input.endOfTurnProbability };
-    const isOver =
-      text === undefined ? this.#transcriptTimeout.isOver : input.silenceMs >= endpointingDelay(pause);
+    const { input, backchannel, decisions } = this.#deps;
+    const { text, isOver, isLikelyOver, reason } = this.#judge.silence();
+    decisions.note(isOver ? 'end-of-turn' : 'wait', reason);
     if (isOver) this.#endOfTurn(text ?? input.transcript ?? '');
     else if (text === undefined) return;
-    else if (isLikelyEndOfTurn(pause) && wordsIn(text).length > 0) this.#generatePreemptively(text);
+    else if (isLikelyOver && wordsIn(text).length > 0) this.#generatePreemptively(text);
     else backchannel.offer(input.totalSpeechMs, input.silenceMs);
   }
 
   /** Starts a reply that is thrown away if the caller goes on. */
   #generatePreemptively(text: string): void {
     const whole = joined(this.#unanswered, text);
-    this.#preemptive.start(whole, () => this.#createReply(whole, this.#startMarks(), true));
+    this.#preemptive.start(whole, () => {
+      this.#deps.decisions.note('draft', `"${text}" seems whole`);
+      return this.#createReply(whole, this.#startMarks(), true);
+    });
   }
 
   #endOfTurn(text: string): void {
@@ -293,13 +284,18 @@ export class TurnController {
     const understood = wordsIn(text).length > 0;
     // A backchannel or noise from the time when the bot spoke needs no answer.
     if (understood && !isTail && !(overlapped && isBackchannel(text))) this.#answer(text, marks, true);
-    else this.#preemptive.cancel();
+    else {
+      this.#preemptive.cancel();
+      const because = isTail ? "the end of the bot's own words" : 'a backchannel while the bot spoke';
+      this.#deps.decisions.note('no-answer', understood ? because : 'no words were understood');
+    }
     this.#hangUpIfAsked();
     if (!understood && !overlapped) backchannel.reprompt(speechMs);
   }
 
   /** The sound went on for too long without a word. */
   #dropNoise(): void {
+    this.#deps.decisions.note('no-answer', 'the sound went on for too long without a word');
     this.#preemptive.cancel();
     this.#resume(true);
     this.#hangUpIfAsked();
@@ -308,6 +304,7 @@ export class TurnController {
   #hangUpIfAsked(): void {
     if (!this.#ending || this.#state.name !== 'idle') return;
     this.#ending = false;
+    this.#deps.decisions.note('hang-up', 'the farewell was said');
     this.#deps.hangUp();
   }
 
@@ -335,10 +332,9 @@ export class TurnController {
   }
 
   #announceNextResult(): void {
-    const [late] = this.#lateResults;
-    if (late === undefined) return;
-    late.reply = this.#createReply('', new TurnMarks(this.#deps.clock.now, 0), true, late.outcome);
-    this.#startReply(late.reply);
+    const marks = new TurnMarks(this.#deps.clock.now, 0);
+    const reply = this.#lateResults.announceNext((outcome) => this.#createReply('', marks, true, outcome));
+    if (reply !== undefined) this.#startReply(reply);
   }
 
   #startReply(reply: Reply): void {
@@ -361,7 +357,7 @@ export class TurnController {
     const { history, clock, player } = this.#deps;
     this.#dispatch({ type: 'reply-finished' });
     history.add(reply.conclusion());
-    if (this.#lateResults[0]?.reply === reply) this.#lateResults.shift()?.done(reply.wasHeard);
+    this.#lateResults.finish(reply);
     // What was written while the reply was under way.
     const text = this.#unanswered;
     this.#unanswered = '';

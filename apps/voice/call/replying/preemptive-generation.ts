@@ -4,8 +4,13 @@ const mostPerUserTurn = 4;
 
 /** A reply that is generated before the end of the caller's turn is certain; at most one at a time. */
 export class PreemptiveGeneration {
+  readonly #onDiscarded: () => void;
   #reply: Reply | undefined;
   #started = 0;
+
+  constructor(onDiscarded: () => void) {
+    this.#onDiscarded = onDiscarded;
+  }
 
   get current(): Reply | undefined {
     return this.#reply;
@@ -28,8 +33,10 @@ export class PreemptiveGeneration {
   }
 
   cancel(): void {
-    this.#reply?.abandon();
+    if (this.#reply === undefined) return;
+    this.#reply.abandon();
     this.#reply = undefined;
+    this.#onDiscarded();
   }
 
   /** The next user turn may start as many again. */

@@ -27,31 +27,51 @@ const risingMs = 250;
 const usualPauseMarginMs = 150;
 const longestUsualPauseMs = 1500;
 
-/** How long the silence must last before the caller's turn ends. */
-export function endpointingDelay(pause: Pause): number {
-  if (pause.text === undefined) return longestSilenceMs;
+interface PauseJudgement {
+  /** How long the silence must last before the caller's turn ends. */
+  delayMs: number;
+  reason: string;
+}
+
+export function judgePause(pause: Pause): PauseJudgement {
+  if (pause.text === undefined)
+    return { delayMs: longestSilenceMs, reason: 'the transcript is not there yet' };
   const needed =
     pause.finished === undefined ? byCues(pause.text, pause.tone) : byModel(pause.text, pause.finished);
   const usual =
     pause.usualPauseMs === 0 ? 0 : Math.min(pause.usualPauseMs + usualPauseMarginMs, longestUsualPauseMs);
-  return Math.min(Math.max(needed, usual), longestSilenceMs);
+  if (usual <= needed.delayMs) return needed;
+  return { delayMs: usual, reason: `${needed.reason}, but this caller often pauses in mid-thought` };
 }
 
-function byCues(text: string, tone: Tone): number {
-  const cue = phraseCue(text);
-  if (cue === 'dictating') return dictationSilenceMs;
-  if (cue === 'unfinished') return unfinishedSilenceMs;
-  // A voice that rises without a question lists things or thinks.
-  const waiting = tone === 'rising' && !/\?\s*$/.test(text) ? risingMs : 0;
-  if (cue === 'finished') return (tone === 'falling' ? shortestSilenceMs : finishedSilenceMs) + waiting;
-  return plainSilenceMs + waiting;
+export function endpointingDelay(pause: Pause): number {
+  return judgePause(pause).delayMs;
 }
+
+function byCues(text: string, tone: Tone): PauseJudgement {
+  const cue = phraseCue(text);
+  if (cue === 'dictating') return dictating;
+  if (cue === 'unfinished') return { delayMs: unfinishedSilenceMs, reason: 'the sentence must go on' };
+  // A voice that rises without a question lists things or thinks.
+  const isWaiting = tone === 'rising' && !/\?\s*$/.test(text);
+  const waitingMs = isWaiting ? risingMs : 0;
+  const voice = `the voice is ${tone}`;
+  if (cue === 'open')
+    return { delayMs: plainSilenceMs + waitingMs, reason: `the sentence may be whole, ${voice}` };
+  const delayMs = (tone === 'falling' ? shortestSilenceMs : finishedSilenceMs) + waitingMs;
+  return { delayMs, reason: `the sentence is whole, ${voice}` };
+}
+
+const dictating = { delayMs: dictationSilenceMs, reason: 'a number is being dictated' };
 
 /** The model hears more than the rules, but does not know that a number has more digits. */
-function byModel(text: string, finished: number): number {
-  if (phraseCue(text) === 'dictating') return dictationSilenceMs;
-  if (finished >= 0.7) return modelSilenceMs;
-  return finished >= 0.5 ? plainSilenceMs : finished >= 0.25 ? doubtfulSilenceMs : unfinishedSilenceMs;
+function byModel(text: string, finished: number): PauseJudgement {
+  if (phraseCue(text) === 'dictating') return dictating;
+  const reason = `the end-of-turn model gives ${finished.toFixed(2)}`;
+  if (finished >= 0.7) return { delayMs: modelSilenceMs, reason };
+  const delayMs =
+    finished >= 0.5 ? plainSilenceMs : finished >= 0.25 ? doubtfulSilenceMs : unfinishedSilenceMs;
+  return { delayMs, reason };
 }
 
 /** Whether a reply may be generated preemptively, before the turn has ended. */

@@ -3,7 +3,7 @@ import { judgeInterruption } from './interruption.ts';
 
 describe('barge-in: speech while the bot speaks', () => {
   const judge = (speechMs: number, words: string | undefined, over = false, asks = false) =>
-    judgeInterruption({ speechMs, words, over, selfSpeech: false, asks });
+    judgeInterruption({ speechMs, words, over, selfSpeech: false, asks }).verdict;
 
   it('waits, then pauses the bot, while nothing is understood', () => {
     expect(judge(300, undefined)).toBe('wait');
@@ -34,7 +34,8 @@ describe('barge-in: speech while the bot speaks', () => {
     expect(judge(2000, '')).toBe('ignore');
     expect(judge(900, '', true)).toBe('ignore');
     expect(
-      judgeInterruption({ speechMs: 900, words: 'easy hole', over: false, selfSpeech: true, asks: true }),
+      judgeInterruption({ speechMs: 900, words: 'easy hole', over: false, selfSpeech: true, asks: true })
+        .verdict,
     ).toBe('ignore');
   });
 

@@ -24,16 +24,28 @@ const sureMs = 350;
 const unsureMs = 500;
 const sureWords = 2;
 
-export function judgeInterruption({ speechMs, words, over, selfSpeech, asks }: Overlap): InterruptionVerdict {
-  if (selfSpeech) return 'ignore';
-  if (words === undefined) return speechMs >= unsureMs ? 'pause' : 'wait';
+export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerdict; reason: string } {
+  const { speechMs, words, over, selfSpeech, asks } = overlap;
+  const judged = (verdict: InterruptionVerdict, reason: string) => ({ verdict, reason });
+  if (selfSpeech) return judged('ignore', "it sounds like the bot's own voice");
+  if (words === undefined)
+    return speechMs >= unsureMs
+      ? judged('pause', `${unsureMs} ms of voice, no words yet`)
+      : judged('wait', 'no words yet');
   const count = wordsIn(words).length;
-  if (count === 0) return 'ignore';
+  if (count === 0) return judged('ignore', 'no words were understood');
   // "Okay" shows that somebody listens, except when it is what the bot has just asked for.
-  if (isBackchannel(words)) return asks ? 'answer' : 'ignore';
-  if (count >= sureWords || isStopWord(words) || speechMs >= sureMs) return 'interrupt';
-  if (asks) return 'answer';
-  return over ? 'ignore' : 'wait';
+  if (isBackchannel(words))
+    return asks
+      ? judged('answer', `"${words}" answers the question`)
+      : judged('ignore', `"${words}" is a backchannel`);
+  if (isStopWord(words)) return judged('interrupt', `"${words}" holds a stop word`);
+  if (count >= sureWords) return judged('interrupt', `"${words}" is two words or more`);
+  if (speechMs >= sureMs) return judged('interrupt', `"${words}" lasted ${sureMs} ms or longer`);
+  if (asks) return judged('answer', `"${words}" answers the question`);
+  return over
+    ? judged('ignore', `"${words}" is a single short word`)
+    : judged('wait', 'a single word so far');
 }
 
 /** A pause without words for this long was a false interruption. */

@@ -10,6 +10,7 @@ import { LatencyLog } from '../../metrics/metrics.ts';
 import { SessionRegistry } from '../../sessions/registry.ts';
 import type { Skill, Verbosity } from '../../skills/skill.ts';
 import { openVoiceDatabase } from '../../store/database.ts';
+import type { CallRecorder } from '../../timeline/recorder.ts';
 import type { Persona } from '../../turn/persona.ts';
 import { defaultUser } from '../../users/user.ts';
 import { SyntheticCaller } from './caller.suite.ts';
@@ -29,6 +30,8 @@ export interface StageSetup {
   behavior?: Skill['behavior'];
   settings?: Partial<CallSettings>;
   voices?: (clock: FakeClock) => Voices;
+  /** Keeps the timelines of calls. */
+  recorder?: CallRecorder;
   /** Instead of the stage's own persona. */
   persona?: () => Persona;
 }
@@ -82,6 +85,7 @@ export class Stage {
       settings: { halfDuplex: false, echoGuardMs: 300, speechTimeoutMs: 10_000, ...setup.settings },
       clock: this.clock,
       logger: this.#logger(),
+      recorder: setup.recorder,
     });
   }
 

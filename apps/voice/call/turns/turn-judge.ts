@@ -1,0 +1,73 @@
+import type { SpeechInput } from '../listening/speech-input.ts';
+import type { SpeechPlayer } from '../speaking/speech-player.ts';
+import type { EchoFilter } from './echo-filter.ts';
+import { isLikelyEndOfTurn, judgePause, type SpeakingRate } from './endpointing.ts';
+import { type InterruptionVerdict, judgeInterruption } from './interruption.ts';
+
+interface TurnJudgeDeps {
+  input: SpeechInput;
+  player: SpeechPlayer;
+  echo: EchoFilter;
+  speakingRate: SpeakingRate;
+  /** The final transcript is overdue. */
+  isOverdue(): boolean;
+}
+
+interface OverlapJudgement {
+  verdict: InterruptionVerdict;
+  reason: string;
+  /** The caller has stopped, and the transcript is final. */
+  over: boolean;
+  /** The transcript without self-speech. */
+  words: string;
+}
+
+interface SilenceJudgement {
+  /** The transcript without self-speech; undefined while it is being recognised. */
+  text: string | undefined;
+  isOver: boolean;
+  isLikelyOver: boolean;
+  reason: string;
+}
+
+/** Judges by sound and transcript what the caller means: an interruption, or the end of their turn. */
+export class TurnJudge {
+  readonly #deps: TurnJudgeDeps;
+
+  constructor(deps: TurnJudgeDeps) {
+    this.#deps = deps;
+  }
+
+  /** What the caller says while the bot has the turn. `isGenerating`: more of the reply may follow. */
+  overlap(isGenerating: boolean): OverlapJudgement {
+    const { input, player, echo } = this.#deps;
+    const over = !input.speaking && input.finalTranscript !== undefined;
+    const { isSelfSpeech } = echo;
+    if (isSelfSpeech === undefined && !over)
+      return { verdict: 'wait', reason: 'too early to tell whose voice it is', over, words: '' };
+    const words = input.transcript ? echo.removeFrom(input.transcript) : over ? '' : undefined;
+    const judged = judgeInterruption({
+      speechMs: input.totalSpeechMs,
+      words,
+      over,
+      selfSpeech: isSelfSpeech ?? false,
+      asks: player.asks && !isGenerating,
+    });
+    return { ...judged, over, words: words ?? '' };
+  }
+
+  /** A pause in what the caller says. */
+  silence(): SilenceJudgement {
+    const { input, speakingRate, echo, isOverdue } = this.#deps;
+    const text = input.finalTranscript === undefined ? undefined : echo.removeFrom(input.finalTranscript);
+    const { usualPauseMs } = speakingRate;
+    const pause = { text, tone: input.tone, usualPauseMs, finished: input.endOfTurnProbability };
+    const { delayMs, reason } = judgePause(pause);
+    return {
+      text,
+      isOver: text === undefined ? isOverdue() : input.silenceMs >= delayMs,
+      isLikelyOver: isLikelyEndOfTurn(pause),
+      reason: `${reason}: ${delayMs} ms of silence end the turn`,
+    };
+  }
+}
