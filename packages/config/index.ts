@@ -3,13 +3,13 @@ export { ConfigError, lineProblem, nearest } from './config-error.ts';
 export {
   changeEnvironmentFile,
   type Environment,
+  knownVariables,
   loadEnvironmentFile,
   readEnvironment,
   readVariable,
   readVariables,
   variableText,
 } from './environment/environment.ts';
-export { knownVariables } from './environment/known-variables.ts';
 export {
   createLogger,
   type Logger,
@@ -17,7 +17,6 @@ export {
   type LogLevel,
   type LogMethod,
 } from './logger/logger.ts';
-export { environmentExample } from './options/example.ts';
 export { helpText } from './options/help.ts';
 export {
   choice,
@@ -32,11 +31,12 @@ export {
   toggle,
   url,
 } from './options/makers.ts';
-export type { Option } from './options/option.ts';
+export { grpcOptions, natsOptions } from './options/network.ts';
 export {
   decodePercent,
   defineOptions,
   group,
+  type Option,
   type OptionSet,
   type OptionsOf,
   type OptionTable,
@@ -44,15 +44,13 @@ export {
   secretValues,
 } from './options/option.ts';
 export { type OptionSources, readOptions } from './options/read.ts';
-export { referencePage } from './options/reference.ts';
+export { environmentExample, referencePage } from './options/reference.ts';
 export {
   fetchOptions,
-  grpcOptions,
   homeOptions,
   hostOptions,
   logOptions,
   modelOptions,
-  natsOptions,
   oidcOptions,
   pairingOptions,
   pushOptions,
@@ -68,8 +66,7 @@ export {
   storePlainSecrets,
   withReferences,
 } from './secrets/plain-secrets.ts';
-export type { Secrets } from './secrets/redact.ts';
-export { hideSecrets, isSecretName, redact } from './secrets/redact.ts';
+export { hideSecrets, isSecretName, redact, type Secrets } from './secrets/redact.ts';
 export { secretReference, secretStoreOf } from './secrets/references.ts';
 export { describeSettings } from './settings/describe.ts';
 export {

@@ -4,8 +4,7 @@ import { createLogger } from '@trunkline/config';
 import { freePort, waitFor } from '@trunkline/testing';
 import OpenAI from 'openai';
 import { afterAll, afterEach, expect, it } from 'vitest';
-import { type Door, type DoorOptions, openDoor } from './door.ts';
-import { proofOf } from './relay.ts';
+import { type Door, type DoorOptions, openDoor, proofOf } from './door.ts';
 
 const key = 'the-key-of-the-model';
 const lines: string[] = [];

@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readVariables } from '@trunkline/config';
-import type { Logger } from '@trunkline/http';
-import type { AnswerEvent, CompletionRequest } from '@trunkline/openai-api';
+import { defineErrors, type Logger } from '@trunkline/http';
+import { type AnswerEvent, type CompletionRequest, openAiErrors } from '@trunkline/openai-api';
 import { errorMessage, formatDuration, withTimeout } from '@trunkline/std';
-import { modelErrors } from './errors.ts';
 import type { ChildMessage, ChildRequest, FileFacts, LoadSettings, ModelFacts } from './messages.ts';
 
 export interface ModelProcessOptions {
@@ -329,3 +328,16 @@ class Inbox implements Pending {
     }
   }
 }
+
+const { invalid_request_error, rate_limit_error } = openAiErrors;
+
+/** Failures of the door to the model. The words of 503 are those of llama.cpp's server, which clients wait for. */
+export const modelErrors = {
+  ...defineErrors({
+    model_loading: [503, ({ percent }: { percent: number }) => `Loading model (${percent} %)`],
+    model_failed: [500, ({ message }: { message: string }) => message],
+    refused_500: [500, ({ message }: { message: string }) => `The model failed: ${message}`],
+  }),
+  refused_400: invalid_request_error,
+  refused_429: rate_limit_error,
+};

@@ -8,21 +8,28 @@ export {
   callerGuard,
   createKeyring,
   type Keyring,
+  type SignInContext,
+  type SignInProvider,
   sessionCookie,
 } from './callers/caller-guard.ts';
 export { tryKeys } from './callers/limits.ts';
 export { requireOperator, setSessionCookie } from './callers/operator-routes.ts';
-export type { SignInContext, SignInProvider } from './callers/sign-in-provider.ts';
-export type { ErrorReply, FailedRequest, RenderError } from './errors/http-error.ts';
 export {
   defineErrors,
   type ErrorKind,
+  type ErrorReply,
+  type FailedRequest,
   HttpError,
   type HttpErrorOptions,
   isRefusal,
+  type RenderError,
 } from './errors/http-error.ts';
-export type { AddressPolicyOptions, Lookup } from './fetch/address-policy.ts';
-export { assertPublicUrl, createAddressPolicy } from './fetch/address-policy.ts';
+export {
+  type AddressPolicyOptions,
+  assertPublicUrl,
+  createAddressPolicy,
+  type Lookup,
+} from './fetch/address-policy.ts';
 export {
   createGuardedFetch,
   type GuardedFetch,
@@ -51,8 +58,16 @@ export {
   serve,
 } from './server/serve.ts';
 export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
-export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/sse.ts';
-export { formatSseFrame, type SseEvent, sse } from './sse/sse.ts';
+export {
+  formatSseFrame,
+  type SseEvent,
+  type SseFrame,
+  type SsePullOptions,
+  type SsePushOptions,
+  type SseSource,
+  type SseSubscriber,
+  sse,
+} from './sse/sse.ts';
 export { answerText, type StreamTextOptions, streamText } from './stream/response-stream.ts';
 export {
   parseJson,

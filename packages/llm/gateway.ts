@@ -1,10 +1,9 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { BoundedMap } from '@trunkline/std';
 import { readAnswers } from './answers/read-answers.ts';
 import { checkEndpoint, demoCheck } from './check.ts';
 import { silentCutWindow } from './context-window.ts';
 import { createDemoModel } from './demo/model.ts';
-import { embedTexts } from './embeddings.ts';
 import { type Endpoint, parseEndpoint } from './endpoint.ts';
 import type { ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 import { healthOf } from './health.ts';
@@ -13,11 +12,11 @@ import { ModelError, namePage } from './model-error.ts';
 import { ModelsFile } from './profiles/models-file.ts';
 import { priceOf } from './profiles/prices.ts';
 import { learn, type ModelProfile, profileAt, profileOf, withOrigin } from './profiles/profile.ts';
-import { type CallPolicy, createResilientModel } from './resilient-model.ts';
-import { systemTiming } from './retry.ts';
+import { attempt, type CallPolicy, createResilientModel } from './resilient-model.ts';
+import { systemTiming, tryInTurn } from './retry.ts';
 import { type GatewayContext, gatewaySettings, type SharedModelOptions, withRoles } from './roles.ts';
 import { createChatModel } from './wire/chat-model.ts';
-import { createEmbeddingModel } from './wire/embedding-model.ts';
+import { createEmbeddingModel, type EmbeddingModel } from './wire/embedding-model.ts';
 
 /** Models by name that a gateway holds ready. */
 const mostModels = 100;
@@ -164,5 +163,36 @@ function policyOf(options: ModelGatewayOptions, secrets: readonly string[]): Cal
       const failure = explain(error, signal, undefined, translation);
       return options.file === undefined ? failure : namePage(failure);
     },
+  };
+}
+
+const batchSize = 128;
+
+/** Vectors for texts, in the order of the texts. */
+async function embedTexts(
+  model: EmbeddingModel,
+  texts: readonly string[],
+  policy: CallPolicy,
+  signal: AbortSignal | undefined,
+): Promise<number[][]> {
+  const vectors: number[][] = [];
+  for (let start = 0; start < texts.length; start += batchSize) {
+    const values = texts.slice(start, start + batchSize);
+    const embed = (attemptSignal: AbortSignal) => model.embed(values, attemptSignal);
+    const { embeddings } = await tryInTurn([model], policy, signal, () =>
+      attempt(model, policy, signal, embed, ({ tokens }) => ({
+        finishReason: 'stop',
+        usage: inputUsage(tokens),
+      })),
+    );
+    for (const vector of embeddings) vectors.push(vector);
+  }
+  return vectors;
+}
+
+function inputUsage(tokens: number | undefined): LanguageModelV4Usage {
+  return {
+    inputTokens: { total: tokens, noCache: tokens, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: 0, text: 0, reasoning: undefined },
   };
 }

@@ -1,6 +1,5 @@
 export { repairArguments } from './answers/argument-repair.ts';
 export { parseRelaxedJson } from './answers/relaxed-json.ts';
-export { withCallSettings } from './call-settings.ts';
 export type { ModelCheck } from './check.ts';
 export { contextWindowOf, learnContextWindow } from './context-window.ts';
 export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
@@ -8,32 +7,36 @@ export { parseRetryAfter, toModelError } from './error-translation.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export type { ModelCall } from './meter.ts';
-export type { ModelErrorCode } from './model-error.ts';
-export { ModelError } from './model-error.ts';
-export type { EndpointKind } from './profiles/endpoint-kind.ts';
-export { endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';
-export type { ModelRole, ProfileChange, ProfileSection, RoleModel } from './profiles/models-file.ts';
-export { ModelsFile, modelRoles, profileChange } from './profiles/models-file.ts';
-export type { ModelPrice, PriceTable, TokenCounts } from './profiles/prices.ts';
-export { costOf, priceOf } from './profiles/prices.ts';
-export type { ModelProbe, ProbeFinding } from './profiles/probe.ts';
-export { isFree, probeModel } from './profiles/probe.ts';
-export type { ModelProfile } from './profiles/profile.ts';
-export { learn, originOf, profileOf } from './profiles/profile.ts';
-export type { ModelWait } from './retry.ts';
-export { listenForWaits, tellNote } from './retry.ts';
-export type { SharedModelOptions } from './roles.ts';
-export { gatewaySettings } from './roles.ts';
-export type {
-  AnsweredInput,
-  AttachedFile,
-  CallSubject,
-  Effect,
-  PausingTool,
-  RunningTool,
-  Tool,
-  ToolContext,
+export { ModelError, type ModelErrorCode } from './model-error.ts';
+export { type EndpointKind, endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';
+export {
+  type ModelRole,
+  ModelsFile,
+  modelRoles,
+  type ProfileChange,
+  type ProfileSection,
+  profileChange,
+  type RoleModel,
+} from './profiles/models-file.ts';
+export { costOf, type ModelPrice, type PriceTable, priceOf, type TokenCounts } from './profiles/prices.ts';
+export { isFree, type ModelProbe, type ProbeFinding, probeModel } from './profiles/probe.ts';
+export { learn, type ModelProfile, originOf, profileOf } from './profiles/profile.ts';
+export { listenForWaits, type ModelWait, tellNote } from './retry.ts';
+export { gatewaySettings, type SharedModelOptions } from './roles.ts';
+export {
+  type AnsweredInput,
+  type AttachedFile,
+  type CallSubject,
+  defineTool,
+  type Effect,
+  effects,
+  InputRequired,
+  isReadOnly,
+  type PausingTool,
+  type RunningTool,
+  type Tool,
+  type ToolContext,
+  urlSubject,
 } from './tool.ts';
-export { defineTool, effects, InputRequired, isReadOnly, urlSubject } from './tool.ts';
-export type { Tracing, TracingOptions } from './tracing.ts';
-export { createTracing, isTraced } from './tracing.ts';
+export { createTracing, isTraced, type Tracing, type TracingOptions } from './tracing.ts';
+export { withCallSettings } from './wire/request.ts';

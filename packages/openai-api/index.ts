@@ -1,8 +1,14 @@
-export type { Answer, CompletionCall, OpenAiApi } from './api.ts';
+export {
+  type Answer,
+  type CompletionCall,
+  type ModelParameter,
+  modelParameters,
+  type OpenAiApi,
+  samplingParameters,
+} from './api.ts';
 export { callSettings, RefusedParameters } from './call-settings.ts';
 export type { AnswerEvent, FinishReason, TokenUsage, ToolCall } from './completion.ts';
 export { openAiErrorBody, openAiErrors } from './errors.ts';
-export { type ModelParameter, modelParameters, samplingParameters } from './parameters.ts';
 export {
   type CompletionRequest,
   type ContentPart,

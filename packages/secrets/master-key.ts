@@ -4,8 +4,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writ
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readOrCreateSecret } from '@trunkline/identity';
-import { errorMessage, systemCode } from '@trunkline/std';
-import { SecretStoreError } from './secret-store-error.ts';
+import { CodedError, errorMessage, systemCode } from '@trunkline/std';
 
 /** Variables by name; the caller hands them in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -205,4 +204,17 @@ function requireSuccess({ program, status, message }: ToolResult): void {
 function keyringError(reason: string, cause?: unknown): SecretStoreError {
   const words = `The system's keyring cannot be used: ${reason}. Unlock it, or unset ${keyVariables.keyring} and keep the key in ${keyVariables.file}.`;
   return new SecretStoreError('secrets_key_missing', words, { cause });
+}
+
+type SecretStoreErrorCode =
+  | 'secrets_key_missing'
+  | 'secrets_key_wrong'
+  | 'secrets_key_weak'
+  | 'secrets_damaged'
+  | 'secrets_unusable'
+  | 'secret_refused';
+
+/** Says what to do, and names the variable or the file. */
+export class SecretStoreError extends CodedError<SecretStoreErrorCode> {
+  override readonly name = 'SecretStoreError';
 }

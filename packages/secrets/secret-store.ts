@@ -3,10 +3,9 @@ import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync } from 'node
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errorMessage, type SecretInfo, systemCode } from '@trunkline/std';
-import { checkKey, keyVariables, type MasterKey } from './master-key.ts';
-import { SecretStoreError } from './secret-store-error.ts';
+import { checkKey, keyVariables, type MasterKey, SecretStoreError } from './master-key.ts';
 
-export { SecretStoreError } from './secret-store-error.ts';
+export { SecretStoreError } from './master-key.ts';
 
 export interface SecretStoreOptions {
   home: string;

@@ -6,7 +6,7 @@ import { defineOptions, text } from '@trunkline/config';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkPosture, type SecurityFinding } from './index.ts';
-import { plainSecretsOf } from './plain-secrets.ts';
+import { plainSecretsOf } from './trust.ts';
 
 const sandbox = { kind: 'bubblewrap', isolated: true, words: 'bubblewrap' } as const;
 const policy = { rules: [], hosts: [], agents: {}, budgets: [] };

@@ -1,13 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Accounts, mountAccounts } from '@trunkline/accounts';
 import { type AuditLog, mountAuditLog } from '@trunkline/audit';
-import type { SecretStore } from '@trunkline/config';
+import { type OptionTable, plainVariables, type SecretStore } from '@trunkline/config';
 import { type App, describeRoute, requireOperator, servePages } from '@trunkline/http';
 import { mountPolicy, type PolicyRoutes } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
-import type { PostureView } from '@trunkline/std';
-import { plainSecretsOf } from './plain-secrets.ts';
-import { checkPosture, type Exposure, type PostureInput } from './posture.ts';
+import { errorMessage, type PostureView, systemCode } from '@trunkline/std';
+import { checkPosture, type Exposure, type PostureInput, type SecurityFinding } from './posture.ts';
 import { mountSecrets } from './secrets-routes.ts';
 import { mountSettings, type SettingsDeps } from './settings-routes.ts';
 
@@ -89,4 +89,22 @@ async function look(deps: TrustDeps): Promise<PostureView> {
     advice,
   }));
   return { service: name, checkedAt: Date.now(), findings: shown };
+}
+
+/** Secrets that a service which runs alone finds in plain text in the environment file. */
+export function plainSecretsOf(file: string, table: OptionTable): SecurityFinding {
+  const subject = 'plain secrets';
+  try {
+    const found = plainVariables(readFileSync(file, 'utf8'), file, [table]);
+    if (found.length === 0) return { subject, state: 'ok', words: 'none in .env.' };
+    return {
+      subject,
+      state: 'warning',
+      words: `${found.length} stand in plain text in ${file}: ${found.map(({ place }) => place).join(', ')}.`,
+      advice: 'Run "trunkline secret import" (--dry-run shows what it does), or "trunkline audit --fix".',
+    };
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return { subject, state: 'ok', words: 'there is no .env.' };
+    return { subject, state: 'failed', words: errorMessage(error), advice: 'Mend that, then look again.' };
+  }
 }

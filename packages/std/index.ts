@@ -3,12 +3,12 @@ export { CircuitBreaker, type CircuitBreakerOptions, type CircuitState } from '.
 export {
   Deadline,
   type DeadlineOptions,
+  formatDuration,
   TimeoutError,
   untilAborted,
   whenAborted,
   withTimeout,
 } from './deadline.ts';
-export { formatDuration } from './duration.ts';
 export { CodedError, connectionFailure, errorMessage, systemCode, toError } from './error-message.ts';
 export {
   type AcquireOptions,
@@ -20,34 +20,35 @@ export {
   type Slot,
 } from './queues.ts';
 export { Roster } from './roster.ts';
-export type { SettingSource, SettingsChange, SettingsView, SettingView } from './settings-api.ts';
-export type {
-  FoundGateway,
-  FoundGateways,
-  ModelFileView,
-  ModelList,
-  ModelPlace,
-  ModelTest,
-  ModelUnderTest,
-  ProviderPreset,
-  SavedModel,
-  SetModel,
-  SetupRole,
-  SetupStep,
-  SetupSteps,
-  SetupView,
-  StepState,
-} from './setup-api.ts';
 export {
   type ConnectorCheck,
   type ConnectorsView,
   type ConnectorView,
+  type FoundGateway,
+  type FoundGateways,
   type HeardSpeech,
+  type ModelFileView,
+  type ModelList,
+  type ModelPlace,
+  type ModelTest,
+  type ModelUnderTest,
+  type ProviderPreset,
+  type SavedModel,
   type SearchTrial,
+  type SetModel,
+  type SettingSource,
+  type SettingsChange,
+  type SettingsView,
+  type SettingView,
+  type SetupRole,
+  type SetupStep,
+  type SetupSteps,
+  type SetupView,
   type SpeechSetup,
+  type StepState,
   testMessage,
   testTopicAt,
-} from './setup-steps-api.ts';
+} from './setup-api.ts';
 export { offlineSuggestions, type Suggestion, suggestions } from './suggestions.ts';
 export type {
   AccountRole,

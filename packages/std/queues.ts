@@ -1,6 +1,5 @@
 // Our own rather than p-queue or p-limit: those neither bound how many may wait nor let a holder lend its slot.
-import { TimeoutError } from './deadline.ts';
-import { formatDuration } from './duration.ts';
+import { formatDuration, TimeoutError } from './deadline.ts';
 
 /** Too many wait already. */
 export class QueueFullError extends Error {

@@ -4,7 +4,7 @@ import { keyVariables } from '@trunkline/secrets';
 import { errorMessage, systemCode } from '@trunkline/std';
 import { isMap, isScalar, isSeq, parseDocument, Scalar } from 'yaml';
 import { ConfigError, nearest } from '../config-error.ts';
-import { knownVariables } from '../environment/known-variables.ts';
+import { knownVariables } from '../environment/environment.ts';
 import { syntaxProblems } from '../yaml/parse.ts';
 import { type Problem, parseSource, refuse, type YamlSource } from '../yaml/source.ts';
 

@@ -11,9 +11,9 @@ import {
   roleOf,
   withOrigins,
 } from '@trunkline/identity';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { isBelow } from '../app/body-limit.ts';
-import type { AppEnv, RequestContext } from '../app/context.ts';
+import type { AppEnv, Logger, RequestContext } from '../app/context.ts';
 import { type HttpError, type HttpErrorOptions, httpErrors, isRefusal } from '../errors/http-error.ts';
 import { markGuard } from '../openapi/document.ts';
 import { refuseForeignName } from '../origins/origin-guard.ts';
@@ -26,7 +26,6 @@ import {
   presentedKey,
 } from './credentials.ts';
 import { tryKeys } from './limits.ts';
-import type { SignInProvider } from './sign-in-provider.ts';
 
 export const sessionCookie = 'trunkline_operator';
 
@@ -238,4 +237,24 @@ export function createKeyring<Caller>(entries: Iterable<KeyEntry<Caller>>): Keyr
 /** Equal lengths for the comparison, whatever the length of the key. */
 function digestOf(key: string): Buffer {
   return hash('sha256', key.trim(), 'buffer');
+}
+
+export interface SignInContext {
+  /** The page that a browser sees after signing in. */
+  homePath: string;
+  /** By which others reach the service; the address of the request when not given. */
+  publicUrl: string | undefined;
+  logger: Logger;
+}
+
+/** Another place where people sign in to the pages, such as an OpenID Connect provider. */
+export interface SignInProvider {
+  /** As the button calls it. */
+  readonly name: string;
+  /** Where the button leads; takes the page to come back to as `return`. */
+  readonly loginPath: string;
+  /** Where a browser signs out there as well; undefined where that is not offered. */
+  signOutUrl(back: string): Promise<string | undefined>;
+  /** Adds its routes. */
+  mount(app: Hono<AppEnv>, context: SignInContext): void;
 }

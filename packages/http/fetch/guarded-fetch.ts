@@ -1,8 +1,12 @@
 import { connectionFailure, errorMessage, systemCode } from '@trunkline/std';
 import type { RequestInit, Response } from 'undici';
 import { findHttpError } from '../errors/http-error.ts';
-import { type AddressPolicyOptions, createAddressPolicy, parseFetchableUrl } from './address-policy.ts';
-import { fetchErrors } from './fetch-errors.ts';
+import {
+  type AddressPolicyOptions,
+  createAddressPolicy,
+  fetchErrors,
+  parseFetchableUrl,
+} from './address-policy.ts';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 

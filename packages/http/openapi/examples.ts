@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiDocument, Operation, Parameter, Schema, SchemaOrReference } from './document-types.ts';
+import type { generateSpecs } from 'hono-openapi';
 
 /** A request and its answer, as a service gave it. */
 export interface RouteExample {
@@ -112,3 +112,20 @@ function stringExample({ format, minLength = 0 }: Schema): string {
   };
   return formats[format ?? ''] ?? 'text'.padEnd(minLength, '.');
 }
+
+/** The parts of an OpenAPI 3.1 document, as the generator types them. */
+export type ApiDocument = Awaited<ReturnType<typeof generateSpecs>>;
+
+export type Operation = NonNullable<NonNullable<ApiDocument['paths'][string]>['get']>;
+
+type Components = NonNullable<ApiDocument['components']>;
+
+export type Schema = NonNullable<Components['schemas']>[string];
+
+export type SchemaOrReference = Schema | { $ref: string };
+
+export type Parameter = Exclude<NonNullable<Components['parameters']>[string], { $ref: string }>;
+
+export type ResponseDescription = Exclude<NonNullable<Components['responses']>[string], { $ref: string }>;
+
+export type SecurityScheme = Exclude<NonNullable<Components['securitySchemes']>[string], { $ref: string }>;

@@ -6,7 +6,7 @@ import { startApp, type TestCaller } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { ValidationError, validate } from '../validation/validate.ts';
 import { describeRoute } from './describe-route.ts';
-import type { Schema, SchemaOrReference } from './document-types.ts';
+import type { Schema, SchemaOrReference } from './examples.ts';
 import { schemaText } from './page.ts';
 
 const errors = defineErrors({

@@ -9,7 +9,7 @@ import type {
   ResponseDescription,
   Schema,
   SchemaOrReference,
-} from './document-types.ts';
+} from './examples.ts';
 
 const MAX_DEPTH = 6;
 

@@ -1,8 +1,7 @@
 import { createHarmonyReader, harmonyMarks } from './harmony.ts';
-import { findFirst, openTail } from './marks.ts';
 import type { Piece, SplitOptions } from './pieces.ts';
 import { beginsWeakCall, callMarks, firstBlock, namesTool, readTextCalls } from './text-calls.ts';
-import { openerAt, strayClose, type ThoughtTag, thoughtCloses } from './thoughts.ts';
+import { findFirst, openerAt, openTail, strayClose, type ThoughtTag, thoughtCloses } from './thoughts.ts';
 
 type Mode =
   | { kind: 'text' }

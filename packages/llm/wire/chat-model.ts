@@ -8,7 +8,6 @@ import type {
   LanguageModelV4Usage,
   SharedV4Warning,
 } from '@ai-sdk/provider';
-import { reportOmitted } from '../call-settings.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { cleanDetail, fromDocument, fromStatus, type TranslationOptions } from '../error-translation.ts';
 import { activityListener, type OnActivity } from '../limits.ts';
@@ -20,7 +19,7 @@ import { isWebPage, readErrorText, webPageWords } from './error-body.ts';
 import { providerName } from './messages.ts';
 import { postJson, readErrorBody, type WireResponse } from './post.ts';
 import { refusedParameter, refusesToolSchema, refusesTools } from './refusals.ts';
-import { type RequestProfile, requestText, sentNames, wireRequest } from './request.ts';
+import { type RequestProfile, reportOmitted, requestText, sentNames, wireRequest } from './request.ts';
 import { isPromptCut } from './usage.ts';
 
 export interface ChatModelOptions {

@@ -1,7 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BoundedMap } from '@trunkline/std';
-import { aliases, overview, questions } from './factbook-fields.ts';
 import { missingWords, type OfflineShelf, packageFolder, type ShelfEntry } from './shelf.ts';
 
 /** Profiles have at most 100 KB; a larger file is not one. */
@@ -172,3 +171,93 @@ function tidy(text: string): string {
       .replace(/^[; ]+|[;. -]+$/g, '')
   );
 }
+
+/** Which facts a question is about, by its words; the first pattern that fits is used. */
+const questions: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/\bcapitals?\b/i, ['Capital/name']],
+  [/\bpopulation growth\b/i, ['Population growth rate']],
+  [
+    /\bpopulations?\b|\binhabitants?\b|\bpeople (?:live|are)\b|\bhow many people\b|\b(?:more|most) (?:people|populous)\b/i,
+    ['Population'],
+  ],
+  [/\bper capita\b|\bgdp per\b/i, ['GDP - per capita (PPP)']],
+  [
+    /\bgdp\b|\bgross domestic\b|\brich(?:er)?\b/i,
+    ['GDP (purchasing power parity)', 'GDP - per capita (PPP)'],
+  ],
+  [/\blanguages?\b|\bspeak\b|\bspoken\b/i, ['Languages']],
+  [/\bcurrenc(?:y|ies)\b|\bexchange rates?\b|\bmoney\b/i, ['Exchange rates']],
+  [/\breligio(?:n|ns|us)\b/i, ['Religions']],
+  [
+    /\bpresident\b|\bprime minister\b|\bhead of (?:state|government)\b|\bmonarch\b|\bking\b|\bqueen\b/i,
+    ['Executive branch/chief of state', 'Executive branch/head of government'],
+  ],
+  [/\bgovern(?:ment|ed)\b|\bpolitical system\b/i, ['Government type', 'Executive branch/chief of state']],
+  [/\blife expectancy\b/i, ['Life expectancy at birth']],
+  [/\bborders?\b|\bneighbou?rs?\b|\bneighbou?ring\b/i, ['Land boundaries/border countries']],
+  [/\bhighest (?:point|mountain|peak)\b|\belevation\b/i, ['Elevation extremes/highest point']],
+  [/\bcoast(?:line)?\b/i, ['Coastline']],
+  [/\bclimate\b|\bweather\b/i, ['Climate']],
+  [/\bflag\b/i, ['Flag description']],
+  [/\banthem\b/i, ['National anthem']],
+  [/\bindependen(?:t|ce)\b/i, ['Independence']],
+  [/\bholiday\b/i, ['National holiday']],
+  [/\bunemploy(?:ed|ment)\b/i, ['Unemployment rate']],
+  [/\binflation\b/i, ['Inflation rate (consumer prices)']],
+  [/\bliteracy\b|\bliterate\b/i, ['Literacy/total population']],
+  [/\bmedian age\b|\baverage age\b/i, ['Median age']],
+  [/\bbirth rate\b/i, ['Birth rate']],
+  [/\bdeath rate\b/i, ['Death rate']],
+  [/\btop-level domain\b|\bcountry code\b/i, ['Internet country code']],
+  [/\binternet\b/i, ['Internet users']],
+  [/\bexports?\b/i, ['Exports', 'Exports - commodities', 'Exports - partners']],
+  [/\bimports?\b/i, ['Imports', 'Imports - commodities', 'Imports - partners']],
+  [/\bresources\b/i, ['Natural resources']],
+  [/\bindustr(?:y|ies)\b/i, ['Industries']],
+  [/\bagricultur(?:e|al)\b|\bcrops\b/i, ['Agriculture - products']],
+  [/\bethnic\b/i, ['Ethnic groups']],
+  [/\bcities\b|\blargest city\b|\burban\b/i, ['Major urban areas - population']],
+  [/\brailways?\b/i, ['Railways']],
+  [/\broads?\b|\broadways\b/i, ['Roadways']],
+  [/\bairports?\b/i, ['Airports']],
+  [/\bmilitary\b|\barmy\b/i, ['Military branches', 'Military expenditures']],
+  [/\belectricity\b/i, ['Electricity - production', 'Electricity - consumption']],
+  [/\beconom(?:y|ic)\b/i, ['Economy - overview', 'GDP (purchasing power parity)']],
+  [/\bhistory\b/i, ['Background']],
+  [/\bareas?\b|\bhow (?:big|large)\b|\bsize\b|\b(?:big|larg)(?:ger|gest|er|est)\b/i, ['Area']],
+  [/\bwhere (?:is|are)\b|\blocat(?:ion|ed)\b|\bcontinent\b/i, ['Location']],
+];
+
+/** What is told of a country when nothing in particular is asked. */
+const overview: readonly string[] = [
+  'Location',
+  'Capital/name',
+  'Population',
+  'Area',
+  'Languages',
+  'Government type',
+  'GDP (purchasing power parity)',
+];
+
+/** Names that people use beside the one in the book, by its code. */
+const aliases: Readonly<Record<string, readonly string[]>> = {
+  ae: ['UAE', 'Emirates'],
+  bk: ['Bosnia'],
+  bm: ['Myanmar'],
+  cf: ['Republic of the Congo', 'Congo-Brazzaville'],
+  cg: ['Democratic Republic of the Congo', 'DR Congo', 'DRC', 'Congo'],
+  cv: ['Cape Verde'],
+  ez: ['Czechia'],
+  iv: ['Ivory Coast'],
+  ks: ['Republic of Korea'],
+  mk: ['North Macedonia'],
+  nl: ['Holland'],
+  rs: ['Russian Federation'],
+  tt: ['East Timor'],
+  tu: ['Turkiye'],
+  uk: ['UK', 'Great Britain', 'Britain'],
+  us: ['USA', 'US', 'United States of America', 'America'],
+  vt: ['Vatican', 'Holy See'],
+  wz: ['Eswatini'],
+  xx: ['the world'],
+};

@@ -1,8 +1,7 @@
 // Runs in a thread: parses the pages that tools fetch.
 
 import { load } from 'cheerio/slim';
-import { isTooDeep } from '../fetch-url/html-depth.ts';
-import { htmlText } from '../fetch-url/html-text.ts';
+import { htmlText, isTooDeep } from '../fetch-url/html-text.ts';
 import { pdfText, type Readable } from '../fetch-url/pdf-text.ts';
 import { readResultPage } from '../web-search/duckduckgo-page.ts';
 import { serveParser } from './parser-thread.ts';

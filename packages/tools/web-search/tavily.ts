@@ -1,7 +1,6 @@
 import { url as address, text } from '@trunkline/config';
 import { z } from 'zod';
-import { jsonEngineClient } from './ask-engine.ts';
-import { plainResults } from './plain-results.ts';
+import { jsonEngineClient, plainResults } from './ask-engine.ts';
 import { type FilteredSearchEngine, SearchError } from './web-search.ts';
 
 const API = 'https://api.tavily.com';
