@@ -2,6 +2,7 @@ import { join, sep } from 'node:path';
 import { type A2aServer, createA2aServer } from '@trunkline/a2a';
 import { createSenders } from '@trunkline/accounts';
 import { secretValues } from '@trunkline/config';
+import { inputModes } from '@trunkline/documents';
 import { createMetrics } from '@trunkline/http';
 import { isDirectOperator, type Principal } from '@trunkline/identity';
 import { createTracing, type ModelCall } from '@trunkline/llm';
@@ -28,7 +29,6 @@ import {
 } from './callers.ts';
 import { ChatRecorder } from './chats/chat-recorder.ts';
 import { admitParts } from './content/agent-content.ts';
-import { inputModes } from './content/media-types.ts';
 import { type OpenContent, openContent } from './content/open-content.ts';
 import { type AgentContext, createContext, credentialsOf, headersFor } from './context.ts';
 import { createGoalKeeper, createGoalVerifiers } from './goals/goal-keeper.ts';

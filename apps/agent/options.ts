@@ -1,5 +1,6 @@
 import {
   choice,
+  contentOptions,
   defineOptions,
   directory,
   fetchOptions,
@@ -102,19 +103,7 @@ const fileOptions = group('Files', {
     doc: 'Name that keeps several agents on one machine apart. Each store gets a folder of this name.',
     defaultDoc: 'instance.id in agent.yaml',
   }),
-  maxFileMb: integer({
-    env: 'CORE_MAX_FILE_MB',
-    default: 10,
-    min: 1,
-    max: 200,
-    doc: 'Largest file in megabytes that the agent takes with a message or hands out.',
-  }),
-  filesMb: integer({
-    env: 'CORE_FILES_MB',
-    default: 2048,
-    min: 1,
-    doc: 'Megabytes that all files of messages and answers may take together. They go with their conversation.',
-  }),
+  ...contentOptions,
   memoryPath: sandboxed(directory, 'MEMORY_PATH', 'memory', 'Folder for session summaries.'),
   disableMemory: toggle({
     env: 'CORE_DISABLE_MEMORY',

@@ -18,6 +18,7 @@ import { openKeys } from './access/keys.ts';
 import { createBusMonitor } from './cluster/bus-monitor.ts';
 import { createPeers } from './cluster/peers.ts';
 import { createSealExchange } from './cluster/seal-exchange.ts';
+import { MessageFiles } from './content/message-files.ts';
 import { createJournalDraft } from './control/commands.ts';
 import { Seal } from './control/seal.ts';
 import { openBus } from './core/open-bus.ts';
@@ -161,9 +162,22 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
       createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
     }),
   );
+  const files = component(
+    'files',
+    { parts },
+    ({ parts: { peers } }) =>
+      new MessageFiles({
+        directory: join(home, 'content'),
+        maxFileBytes: options.maxFileMb * 2 ** 20,
+        maxTotalBytes: options.filesMb * 2 ** 20,
+        peers,
+        logger,
+      }),
+    (opened) => opened.close(),
+  );
   const exchange = component(
     'exchange',
-    { context, bus, workspace, senders, stores, models, sealExchange, vectors, parts },
+    { context, bus, workspace, senders, stores, models, sealExchange, vectors, parts, files },
     ({
       context: { operator, accounts, address, policy, sandbox },
       parts,
@@ -199,7 +213,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   });
   const plugins = component(
     'plugins',
-    { context, bus, monitor, workspace, exchange, parts, vectors, senders },
+    { context, bus, monitor, workspace, exchange, parts, vectors, senders, files },
     ({ context: { accounts }, parts, vectors, exchange: { controlPlane }, ...running }) =>
       new PluginHost([...parts.list, vectors], {
         ...running,
@@ -214,10 +228,10 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   );
   const a2a = component(
     'a2a',
-    { context, bus, exchange, stores },
-    ({ context: { address, accounts }, bus, exchange, stores: { responses } }) =>
+    { context, bus, exchange, stores, files },
+    ({ context: { address, accounts }, bus, exchange, stores: { responses }, files }) =>
       openA2aServer({
-        ...{ options, home, bus, exchange, responses, logger },
+        ...{ options, home, bus, exchange, responses, files, logger },
         address,
         current: (principal) => accounts.current(principal),
       }),

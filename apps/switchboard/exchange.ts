@@ -9,6 +9,7 @@ import { FileMarks } from '@trunkline/tools';
 import { type AgentParts, createAgentExecutor, toolsOfAgents } from './agents/agent-executor.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
+import type { MessageFiles } from './content/message-files.ts';
 import { startCommands } from './control/commands.ts';
 import { ControlPlane } from './control/control-plane.ts';
 import { createTurnMemory, startTurnLog } from './conversations/conversation-store.ts';
@@ -38,6 +39,7 @@ export interface ExchangeSettings {
   bus: Bus;
   workspace: Workspace;
   stores: Stores;
+  files: MessageFiles;
   projects: ProjectDirectory;
   /** Plugins' tools for every agent with tools. */
   agentTools: () => Tool[];
@@ -77,7 +79,7 @@ const waitingForEach = 7;
 
 /** Connects router, dispatcher, agents and flows. */
 export function createExchange(settings: ExchangeSettings): Exchange {
-  const { options, env, bus, workspace, projects, sealExchange, stores, logger } = settings;
+  const { options, env, bus, workspace, projects, sealExchange, stores, files, logger } = settings;
   const registry = new ExecutorRegistry();
   const humanInput = new HumanInput(stores.questions, bus, settings.approvals);
   const questions = createSurfaceQuestions({ bus, humanInput, logger });
@@ -107,6 +109,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
         limiter,
         timeoutMs: options.skillTimeoutMs,
         memory: stores.conversations,
+        files,
         isApprover: settings.approvals.isApprover,
         logger,
       });
@@ -151,6 +154,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     humanInput,
     policy: settings.policy,
     memory: createTurnMemory(stores.conversations),
+    files,
     builtIn: {
       directory,
       marks: new FileMarks(options.trunklineHome),

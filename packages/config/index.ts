@@ -17,6 +17,7 @@ export {
   type LogLevel,
   type LogMethod,
 } from './logger/logger.ts';
+export { contentOptions } from './options/content.ts';
 export { helpText } from './options/help.ts';
 export {
   choice,

@@ -7,4 +7,5 @@ export {
   type Region,
 } from './document.ts';
 export { ExtractionPool } from './extraction-pool.ts';
+export { classifyFile, type FileKind, inputModes, UnsupportedFile } from './media-types.ts';
 export { documentTypes, extract } from './read.ts';

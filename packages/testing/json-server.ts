@@ -11,6 +11,8 @@ export interface ReceivedRequest {
   headers: IncomingHttpHeaders;
   /** The parsed body, or its text where it is no JSON. */
   body: unknown;
+  /** The body as it came. */
+  bytes: Buffer;
 }
 
 export interface JsonReply {
@@ -71,8 +73,9 @@ export class JsonServer {
   async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(incoming.url ?? '/', this.url);
     const method = incoming.method ?? 'GET';
-    const body = parse((await buffer(incoming)).toString('utf8'));
-    const request = { method, path: pathname, query: searchParams, headers: incoming.headers, body };
+    const bytes = await buffer(incoming);
+    const body = parse(bytes.toString('utf8'));
+    const request = { method, path: pathname, query: searchParams, headers: incoming.headers, body, bytes };
     this.requests.push(request);
     const reply = this.#faultFor(`${method} ${pathname}`) ?? (await this.#route(request));
     if (reply === 'cut') {
@@ -84,7 +87,8 @@ export class JsonServer {
       ...(answer !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     });
-    outgoing.end(answer === undefined ? '' : typeof answer === 'string' ? answer : JSON.stringify(answer));
+    const isPlain = typeof answer === 'string' || Buffer.isBuffer(answer);
+    outgoing.end(answer === undefined ? '' : isPlain ? answer : JSON.stringify(answer));
   }
 
   async #route(request: ReceivedRequest): Promise<JsonReply> {

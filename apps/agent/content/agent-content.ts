@@ -1,5 +1,5 @@
 import { A2aError, type ExecutionEvent, type ExecutionRequest, type Part } from '@trunkline/a2a';
-import { ExtractionError, type ExtractionPool } from '@trunkline/documents';
+import { classifyFile, ExtractionError, type ExtractionPool, UnsupportedFile } from '@trunkline/documents';
 import { type GuardedFetch, HttpError } from '@trunkline/http';
 import { maySee, type Origin, ownerKey, type Principal, quotaKey } from '@trunkline/identity';
 import { urlSubject } from '@trunkline/llm';
@@ -16,7 +16,6 @@ import {
 import { BoundedMap } from '@trunkline/std';
 import { actingFor } from '../approvals/approvals.ts';
 import type { Owners } from '../owners.ts';
-import { classifyFile, UnsupportedFile } from './media-types.ts';
 
 export interface AgentContentDeps {
   store: ContentStore;

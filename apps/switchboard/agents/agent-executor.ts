@@ -1,6 +1,15 @@
 import { anonymous, handedOn, joinOrigins, type Origin } from '@trunkline/identity';
 import { costOf, type ModelGateway, quoteDescription, type Tool, type ToolContext } from '@trunkline/llm';
-import { compactionNote, markOf, originsIn, runTurn, type TurnEvent, type TurnPolicy } from '@trunkline/loop';
+import {
+  compactionNote,
+  markOf,
+  originsIn,
+  runTurn,
+  type StoredFile,
+  type TurnEvent,
+  type TurnPolicy,
+  userContent,
+} from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import {
   approvalText,
@@ -10,6 +19,7 @@ import {
   readScope,
   readVerdict,
 } from '@trunkline/tools';
+import type { MessageFiles } from '../content/message-files.ts';
 import type { TurnMemory } from '../conversations/conversation-store.ts';
 import { ownerOfMessage } from '../core/messages.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
@@ -34,6 +44,7 @@ export interface AgentParts extends ToolParts {
   humanInput: HumanInput;
   policy: Policy;
   memory: TurnMemory;
+  files: Pick<MessageFiles, 'contents' | 'turnFiles'>;
   builtIn: BuiltInSettings;
   /** Tools of MCP servers and plugins that this agent may use. */
   moreTools(agent: string): Tool[];
@@ -68,22 +79,26 @@ async function runAgent(
   parts: AgentParts,
 ): Promise<SkillResult> {
   const skill = agent.skills.find(({ name }) => name === request.skill);
+  const principal = request.principal ?? anonymous;
+  const contents = request.files ? await parts.files.contents(request, principal, context.signal) : [];
   const messages = [
     ...remembered(agent, request, parts),
-    { role: 'user' as const, content: request.content },
+    { role: 'user' as const, content: userContent(request.content, contents) },
   ];
   const notes: string[] = [];
+  const made: StoredFile[] = [];
   const events = runTurn({
     model: parts.gateway.languageModel(agent.model),
     instructions: skill?.systemPromptOverride ?? agent.systemPrompt,
-    tools: toolsOf(agent, request, context, parts),
+    tools: toolsOf(agent, request, { ...context, made }, parts),
     limits: {
       steps: agent.maxTurns === -1 ? Number.MAX_SAFE_INTEGER : agent.maxTurns,
       toolTimeoutMs,
       turnTimeoutMs: parts.turnTimeoutMs,
     },
     sessionId: request.correlationId,
-    principal: request.principal ?? anonymous,
+    principal,
+    files: parts.files.turnFiles(principal),
     policy: policyOf(agent, request, context, parts, (note) => notes.push(note)),
     cost: (model, tokens) => costOf(parts.gateway.price(model), tokens),
     signal: context.signal,
@@ -92,10 +107,15 @@ async function runAgent(
   const progress = createProgress(context, originsIn(messages));
   for await (const event of events) {
     if (event.type === 'compaction' && notes.length === 0) notes.push(compactionNote(event));
+    if (event.type === 'tool-end') made.push(...(event.files ?? []));
     const result = progress(event);
     if (result === undefined) continue;
     remember(agent, request, result, parts);
-    return { ...result, content: [...notes, result.content].join('\n\n') };
+    return {
+      ...result,
+      content: [...notes, result.content].join('\n\n'),
+      ...(made.length > 0 && { files: made }),
+    };
   }
   throw new Error(`The turn of ${agent.name} ended without an end.`);
 }
@@ -270,7 +290,7 @@ function workTools(
 function delegatesOf(
   agent: AgentDefinition,
   request: SkillRequest,
-  { tell, slot }: SkillContext,
+  { tell, slot, made }: SkillContext,
   { registry, limiter }: AgentParts,
   tools: readonly string[],
 ): Delegate[] {
@@ -279,10 +299,11 @@ function delegatesOf(
     const skill = executor?.skills[0];
     if (executor === undefined || skill === undefined) return [];
     const description = describe(executor, tools);
+    const internal = executor.type === 'in-process' || executor.isPeer === true;
     return {
       name,
       description,
-      internal: executor.type === 'in-process' || executor.isPeer === true,
+      internal,
       reportsOrigins: true,
       ask: (query, { signal, principal = request.principal, addOrigins, approved }) => {
         const wait = () =>
@@ -293,8 +314,10 @@ function delegatesOf(
             {
               ...delegated({ ...request, ...(principal && { principal }) }, agent),
               ...(approved && { approved }),
+              // Another's agent gets what the model writes to it, and no files.
+              ...(internal && request.files && { files: request.files }),
             },
-            { signal, tell, addOrigins },
+            { signal, tell, addOrigins, made },
           );
         return slot === undefined ? wait() : slot.lend(wait, signal);
       },
@@ -333,6 +356,7 @@ async function ask(
   // An agent of this process says what it has read; what others say comes from outside.
   const origins = [{ kind: 'delegate_to', source: executor.agent }];
   addOrigins?.(executor.type === 'in-process' ? (result.origins ?? []) : origins);
+  context.made?.push(...(result.files ?? []));
   if (result.error !== undefined)
     throw new DelegateError('delegate_failed', `${executor.agent}: ${result.error}`);
   return result.content;

@@ -148,3 +148,33 @@ it('stays off when it is told to [S048]', async () => {
   expect((await other.call('/api/agents')).body.data).toEqual([]);
   await other.stop();
 });
+
+it('hands files on to another agent, and those of its answer back', async () => {
+  const plan = Buffer.from('Sail at noon.').toString('base64');
+  const chart = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64');
+  answer = { text: 'seen', files: [{ name: 'chart.svg', mimeType: 'image/svg+xml', bytes: chart }] };
+  const parts = [
+    { kind: 'text', text: 'look at this' },
+    { kind: 'file', file: { name: 'plan.txt', mimeType: 'text/plain', bytes: plan } },
+    { kind: 'data', data: { ships: 3 } },
+  ];
+  const message = { role: 'user', messageId: 'with-files', parts, metadata: { agent: 'scout' } };
+  const { body } = await board.call('/a2a', {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'message/send',
+    params: { message: { kind: 'message', ...message } },
+  });
+  const sent = scout.requests.findLast(({ text }) => text.includes('look at this'))?.text ?? '';
+  expect(JSON.parse(sent).params.message.parts).toMatchObject([
+    { kind: 'text', text: expect.stringContaining('"ships":3') },
+    { kind: 'file', file: { name: 'plan.txt', mimeType: 'text/plain', bytes: plan } },
+  ]);
+  expect(body.result.status.state).toBe('completed');
+  expect(body.result.artifacts.flatMap((artifact: Json) => artifact.parts)).toContainEqual(
+    expect.objectContaining({
+      kind: 'file',
+      file: { name: 'chart.svg', mimeType: 'image/svg+xml', bytes: chart },
+    }),
+  );
+});

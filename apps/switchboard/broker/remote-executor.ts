@@ -17,6 +17,7 @@ import {
   type Principal,
   withOrigins,
 } from '@trunkline/identity';
+import type { MessageFiles } from '../content/message-files.ts';
 import type { ConversationStore } from '../conversations/conversation-store.ts';
 import {
   type OfferedSkill,
@@ -47,6 +48,7 @@ export interface RemoteParts {
   /** Limit of silence on one call. */
   timeoutMs: number;
   memory: RemoteMemory;
+  files: Pick<MessageFiles, 'open' | 'fromParts'>;
   isApprover(principal: Principal): boolean;
 }
 
@@ -77,7 +79,7 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
 
 async function call(request: SkillRequest, context: SkillContext, parts: RemoteParts): Promise<RemoteReply> {
   const { client, agent, streaming, timeoutMs } = parts;
-  const message = messageOf(request, context, parts);
+  const message = await messageOf(request, context, parts);
   const isAnswer = message.taskId !== undefined;
   const principal = isAnswer ? answering(request, parts) : request.principal;
   const options: CallOptions = { signal: context.signal, timeoutMs, principal };
@@ -95,11 +97,25 @@ function answering({ principal }: SkillRequest, { isApprover }: RemoteParts): Pr
   return principal !== undefined && isApprover(principal) ? { ...principal, kind: 'approver' } : principal;
 }
 
-function messageOf(request: SkillRequest, context: SkillContext, parts: RemoteParts): OutgoingMessage {
-  const { skill, content, correlationId, conversationId, requestId } = request;
+async function messageOf(
+  request: SkillRequest,
+  context: SkillContext,
+  parts: RemoteParts,
+): Promise<OutgoingMessage> {
+  const { skill, content, correlationId, conversationId, requestId, principal } = request;
+  const { files, lost } = await parts.files.open(request, principal);
+  const gone = lost.map((name) => `[${name} is no longer stored. Ask for it again.]`);
   const known = conversationId === undefined ? {} : parts.memory.recall(conversationId, parts.agent.name);
   return {
-    text: content,
+    text: [content, ...gone].join('\n'),
+    ...(files.length > 0 && {
+      parts: files.map(({ bytes, name, mediaType }) => ({
+        type: 'file' as const,
+        name,
+        mediaType,
+        bytes: Buffer.from(bytes).toString('base64'),
+      })),
+    }),
     ...known,
     // Stays the same on redelivery, so that the agent can deduplicate.
     messageId: request.chained ? `${requestId}-chained` : requestId,
@@ -131,9 +147,23 @@ async function settle(
   context: SkillContext,
   parts: RemoteParts,
 ): Promise<SkillResult> {
-  const result = { ...resultOf(reply, parts.agent.name), origins: originsOf(parts) };
+  const made = await filesIn(reply, request, context, parts);
+  const result = { ...resultOf(reply, parts.agent.name, made), origins: originsOf(parts) };
   if (request.conversationId !== undefined) remember(request.conversationId, result, parts);
   return await goOn(request, result, context, parts);
+}
+
+/** Files among the artifacts; the agent's own host may hold those that it gives as links. */
+async function filesIn(
+  { artifacts, state }: RemoteReply,
+  { principal = anonymous }: SkillRequest,
+  { signal }: SkillContext,
+  { files, agent }: RemoteParts,
+) {
+  if (state !== 'completed' && state !== 'input-required') return { files: [], problems: [] };
+  const { hostname } = new URL(agent.url);
+  const found = artifacts.flatMap(({ parts }) => parts);
+  return await files.fromParts(found, principal, { allowedHosts: [hostname], signal });
 }
 
 function originsOf({ agent }: RemoteParts): readonly Origin[] {
@@ -151,16 +181,23 @@ function remember(conversationId: string, result: SkillResult, { memory, agent }
 }
 
 function resultOf(
-  { state, text: said, statusText, taskId, contextId }: RemoteReply,
+  { state, text: answer, statusText, taskId, contextId }: RemoteReply,
   name: string,
+  { files, problems }: Awaited<ReturnType<MessageFiles['fromParts']>>,
 ): SkillResult {
-  const ids = { ...(taskId && { taskId }), ...(contextId && { contextId }) };
+  const said = [answer, ...problems].filter((words) => words !== '').join('\n');
+  const ids = {
+    ...(taskId && { taskId }),
+    ...(contextId && { contextId }),
+    ...(files.length > 0 && { files }),
+  };
   if ((state === 'working' || state === 'submitted') && taskId)
     return { content: said, taskState: 'working', ...ids };
   if (state === 'input-required' || state === 'auth-required') {
     return { content: statusText || said, taskState: 'input-required', ...ids };
   }
-  if (state === 'completed' && said !== '') return { content: said, taskState: 'completed', ...ids };
+  if (state === 'completed' && (said !== '' || files.length > 0))
+    return { content: said, taskState: 'completed', ...ids };
   const error =
     state === 'completed' ? `${name} finished without an answer` : statusText || `the task was ${state}`;
   return { content: said, error, taskState: failedState(state), ...ids };
@@ -195,5 +232,11 @@ async function goOn(
   const principal = withOrigins(handedOn(request.principal ?? anonymous, agent.name), origins);
   const following = { ...request, agent: name, skill: skill.name, content, principal, chained: true };
   const end = await runToEnd(next, following, { signal, tell });
-  return { ...end, origins: joinOrigins(origins, end.origins), chained: true };
+  const files = [...(result.files ?? []), ...(end.files ?? [])];
+  return {
+    ...end,
+    origins: joinOrigins(origins, end.origins),
+    chained: true,
+    ...(files.length > 0 && { files }),
+  };
 }

@@ -8,7 +8,7 @@ import type { Sighting } from '../api-types.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
 import type { ExecutorRegistry, SkillStore } from '../dispatch/registry.ts';
-import { createRemoteExecutor, type RemoteMemory } from './remote-executor.ts';
+import { createRemoteExecutor, type RemoteMemory, type RemoteParts } from './remote-executor.ts';
 
 export interface BrokerSettings {
   agents: () => readonly ExternalAgent[];
@@ -19,6 +19,7 @@ export interface BrokerSettings {
   limiter: AgentLimiter;
   timeoutMs: number;
   memory: RemoteMemory;
+  files: RemoteParts['files'];
   isApprover: (principal: Principal) => boolean;
   logger: Logger;
 }
@@ -34,7 +35,8 @@ const longestRetryMs = 5000;
 
 /** Registers the agents of `agents.yaml` and `agents.d/`, and fetches each card every minute. */
 export function createSkillBroker(settings: BrokerSettings) {
-  const { store, logger, agents, expected, registry, limiter, timeoutMs, memory, isApprover } = settings;
+  const { store, logger, agents, expected, registry, limiter, timeoutMs, memory, files, isApprover } =
+    settings;
   const cards = new Map<string, RemoteCard>();
   const sightings = new Map<string, Sighting>();
   const closing = new AbortController();
@@ -171,6 +173,7 @@ export function createSkillBroker(settings: BrokerSettings) {
       pushes: card?.pushNotifications ?? false,
       timeoutMs,
       memory,
+      files,
       isApprover,
     });
   }

@@ -1,5 +1,6 @@
 import {
   choice,
+  contentOptions,
   directory,
   file,
   group,
@@ -194,6 +195,7 @@ export const coreOptions = {
   ...pairingOptions,
   ...natsOptions,
   ...hostOptions,
+  ...contentOptions,
   ...homeOptions,
   ...oidcOptions,
   ...sandboxOptions,

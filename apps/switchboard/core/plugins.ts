@@ -6,6 +6,7 @@ import type { Hono } from 'hono';
 import type { PluginStatus } from '../api-types.ts';
 import type { BusMonitor } from '../cluster/bus-monitor.ts';
 import type { Peers } from '../cluster/peers.ts';
+import type { MessageFiles } from '../content/message-files.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { SurfaceSenders } from '../surfaces/senders.ts';
@@ -119,6 +120,8 @@ export interface PluginContext {
   logger: Logger;
   /** Stamps who writes on a chat or mail surface. */
   senders: Pick<SurfaceSenders, 'stamp'>;
+  /** Files of messages, in and out. */
+  files: Pick<MessageFiles, 'receive' | 'open'>;
   accounts: Pick<AccountAccess, 'current'>;
   options: CoreOptions;
   /** For variables whose names come from data. */

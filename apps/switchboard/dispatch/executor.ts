@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Delivery } from '@trunkline/bus';
 import type { Origin, Principal } from '@trunkline/identity';
+import type { StoredFile } from '@trunkline/loop';
 import type { Slot } from '@trunkline/std';
 
 /** Poll interval for remote tasks. */
@@ -13,6 +14,8 @@ export interface SkillRequest {
   /** Any agent with the skill when not given. */
   agent?: string;
   content: string;
+  /** Files that came with it; the executor reads them on behalf of the principal. */
+  files?: readonly StoredFile[];
   correlationId: string;
   /** Earlier turns of the same conversation are recalled. */
   conversationId?: string;
@@ -48,6 +51,8 @@ export interface SkillResult {
   usage?: SkillUsage;
   /** What the work has read from outside the operator's trust. */
   origins?: readonly Origin[];
+  /** Files that the work made, for whoever asked. */
+  files?: readonly StoredFile[];
   /** The chained agent's answer. */
   chained?: boolean;
   /** The executor itself failed, as opposed to the work. */
@@ -75,6 +80,8 @@ export interface SkillContext {
   /** Lent while the work waits for another agent, released when a remote service continues. */
   slot?: Slot;
   tell(frame: SkillFrame): void;
+  /** Takes the files that delegates of the turn make. */
+  made?: StoredFile[] | undefined;
   /** Stores a remote task, so that a restart does not lose it. */
   track?(task: RemoteTask): void;
   /** Where the remote service may report the end of the task. */

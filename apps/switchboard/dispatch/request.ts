@@ -1,4 +1,5 @@
 import type { Message } from '@trunkline/bus';
+import { filesOf } from '../content/references.ts';
 import { principalOf } from '../core/messages.ts';
 import type { SkillRequest } from './executor.ts';
 
@@ -30,6 +31,7 @@ export function readDispatch(message: Message): Dispatch {
   const repo = readRepository(payload.repo);
   const arrivedAt = number(payload.arrivedAt);
   const conversationId = text(payload.conversationId);
+  const files = filesOf(payload);
   return {
     message,
     requestId: message.id,
@@ -37,6 +39,7 @@ export function readDispatch(message: Message): Dispatch {
     skill: text(payload.skillHint) ?? text(payload.skill) ?? '',
     ...(agent !== undefined && { agent }),
     content: text(payload.content) ?? JSON.stringify(message.payload),
+    ...(files.length > 0 && { files }),
     correlationId: message.correlationId,
     depth: 0,
     principal: principalOf(message),

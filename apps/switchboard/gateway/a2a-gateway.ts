@@ -3,10 +3,13 @@ import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Execu
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type AccountAccess, ownerKey } from '@trunkline/identity';
+import type { StoredFile } from '@trunkline/loop';
 import type { Responses } from '@trunkline/openai-api';
 import type { ServiceAddress } from '@trunkline/service';
 import type { Question } from '../api-types.ts';
+import type { MessageFiles } from '../content/message-files.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
+import type { SkillResult } from '../dispatch/executor.ts';
 import { text } from '../dispatch/request.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HumanInput } from '../human/human-input.ts';
@@ -21,6 +24,7 @@ export interface GatewayParts {
   humanInput: HumanInput;
   routing: RoutingDeps;
   limiter: AgentLimiter;
+  files: MessageFiles;
 }
 
 /** Each A2A task is a skill request; untargeted ones go to the helm. */
@@ -30,18 +34,52 @@ function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Exec
       const ending = new AbortController();
       const end = () => ending.abort();
       signal.addEventListener('abort', end, { once: true });
-      const found = answersFor(request, ending, parts, parked);
+      const found = answersFor(await withFiles(request, parts, signal), ending, parts, parked);
       if ('error' in found) {
         yield { type: 'rejected', message: found.error };
         return;
       }
       // Not `for await`: it would end the generator that continues after a question.
       for (let next = await found.next(); !next.done; next = await found.next()) {
+        if (next.value.type === 'result') yield* artifactsOf(next.value.result, request, parts);
         if (next.value.type !== 'question') yield* eventsOf(next.value);
         else return yield* park(next.value, () => parked.keep(request.task.id, found, ending));
       }
     },
   };
+}
+
+interface FiledRequest extends ExecutionRequest {
+  files: readonly StoredFile[];
+}
+
+/** The request with its files stored; data stands in its text, and what could not be stored is named there. */
+async function withFiles(
+  request: ExecutionRequest,
+  { files: store }: GatewayParts,
+  signal: AbortSignal,
+): Promise<FiledRequest> {
+  const { message, principal, text: said } = request;
+  const { files, problems } = await store.fromParts(message.parts, principal, { signal });
+  const data = message.parts.flatMap((part) =>
+    part.type === 'data'
+      ? [`Data${part.name === undefined ? '' : ` ${part.name}`}:\n${JSON.stringify(part.data)}`]
+      : [],
+  );
+  return { ...request, files, text: [said, ...data, ...problems].filter((words) => words !== '').join('\n') };
+}
+
+/** The files of an answer, each as an artifact. */
+async function* artifactsOf(
+  result: SkillResult,
+  { principal }: ExecutionRequest,
+  { files: store }: GatewayParts,
+): AsyncGenerator<ExecutionEvent> {
+  const { files } = await store.open(result, principal);
+  for (const { bytes, name, mediaType } of files) {
+    const content = Buffer.from(bytes).toString('base64');
+    yield { type: 'artifact', name, parts: [{ type: 'file', name, mediaType, bytes: content }] };
+  }
 }
 
 /** Only new requests need admission; what cannot be done ends the task. */
@@ -73,7 +111,7 @@ function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Ans
 }
 
 function answersFor(
-  { task, text: content, metadata, principal, resume, tenant }: ExecutionRequest,
+  { task, text: content, files, metadata, principal, resume, tenant }: FiledRequest,
   ending: AbortController,
   { bus, humanInput, routing }: GatewayParts,
   parked: ParkedAnswers,
@@ -101,7 +139,7 @@ function answersFor(
   // Whoever names the context of somebody else begins a conversation of their own.
   const conversationId = `a2a:${ownerKey(principal)}:${task.contextId}`;
   const source = { interface: 'a2a' };
-  return askSkill(bus, target, { content, correlationId, conversationId, source, principal, signal });
+  return askSkill(bus, target, { content, files, correlationId, conversationId, source, principal, signal });
 }
 
 /** The answer did not count: says why and keeps waiting. */
@@ -149,6 +187,7 @@ export interface A2aServerSettings {
   bus: Bus;
   exchange: Exchange;
   responses: Responses;
+  files: MessageFiles;
   logger: Logger;
   /** Known once it listens. */
   address: Pick<ServiceAddress, 'publicUrl' | 'grpcAddress'>;
@@ -158,10 +197,10 @@ export interface A2aServerSettings {
 
 /** The agent card shows the skills of the helm. */
 export function openA2aServer(settings: A2aServerSettings) {
-  const { options, home, bus, exchange, responses, logger, address, current } = settings;
+  const { options, home, bus, exchange, responses, files, logger, address, current } = settings;
   const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
-  const parts = { bus, humanInput, routing, limiter };
+  const parts = { bus, humanInput, routing, limiter, files };
   const parked = createParkedAnswers(logger);
   const server = createA2aServer({
     directory: join(home, 'a2a'),
@@ -169,7 +208,7 @@ export function openA2aServer(settings: A2aServerSettings) {
     signingHome: options.trunklineHome,
     quotaBytes: options.quotaMb * 2 ** 20,
     current,
-    keptBesides: (owner) => responses.bytesOf(owner),
+    keptBesides: (owner) => responses.bytesOf(owner) + files.bytesOf(owner),
     admit: (request) =>
       responses.isResponse(request.message)
         ? { release: () => undefined }
@@ -189,6 +228,7 @@ export function openA2aServer(settings: A2aServerSettings) {
     warnWhenOpen: false,
     logger,
   });
+  files.limitBy((quota, bytes) => server.engine.refusal(quota, bytes));
   parked.attach(server.engine, listenAgain(bus));
   return server;
 }

@@ -1,5 +1,6 @@
 import { type Bus, escapeSegment, type Message, type Source } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
+import type { StoredFile } from '@trunkline/loop';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { SkillFrame, SkillResult } from '../dispatch/executor.ts';
 import { isPending } from '../dispatch/registry.ts';
@@ -72,6 +73,7 @@ export function askSkill(
   { agent, skill }: SkillTarget,
   asked: {
     content: string;
+    files?: readonly StoredFile[];
     correlationId: string;
     conversationId?: string;
     source: Source;
@@ -79,8 +81,8 @@ export function askSkill(
     signal: AbortSignal;
   },
 ): AsyncGenerator<Answer, void> {
-  const { content, correlationId, conversationId, source, principal, signal } = asked;
-  const head = { skillHint: skill, agent, content, stream: true };
+  const { content, files = [], correlationId, conversationId, source, principal, signal } = asked;
+  const head = { skillHint: skill, agent, content, stream: true, ...(files.length > 0 && { files }) };
   const payload = conversationId === undefined ? head : { ...head, conversationId };
   const begin = () =>
     bus.publish({ topic: 'agent.skill.request', payload, correlationId, source, principal });

@@ -12,7 +12,7 @@ import { retryAfterSeconds } from '../errors.ts';
 import type { GatewayParts } from './a2a-gateway.ts';
 import { admit, askSkill, type SkillTarget, targetOf } from './ask-skill.ts';
 
-type ModelDeps = Omit<GatewayParts, 'humanInput'>;
+type ModelDeps = Omit<GatewayParts, 'humanInput' | 'files'>;
 
 const { agent_busy } = defineErrors({ agent_busy: [503, ({ message }: { message: string }) => message] });
 

@@ -14,7 +14,7 @@ export interface PeerRequest {
 
 /** How the peer answers a message. */
 export type PeerAnswer =
-  | { text: string }
+  | { text: string; files?: readonly { name: string; mimeType: string; bytes: string }[] }
   | { question: string }
   | { failure: string }
   /** A task without any artifact. */
@@ -132,7 +132,17 @@ function respondStream(request: PeerRequest, answer: Reply, outgoing: ServerResp
 function taskFor(request: PeerRequest, answer: Exclude<Reply, { error: unknown }>) {
   const { state, said } = outcomeOf(answer);
   const artifacts =
-    'text' in answer ? [{ artifactId: 'answer', parts: [{ kind: 'text', text: answer.text }] }] : [];
+    'text' in answer
+      ? [
+          {
+            artifactId: 'answer',
+            parts: [
+              { kind: 'text', text: answer.text },
+              ...(answer.files ?? []).map((file) => ({ kind: 'file', file })),
+            ],
+          },
+        ]
+      : [];
   const message = {
     kind: 'message',
     role: 'agent',

@@ -33,6 +33,7 @@ export interface GuildPost {
   allowed?: readonly string[];
   /** 4: links get no preview. */
   flags?: number;
+  files?: { name: string; mediaType: string; bytes: Buffer }[];
 }
 
 interface Connection {
@@ -267,17 +268,40 @@ export class FakeGuild {
     }));
   }
 
-  #post(request: ReceivedRequest, channelId: string) {
+  /** Files are kept at addresses of the product until they are asked for. */
+  keepFile(name: string, mediaType: string, bytes: Buffer) {
+    const id = this.#id();
+    const path = `/attachments/${id}/${name}`;
+    this.server.on(`GET ${path}`, () => ({ body: bytes, headers: { 'content-type': mediaType } }));
+    const url = `${this.server.url}${path}`;
+    return { id, filename: name, url, proxy_url: url, size: bytes.length, content_type: mediaType };
+  }
+
+  async #post(request: ReceivedRequest, channelId: string) {
     const bot = this.#botOf(request);
     if (bot === undefined) return unauthorized;
-    const { content, nonce = '', enforce_nonce, allowed_mentions: allowed, flags } = request.body as PostBody;
+    const {
+      content,
+      nonce = '',
+      enforce_nonce,
+      allowed_mentions: allowed,
+      flags,
+    } = (await bodyOf(request)) as PostBody;
+    const files = await filesOf(request);
     if (content.length > 2000) return { status: 400, body: { message: 'Invalid Form Body', code: 50_035 } };
     const known = enforce_nonce ? this.#nonces.get(nonce) : undefined;
     if (known !== undefined) return { body: { id: known } };
     const id = this.#id();
     if (nonce !== '') this.#nonces.set(nonce, id);
     const rules = { ...(allowed && { allowed: allowed.parse }), ...(flags !== undefined && { flags }) };
-    this.posts.push({ id, channelId, content, author: bot.name, ...rules });
+    this.posts.push({
+      id,
+      channelId,
+      content,
+      author: bot.name,
+      ...rules,
+      ...(files.length > 0 && { files }),
+    });
     return { body: { id, channel_id: channelId, content } };
   }
 
@@ -315,4 +339,27 @@ export class FakeGuild {
 /** The channel in which bots write to a person. */
 export function dmChannel(userId: string): string {
   return `7${userId.slice(1)}`;
+}
+
+/** With files a body is a form whose field `payload_json` holds what is else the body. */
+function formOf({ headers, bytes }: ReceivedRequest): Promise<FormData> | undefined {
+  const type = headers['content-type'] ?? '';
+  if (!type.startsWith('multipart/form-data')) return undefined;
+  return new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+}
+
+async function bodyOf(request: ReceivedRequest): Promise<unknown> {
+  const form = await formOf(request);
+  return form === undefined ? request.body : JSON.parse(String(form.get('payload_json')));
+}
+
+async function filesOf(request: ReceivedRequest) {
+  const given = [...((await formOf(request))?.values() ?? [])].filter((value) => typeof value !== 'string');
+  return await Promise.all(
+    given.map(async (file) => ({
+      name: file.name,
+      mediaType: file.type,
+      bytes: Buffer.from(await file.arrayBuffer()),
+    })),
+  );
 }

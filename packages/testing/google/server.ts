@@ -21,6 +21,7 @@ export interface GoogleMail {
   from: string;
   subject: string;
   text: string;
+  attachments?: { name: string; mediaType: string; bytes: Buffer }[];
   /** Headers beside those that follow from the rest. */
   headers?: Record<string, string>;
 }
@@ -194,6 +195,20 @@ export class FakeGoogle {
         return { body: mailBody(mail) };
       }),
     );
+    server.on('GET /gmail/v1/users/me/messages/:id/attachments/:file', (request, { id, file }) =>
+      this.#guarded(request, () => {
+        const { bytes } = this.mails.find((each) => each.id === id)?.attachments?.[Number(file)] ?? {};
+        if (bytes === undefined) return { status: 404, body: googleError(404, 'Not found.') };
+        return { body: { size: bytes.length, data: bytes.toString('base64url') } };
+      }),
+    );
+    server.on('POST /upload/gmail/v1/users/me/messages/send', (request) =>
+      this.#guarded(request, () => {
+        const { threadId, content = '' } = readUpload(request) as { threadId?: string; content?: string };
+        this.sent.push({ raw: content, ...(threadId !== undefined && { threadId }) });
+        return { body: { id: this.#id('sent'), threadId } };
+      }),
+    );
     server.on('POST /gmail/v1/users/me/messages/send', (request) =>
       this.#guarded(request, () => {
         const { raw, threadId } = request.body as { raw: string; threadId?: string };
@@ -227,7 +242,16 @@ function googleError(code: number, message: string) {
   return { error: { code, message, errors: [{ message }] } };
 }
 
-function mailBody({ id, threadId, labelIds, from, subject, text, headers: more = {} }: GoogleMail) {
+function mailBody({
+  id,
+  threadId,
+  labelIds,
+  from,
+  subject,
+  text,
+  attachments = [],
+  headers: more = {},
+}: GoogleMail) {
   const headers = [
     ...Object.entries(more).map(([name, value]) => ({ name, value })),
     { name: 'From', value: from },
@@ -236,7 +260,16 @@ function mailBody({ id, threadId, labelIds, from, subject, text, headers: more =
   ];
   const plain = { mimeType: 'text/plain', body: { data: Buffer.from(text).toString('base64url') } };
   const html = { mimeType: 'text/html', body: { data: Buffer.from(`<p>${text}</p>`).toString('base64url') } };
-  const payload = { mimeType: 'multipart/alternative', headers, parts: [html, plain] };
+  const files = attachments.map(({ name, mediaType, bytes }, index) => ({
+    filename: name,
+    mimeType: mediaType,
+    body: { attachmentId: String(index), size: bytes.length },
+  }));
+  const body = { mimeType: 'multipart/alternative', parts: [html, plain] };
+  const payload =
+    files.length === 0
+      ? { ...body, headers }
+      : { mimeType: 'multipart/mixed', headers, parts: [body, ...files] };
   return { id, threadId, labelIds, snippet: text.slice(0, 50), payload };
 }
 

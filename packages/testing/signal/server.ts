@@ -4,7 +4,10 @@ import { JsonServer } from '../json-server.ts';
 /** A bridge to Signal, as signal-cli's REST API is: a web socket that brings messages, and a door to send them. */
 export class FakeSignal {
   readonly server = new JsonServer();
-  readonly sent: { number: string; recipients: string[]; message: string }[] = [];
+  readonly sent: { number: string; recipients: string[]; message: string; base64_attachments?: string[] }[] =
+    [];
+  /** Files that came with messages, by their id. */
+  readonly attachments = new Map<string, Buffer>();
   readonly #sockets = new Set<ServerSocket>();
   connections = 0;
 
@@ -16,6 +19,10 @@ export class FakeSignal {
         return { status: 400, body: { error: 'Specified account does not exist' } };
       fake.sent.push(letter);
       return { status: 201, body: { timestamp: String(Date.now()) } };
+    });
+    fake.server.on('GET /v1/attachments/:id', (_, { id = '' }) => {
+      const bytes = fake.attachments.get(id);
+      return bytes === undefined ? { status: 404, body: { error: 'No attachment found' } } : { body: bytes };
     });
     fake.server.on('GET /v1/about', () => ({ body: { versions: ['v1', 'v2'], mode: 'json-rpc' } }));
     fake.server.onUpgrade((request, stream) => {

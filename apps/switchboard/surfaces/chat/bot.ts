@@ -2,6 +2,7 @@ import { type Draft, escapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { connectDiscord } from '@trunkline/tools';
 import type { Client, GuildMember, Interaction, Message, PartialMessage } from 'discord.js';
+import { filesAlone } from '../../content/references.ts';
 import { derivedId } from '../../core/messages.ts';
 import type { Channel } from '../../workspace/schema/channels.ts';
 
@@ -67,6 +68,12 @@ export class ChatBot {
       content,
       author: { id: author.id, name: author.username, bot: author.bot },
       mentionsBot: message.mentions.users.has(this.id),
+      attachments: [...message.attachments.values()].map(({ url, name, contentType, size }) => ({
+        url,
+        name,
+        mediaType: contentType ?? '',
+        size,
+      })),
     };
   }
 
@@ -88,6 +95,15 @@ export interface HeardMessage {
   content: string;
   author: { id: string; name: string; bot: boolean };
   mentionsBot: boolean;
+  attachments: readonly ChatAttachment[];
+}
+
+/** A file of a message, at an address of the platform. */
+interface ChatAttachment {
+  url: string;
+  name: string;
+  mediaType: string;
+  size: number;
 }
 
 interface HearingSettings {
@@ -105,7 +121,8 @@ export function readMessage(
   const direct = guildId === undefined;
   const isMeant = direct || mentionsBot || (agent === undefined && isBound(channelId, channels));
   if (author.bot || !isMeant) return undefined;
-  const content = heard.content.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim();
+  const said = heard.content.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim();
+  const content = said || (heard.attachments.length > 0 ? filesAlone : '');
   if (content === '') return undefined;
   return {
     topic: `message.inbound.chat.${escapeSegment(channelId)}`,

@@ -59,6 +59,9 @@ commands:
 };
 let [guild, model, board, seen] = [] as unknown as [FakeGuild, ModelServer, TestSwitchboard, Observer];
 let env: Record<string, string>;
+/** The words of a message; with files it has parts. */
+const spoken = (content: unknown) =>
+  Array.isArray(content) ? content.map((part) => part.text ?? part.type).join('\n') : content;
 
 beforeAll(async () => {
   guild = await FakeGuild.start({
@@ -66,7 +69,7 @@ beforeAll(async () => {
     'ada-token': { id: adaBotId, name: 'ada' },
   });
   model = await startModelServer({
-    script: ({ model: name, messages }) => `${name}: ${messages.at(-1)?.content}`,
+    script: ({ model: name, messages }) => `${name}: ${spoken(messages.at(-1)?.content)}`,
   });
   env = {
     LLM_GATEWAY_URL: model.url,
@@ -124,6 +127,33 @@ describe('what is said', () => {
     expect((await seen.first('message.outbound.chat.dm.user.')).topic).toBe(
       `message.outbound.chat.dm.user.${somebody()}`,
     );
+  });
+
+  it('may be a file alone: the model sees it, and files of answers are posted', async () => {
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    const attachments = [guild.keepFile('dot.png', 'image/png', png)];
+    guild.say({ content: '', channelId: dmChannel(somebody()), userId: somebody(), to: botId, attachments });
+    await posted('Attached image dot.png');
+    const chat = JSON.stringify(model.chats().at(-1));
+    expect(chat).toContain(`data:image/png;base64,${png.toString('base64')}`);
+    expect(chat).toContain('Look at what I attached.');
+    const { payload } = await seen.first('message.inbound.chat.');
+    await publish(`message.outbound.chat.${general}`, { content: 'here it is', files: payload.files });
+    const post = await waitFor(() => guild.posts.find(({ files: sent }) => sent !== undefined));
+    expect(post).toMatchObject({
+      channelId: general,
+      files: [{ name: 'dot.png', mediaType: 'image/png', bytes: png }],
+    });
+    expect(guild.posts.some(({ content }) => content === 'here it is')).toBe(true);
+    guild.server.fail('/messages', {
+      status: 413,
+      body: { message: 'Request entity too large', code: 40_005 },
+    });
+    await publish(`message.outbound.chat.${general}`, { files: payload.files });
+    await posted('did not take dot.png');
   });
 
   it('in the channel of an agent goes to that agent, without a mention', async () => {

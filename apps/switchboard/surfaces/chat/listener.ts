@@ -1,3 +1,4 @@
+import { createGuardedFetch, type GuardedFetch } from '@trunkline/http';
 import { BoundedMap, errorMessage } from '@trunkline/std';
 import type { GuildMember, Interaction, REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugins.ts';
@@ -39,6 +40,7 @@ const retryMs = 5000;
 export class ChatListener {
   readonly #settings: ListenerSettings;
   readonly #moderation: Moderation;
+  readonly #fetch: GuardedFetch;
   readonly #missed: MissedChannels;
   readonly #bots = new Map<string, ChatBot>();
   /** Sign-ins under way, by token: a slow one does not hold up the others. */
@@ -55,6 +57,11 @@ export class ChatListener {
 
   constructor(settings: ListenerSettings) {
     this.#settings = settings;
+    const { chatApiUrl, maxFileMb } = settings.options;
+    this.#fetch = createGuardedFetch({
+      allowedHosts: [new URL(chatApiUrl).hostname],
+      maxBytes: maxFileMb * 2 ** 20,
+    });
     this.#moderation = new Moderation(() => settings.context.workspace.chat().moderation);
     this.#missed = createMissedChannels({
       ...settings,
@@ -193,9 +200,19 @@ export class ChatListener {
     });
     if (draft !== undefined) {
       const stamped = context.senders.stamp(draft, { identity: discordIdentity(heard.author.id) });
-      const { correlationId } = await context.bus.publish(stamped);
+      const sources = heard.attachments.map(({ url, ...file }) => ({
+        ...file,
+        read: (signal: AbortSignal) => this.#download(url, signal),
+      }));
+      const { correlationId } = await context.bus.publish(await context.files.receive(stamped, sources));
       progress.watch(correlationId, heard.channelId, bot.agent);
     }
+  }
+
+  async #download(url: string, signal: AbortSignal): Promise<Uint8Array> {
+    const { body, status } = await this.#fetch(url, { signal });
+    if (status === 200) return body;
+    throw new Error(`the chat platform answers with ${status}.`);
   }
 
   /** Only the main bot acts on the ruling. */

@@ -111,10 +111,11 @@ interface ApiMessage {
   content: string;
   author: { id: string; username: string; bot?: boolean };
   mentions: { id: string }[];
+  attachments?: { url: string; filename: string; content_type?: string; size: number }[];
 }
 
 function heardOf(message: ApiMessage, botId: string, guildId: string): HeardMessage {
-  const { id, channel_id: channelId, content, author, mentions } = message;
+  const { id, channel_id: channelId, content, author, mentions, attachments = [] } = message;
   return {
     id,
     channelId,
@@ -122,5 +123,11 @@ function heardOf(message: ApiMessage, botId: string, guildId: string): HeardMess
     content,
     author: { id: author.id, name: author.username, bot: author.bot === true },
     mentionsBot: mentions.some((mention) => mention.id === botId),
+    attachments: attachments.map(({ url, filename: name, content_type: mediaType = '', size }) => ({
+      url,
+      name,
+      mediaType,
+      size,
+    })),
   };
 }

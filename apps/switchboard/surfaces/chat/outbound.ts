@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { unescapeSegment } from '@trunkline/bus';
 import { plainPost, splitMessage, visibleLinks } from '@trunkline/tools';
 import type { REST } from 'discord.js';
+import type { PluginContext } from '../../core/plugins.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 import type { ChatState, OpenInteraction, ProgressNotes } from './state.ts';
@@ -15,6 +16,7 @@ export interface ChatSettings {
   restOf(agent: string | undefined): REST;
   state: ChatState;
   progress: ProgressNotes;
+  files: Pick<PluginContext['files'], 'open'>;
   channels: { alert(): string | undefined; digest(): string | undefined };
 }
 
@@ -23,11 +25,14 @@ export function createChatSender(settings: ChatSettings) {
     const { message, done } = attempt;
     const address = chatAddress(message.topic);
     const content = text(fieldsOf(message.payload).content);
+    const { files, lost } = await settings.files.open(message.payload, message.principal);
     if (address === undefined) throw refused(`${message.topic} is no place on the chat platform.`);
-    if (content === undefined) throw refused('The message has no content.');
+    if (content === undefined && files.length === 0) throw refused('The message has no content.');
     const rest = settings.restOf(address.agent);
-    const parts = splitMessage(visibleLinks(content));
-    if (address.kind === 'slash') return await answerCommand(rest, address.id, parts, attempt, settings);
+    const words = [content ?? '', ...lost.map((name) => `(${name} is no longer stored.)`)];
+    const parts = splitMessage(visibleLinks(words.filter((each) => each !== '').join('\n')));
+    if (address.kind === 'slash')
+      return await answerCommand(rest, address.id, { parts, files }, attempt, settings);
     const channelId = await channelOf(rest, address, settings, attempt.signal);
     for (const [index, part] of parts.entries()) {
       if (index < done.length) continue;
@@ -38,7 +43,42 @@ export function createChatSender(settings: ChatSettings) {
       );
       if (note !== undefined) await settings.progress.end(message.correlationId);
     }
+    await postFiles(rest, `/channels/${channelId}/messages`, { files, parts }, attempt);
   };
+}
+
+type OpenFiles = Awaited<ReturnType<ChatSettings['files']['open']>>['files'];
+
+/** The most that the platform takes in one message. */
+const mostAttached = 10;
+
+/** Posts the files behind the text; those that the platform finds too large are named. */
+async function postFiles(
+  rest: REST,
+  path: `/${string}`,
+  { files, parts }: { files: OpenFiles; parts: readonly string[] },
+  { message, done, arrived, signal }: DeliveryAttempt,
+): Promise<void> {
+  for (let from = 0; from < files.length; from += mostAttached) {
+    const index = parts.length + from / mostAttached;
+    if (index < done.length) continue;
+    const attached = files.slice(from, from + mostAttached);
+    const send = (content: string, given: OpenFiles) => {
+      const body = { content, nonce: nonceOf(`${message.id} ${index}`), enforce_nonce: true, ...plainPost };
+      const data = given.map(({ name, mediaType: contentType, bytes }) => ({
+        name,
+        contentType,
+        data: Buffer.from(bytes),
+      }));
+      return call<{ id: string }>(() => rest.post(path, { body, files: data, signal }));
+    };
+    const { id } = await send('', attached).catch((error: unknown) => {
+      undefinedWhereRefused(error);
+      const names = attached.map(({ name }) => name).join(', ');
+      return send(`The chat platform did not take ${names}: ${(error as Error).message}`.slice(0, 1900), []);
+    });
+    arrived(id);
+  }
 }
 
 async function channelOf(
@@ -70,12 +110,15 @@ async function post(
   key: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const nonce = createHash('sha256').update(key).digest('hex').slice(0, 25);
-  const body = { content, nonce, enforce_nonce: true, ...plainPost };
+  const body = { content, nonce: nonceOf(key), enforce_nonce: true, ...plainPost };
   const { id } = await call<{ id: string }>(() =>
     rest.post(`/channels/${channelId}/messages`, { body, signal }),
   );
   return id;
+}
+
+function nonceOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 25);
 }
 
 /** Undefined when the message cannot be edited or was deleted. */
@@ -103,10 +146,11 @@ function undefinedWhereRefused(error: unknown): undefined {
 async function answerCommand(
   rest: REST,
   interactionId: string,
-  parts: readonly string[],
-  { message, done, arrived, signal }: DeliveryAttempt,
+  { parts, files }: { parts: readonly string[]; files: OpenFiles },
+  attempt: DeliveryAttempt,
   { state }: ChatSettings,
 ): Promise<void> {
+  const { message, done, arrived, signal } = attempt;
   const open = await state.interaction(interactionId);
   if (open === undefined) throw refused('This command is not known, or was given more than a day ago.');
   for (const [index, content] of parts.entries()) {
@@ -117,6 +161,10 @@ async function answerCommand(
     else if (open.channelId !== undefined) arrived(await post(rest, open.channelId, content, key, signal));
     else throw refused('This command waits no more: the platform takes answers for 15 minutes.');
   }
+  if (files.length === 0) return;
+  if (open.channelId === undefined)
+    throw refused('The files of the answer have no channel to go to: give the command in a channel.');
+  await postFiles(rest, `/channels/${open.channelId}/messages`, { files, parts }, attempt);
 }
 
 /** Undefined when the platform accepts no more answers to the command. */

@@ -34,7 +34,13 @@ export const chatSurface = defineSurface({
         const restOf = await createRestClients(options, token, context);
         const progress = createProgressNotes({ bus, state, restOf, logger });
         await progress.start();
-        const send = createChatSender({ restOf, state, progress, channels: channelsOf(options, context) });
+        const send = createChatSender({
+          restOf,
+          state,
+          progress,
+          files: context.files,
+          channels: channelsOf(options, context),
+        });
         const close = await deliveries.open({ surface: 'chat', patterns: ['message.outbound.chat.#'], send });
         const listener = new ChatListener({
           options,

@@ -81,11 +81,12 @@ export interface CloudPoll {
   bus: Bus;
   state: PollState;
   senders: PluginContext['senders'];
+  files: PluginContext['files'];
 }
 
 /** Publishes changes since the last poll; the first poll only stores the sync token. */
 export async function pollCalendar(
-  { account, bus, state }: Omit<CloudPoll, 'senders'>,
+  { account, bus, state }: Omit<CloudPoll, 'senders' | 'files'>,
   calendarId: string,
   signal: AbortSignal,
 ): Promise<void> {

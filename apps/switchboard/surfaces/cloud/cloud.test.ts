@@ -125,9 +125,32 @@ describe('what comes in', () => {
     expect(seen.messages.some(({ payload }) => payload.mail?.id === 'old')).toBe(false);
   });
 
+  it('brings attachments to the agent, and sends files with an answer', async () => {
+    const bytes = Buffer.from('item,price\ntea,3\n');
+    const attachments = [{ name: 'prices.csv', mediaType: 'text/csv', bytes }];
+    google.mails.push({ ...mail('m3'), text: 'See the list.', attachments });
+    const message = await waitFor(() => seen.messages.find(({ payload }) => payload.mail?.id === 'm3'));
+    expect(message.payload.content).toContain('See the list.');
+    expect(message.payload.files).toMatchObject([{ name: 'prices.csv', mediaType: 'text/csv' }]);
+    await waitFor(() => model.chats().some((chat) => JSON.stringify(chat).includes('tea')));
+    const named = [{ ...message.payload.files[0], name: 'Preise für 2026.csv' }];
+    await board.call('/publish', {
+      topic: 'cloud.mail.reply.m3',
+      payload: { content: 'With the list.', files: named },
+    });
+    const sent = await waitFor(() => google.sent.find(({ raw }) => raw.includes('multipart/mixed')));
+    expect(sent.threadId).toBe('thread-m3');
+    const [, boundary = ''] = /boundary="([^"]+)"/.exec(sent.raw) ?? [];
+    const [, words = '', file = '', end] = sent.raw.split(`--${boundary}`);
+    expect(Buffer.from(words.split('\r\n\r\n')[1] ?? '', 'base64').toString()).toBe('With the list.');
+    expect(file).toContain("filename*=UTF-8''Preise%20f%C3%BCr%202026.csv");
+    expect(Buffer.from(file.split('\r\n\r\n')[1] ?? '', 'base64')).toEqual(bytes);
+    expect(end?.startsWith('--')).toBe(true);
+  });
+
   it('cannot add headers to an answer by what its subject holds', async () => {
     google.mails.push({ ...mail('m2'), subject: 'Hi\r\nBcc: all@x.example', text: 'x' });
-    const sent = await waitFor(() => google.sent[1]);
+    const sent = await waitFor(() => google.sent.find(({ threadId }) => threadId === 'thread-m2'));
     expect(sent.raw).not.toMatch(/^Bcc:/m);
   });
 

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { gmail_v1 } from '@googleapis/gmail';
 import { type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
+import type { FileSource } from '../../content/references.ts';
 import { derivedId } from '../../core/messages.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import type { CloudFile } from '../../workspace/schema/chat.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
@@ -52,7 +55,8 @@ async function pollLabel(
       if (!isOurs(mail.data)) {
         const { identity, isProven } = senderOf(mail.data);
         const draft = draftOf(mail.data, id, watched);
-        await bus.publish(senders.stamp(draft, { identity, isProven, isForgeable: true }));
+        const stamped = senders.stamp(draft, { identity, isProven, isForgeable: true });
+        await bus.publish(await poll.files.receive(stamped, attachmentsOf(mail.data, id, account, gmail)));
       }
     }
     await state.see(id);
@@ -200,8 +204,33 @@ function textOf(mail: gmail_v1.Schema$Message): string {
 }
 
 function plainPart(part: gmail_v1.Schema$MessagePart | undefined): gmail_v1.Schema$MessagePart | undefined {
-  if (part === undefined || part.mimeType === 'text/plain') return part;
-  return part.parts?.map(plainPart).find((found) => found?.mimeType === 'text/plain');
+  // A text file that is attached is not what was written.
+  return partsIn(part).find(({ mimeType, filename }) => mimeType === 'text/plain' && !filename);
+}
+
+/** The attachments of a mail; the mailbox gives out large ones by their id. */
+function attachmentsOf(
+  { payload }: gmail_v1.Schema$Message,
+  messageId: string,
+  account: CloudAccount,
+  gmail: gmail_v1.Gmail,
+): FileSource[] {
+  return partsIn(payload).flatMap(({ filename, mimeType, body }) => {
+    if (!filename || !body) return [];
+    const read = async (signal: AbortSignal) => {
+      const { attachmentId: id } = body;
+      if (!id) return Buffer.from(body.data ?? '', 'base64url');
+      const { data } = await account.call(signal, (options) =>
+        gmail.users.messages.attachments.get({ userId: 'me', messageId, id }, options),
+      );
+      return Buffer.from(data.data ?? '', 'base64url');
+    };
+    return [{ name: filename, mediaType: mimeType ?? '', size: body.size ?? undefined, read }];
+  });
+}
+
+function partsIn(part: gmail_v1.Schema$MessagePart | undefined): gmail_v1.Schema$MessagePart[] {
+  return part === undefined ? [] : [part, ...(part.parts ?? []).flatMap(partsIn)];
 }
 
 interface Letter {
@@ -210,22 +239,62 @@ interface Letter {
   text: string;
   /** Message-ID of the answered mail. */
   inReplyTo: string;
+  files: Awaited<ReturnType<MailFiles['open']>>['files'];
 }
 
-/** A mail as the API takes it. Line breaks in outside text cannot add headers. */
-function encodeMail({ to, subject, text, inReplyTo }: Letter): string {
+type MailFiles = Pick<PluginContext['files'], 'open'>;
+
+/** A mail as the API takes it (RFC 5322, MIME). Line breaks in outside text cannot add headers. */
+function encodeMail({ to, subject, text, inReplyTo, files }: Letter): string {
   const lines = [
     `To: ${oneLine(to)}`,
     `Subject: =?UTF-8?B?${Buffer.from(oneLine(subject)).toString('base64')}?=`,
     ...(inReplyTo === '' ? [] : [`In-Reply-To: ${oneLine(inReplyTo)}`, `References: ${oneLine(inReplyTo)}`]),
     'Auto-Submitted: auto-replied',
     'MIME-Version: 1.0',
+    ...(files.length === 0 ? textPart(text) : mixed([textPart(text), ...files.map(filePart)])),
+  ];
+  return lines.join('\r\n');
+}
+
+/** The boundary is random, so that no file can hold it. */
+function mixed(parts: readonly string[][]): string[] {
+  const boundary = `part-${randomUUID()}`;
+  return [
+    `Content-Type: multipart/mixed; boundary="${boundary}"`,
+    '',
+    ...parts.flatMap((part) => [`--${boundary}`, ...part]),
+    `--${boundary}--`,
+    '',
+  ];
+}
+
+function textPart(text: string): string[] {
+  return [
     'Content-Type: text/plain; charset=UTF-8',
     'Content-Transfer-Encoding: base64',
     '',
-    Buffer.from(text).toString('base64').replace(/.{76}/g, '$&\r\n'),
+    lined(Buffer.from(text)),
   ];
-  return Buffer.from(lines.join('\r\n')).toString('base64url');
+}
+
+/** The name in the form of RFC 2231, which takes any character. */
+function filePart({ name, mediaType, bytes }: Letter['files'][number]): string[] {
+  const encoded = encodeURIComponent(oneLine(name)).replace(
+    /['()*!]/g,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
+  );
+  return [
+    `Content-Type: ${oneLine(mediaType)}`,
+    `Content-Disposition: attachment; filename*=UTF-8''${encoded}`,
+    'Content-Transfer-Encoding: base64',
+    '',
+    lined(Buffer.from(bytes)),
+  ];
+}
+
+function lined(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/.{76}/g, '$&\r\n');
 }
 
 function oneLine(text: string): string {
@@ -233,11 +302,12 @@ function oneLine(text: string): string {
 }
 
 /** Handles `cloud.mail.reply.<id of the mail>`: answers in the thread. */
-export function createMailReplier(account: CloudAccount) {
+export function createMailReplier(account: CloudAccount, files: MailFiles) {
   return async ({ message, signal, arrived }: DeliveryAttempt): Promise<void> => {
     const id = unescapeSegment(message.topic.split('.')[3] ?? '');
     const content = text(fieldsOf(message.payload).content);
-    if (id === '' || content === undefined) {
+    const attached = await files.open(message.payload, message.principal);
+    if (id === '' || (content === undefined && attached.files.length === 0)) {
       const words = 'A reply needs the topic cloud.mail.reply.<id of the mail> and a content.';
       throw new DeliveryError(words, { permanent: true });
     }
@@ -246,15 +316,22 @@ export function createMailReplier(account: CloudAccount) {
       gmail.users.messages.get({ userId: 'me', id, format: 'metadata' }, options),
     );
     const subject = headerOf(mail, 'subject');
-    const raw = encodeMail({
+    const lost = attached.lost.map((name) => `(${name} is no longer stored.)`);
+    const letter = encodeMail({
       to: answerTo(mail),
       subject: /^re:/i.test(subject) ? subject : `Re: ${subject}`,
-      text: content,
+      text: [content ?? '', ...lost].join('\n'),
+      files: attached.files,
       inReplyTo: headerOf(mail, 'message-id'),
     });
-    const requestBody = { raw, ...(mail.threadId && { threadId: mail.threadId }) };
+    const thread = mail.threadId ? { threadId: mail.threadId } : {};
+    // Only an upload takes mails with large files.
+    const request =
+      attached.files.length === 0
+        ? { requestBody: { raw: Buffer.from(letter).toString('base64url'), ...thread } }
+        : { requestBody: thread, media: { mimeType: 'message/rfc822', body: letter } };
     const sent = await account.call(signal, (options) =>
-      gmail.users.messages.send({ userId: 'me', requestBody }, options),
+      gmail.users.messages.send({ userId: 'me', ...request }, options),
     );
     arrived(sent.data.id ?? '');
   };

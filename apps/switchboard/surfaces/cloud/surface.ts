@@ -102,7 +102,7 @@ function createAccount(
 
 async function openOutlets(
   account: CloudAccount,
-  { workspace }: PluginContext,
+  { workspace, files }: PluginContext,
   deliveries: Deliveries,
 ): Promise<(() => Promise<void>)[]> {
   const folder = () => workspace.cloud()?.drive.orgFolderId || undefined;
@@ -115,19 +115,19 @@ async function openOutlets(
     await deliveries.open({
       surface: 'cloud-mail',
       patterns: ['cloud.mail.reply.#'],
-      send: createMailReplier(account),
+      send: createMailReplier(account, files),
     }),
   ];
 }
 
 async function startPolls(
   account: CloudAccount,
-  { bus, workspace, logger, senders }: PluginContext,
+  { bus, workspace, logger, senders, files }: PluginContext,
   leader: Leader,
 ): Promise<(() => Promise<void>)[]> {
   const state = await PollState.open(bus);
   const config = () => workspace.cloud();
-  const poll = { account, bus, state, senders };
+  const poll = { account, bus, state, senders, files };
   const calendarId = () => config()?.calendar.orgCalendarId ?? '';
   const mail = () => config()?.gmail;
   const failed = (poll: string) => (error: unknown) =>

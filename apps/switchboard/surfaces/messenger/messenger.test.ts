@@ -10,7 +10,9 @@ let [signal, model, board, seen] = [] as unknown as [FakeSignal, ModelServer, Te
 
 beforeAll(async () => {
   signal = await FakeSignal.start(number);
-  model = await startModelServer({ script: ({ messages }) => `You said: ${messages.at(-1)?.content}` });
+  model = await startModelServer({
+    script: ({ messages }) => `You said: ${spoken(messages.at(-1)?.content)}`,
+  });
   board = await startSwitchboard({
     files,
     env: {
@@ -36,6 +38,10 @@ beforeEach(() => {
   signal.sent.length = 0;
 });
 
+/** The words of a message; with files it has parts. */
+const spoken = (content: unknown) =>
+  Array.isArray(content) ? content.map(({ text: words }) => words).join('\n') : content;
+
 let time = 1;
 const text = (message: string, more: Json = {}) => ({
   sourceNumber: '+491',
@@ -59,6 +65,26 @@ describe('the messenger', () => {
       payload: { content: 'hello', direct: true, name: 'Ada' },
       source: { interface: 'messenger', userId: '+491' },
     });
+  });
+
+  it('brings files to the agent, and files of answers to the person', async () => {
+    signal.attachments.set('a1.txt', Buffer.from('The train leaves at 07:42.'));
+    const attachments = [
+      { id: 'a1.txt', contentType: 'text/plain', filename: 'plan.txt', size: 26 },
+      { id: 'big', contentType: 'image/png', filename: 'map.png', size: 30_000_000 },
+      { id: 'gone', contentType: 'image/png', filename: 'old.png', size: 3 },
+    ];
+    signal.receive({ ...text(''), dataMessage: { message: null, attachments } });
+    const answer = await waitFor(() => signal.sent.find(({ message }) => message.includes('07:42')));
+    expect(answer.message).toMatch(/Look at what I attached/);
+    expect(answer.message).toMatch(/map\.png could not be read: it has more than 10 MB.*CORE_MAX_FILE_MB/);
+    expect(answer.message).toMatch(/old\.png could not be read: the bridge answers with 404/);
+    const inbound = await waitFor(() => seen.messages.find(({ payload }) => payload.files));
+    expect(inbound.payload.files).toMatchObject([{ name: 'plan.txt', mediaType: 'text/plain', size: 26 }]);
+    await publish('message.outbound.messenger.+491', { content: 'back', files: inbound.payload.files });
+    const back = await waitFor(() => signal.sent.find(({ message }) => message === 'back'));
+    const bytes = Buffer.from('The train leaves at 07:42.').toString('base64');
+    expect(back.base64_attachments).toEqual([`data:text/plain;filename=plan.txt;base64,${bytes}`]);
   });
 
   it('answers a group in the group', async () => {

@@ -1,6 +1,7 @@
 import { unescapeSegment } from '@trunkline/bus';
 import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
+import type { PluginContext } from '../../core/plugins.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import { type DeliveryAttempt, DeliveryError, retryAfterMs } from '../delivery/outbox.ts';
 
@@ -9,6 +10,7 @@ export interface BridgeSettings {
   number: string;
   /** For messages without a recipient. */
   defaultRecipient: string | undefined;
+  files: Pick<PluginContext['files'], 'open'>;
 }
 
 const longest = 2000;
@@ -21,13 +23,21 @@ export function createMessengerSender(settings: BridgeSettings) {
     const fields = fieldsOf(message.payload);
     const content = text(fields.content);
     const recipient = recipientOf(message.topic, text(fields.recipient)) ?? settings.defaultRecipient;
-    if (content === undefined) throw new DeliveryError('The message has no content.', { permanent: true });
+    const { files, lost } = await settings.files.open(message.payload, message.principal);
+    if (content === undefined && files.length === 0)
+      throw new DeliveryError('The message has no content.', { permanent: true });
     if (recipient === undefined) {
       const words = 'The message names nobody: add the number to its topic, or set MESSENGER_RECIPIENT.';
       throw new DeliveryError(words, { permanent: true });
     }
-    for (const part of splitMessage(content, longest).slice(done.length)) {
-      arrived(await send(settings, recipient, part, signal));
+    const words = [content ?? '', ...lost.map((name) => `(${name} is no longer stored.)`)];
+    const parts = splitMessage(words.filter((each) => each !== '').join('\n'), longest);
+    const texts = parts.length === 0 ? [''] : parts;
+    for (const [index, part] of texts.entries()) {
+      if (index < done.length) continue;
+      // The files go with the last part.
+      const attached = index === texts.length - 1 ? files.map(dataUri) : [];
+      arrived(await send(settings, recipient, { message: part, attached }, signal));
     }
   };
 }
@@ -41,13 +51,18 @@ function recipientOf(topic: string, named: string | undefined): string | undefin
 async function send(
   { url, number }: BridgeSettings,
   recipient: string,
-  message: string,
+  { message, attached }: { message: string; attached: readonly string[] },
   signal: AbortSignal,
 ): Promise<string> {
   const response = await fetch(`${url.replace(/\/+$/, '')}/v2/send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ number, recipients: [recipient], message }),
+    body: JSON.stringify({
+      number,
+      recipients: [recipient],
+      message,
+      ...(attached.length > 0 && { base64_attachments: attached }),
+    }),
     signal,
   });
   const answer = await response.text();
@@ -57,6 +72,12 @@ async function send(
     permanent,
     retryAfterMs: retryAfterMs(response.headers.get('retry-after')),
   });
+}
+
+/** As the bridge takes a file. */
+function dataUri({ mediaType, name, bytes }: { mediaType: string; name: string; bytes: Uint8Array }): string {
+  const filename = name.replaceAll(/[;,\s]+/g, '_');
+  return `data:${mediaType};filename=${filename};base64,${Buffer.from(bytes).toString('base64')}`;
 }
 
 /** Undefined when the bridge does not say: it has the message, which must not be sent again. */

@@ -1,7 +1,9 @@
 import { type Draft, escapeSegment } from '@trunkline/bus';
 import { group, type Logger, redact, text, url } from '@trunkline/config';
+import { createGuardedFetch } from '@trunkline/http';
 import { connectionFailure, errorMessage, systemCode } from '@trunkline/std';
 import { z } from 'zod';
+import { type FileSource, filesAlone } from '../../content/references.ts';
 import { derivedId } from '../../core/messages.ts';
 import { defineSurface } from '../surface.ts';
 import { createMessengerSender } from './outbound.ts';
@@ -15,6 +17,16 @@ const envelopeSchema = z.object({
     dataMessage: z
       .object({
         message: z.string().nullish(),
+        attachments: z
+          .array(
+            z.object({
+              id: z.string(),
+              contentType: z.string().nullish(),
+              filename: z.string().nullish(),
+              size: z.number().nullish(),
+            }),
+          )
+          .nullish(),
         groupInfo: z.object({ groupId: z.string() }).nullish(),
       })
       .nullish(),
@@ -38,7 +50,7 @@ const options = group('Messenger (Signal)', {
   }),
 });
 
-/** Signal, through a signal-cli bridge: texts to and from people and groups. */
+/** Signal, through a signal-cli bridge: texts and files to and from people and groups. */
 export const messengerSurface = defineSurface({
   name: 'messenger',
   title: 'Signal',
@@ -57,9 +69,9 @@ export const messengerSurface = defineSurface({
     let close: (() => Promise<void>) | undefined;
     return {
       off: messengerUrl && number ? undefined : `Set ${variables} to switch it on.`,
-      async start({ bus, logger, senders }) {
+      async start({ bus, logger, senders, files }) {
         if (!messengerUrl || !number) return;
-        const send = createMessengerSender({ url: messengerUrl, number, defaultRecipient });
+        const send = createMessengerSender({ url: messengerUrl, number, defaultRecipient, files });
         close = await deliveries.open({
           surface: 'messenger',
           patterns: ['message.outbound.messenger.#'],
@@ -70,7 +82,9 @@ export const messengerSurface = defineSurface({
           if (draft === undefined) return;
           const { channelId, userId } = draft.source ?? {};
           const isListed = defaultRecipient !== undefined && [channelId, userId].includes(defaultRecipient);
-          await bus.publish(senders.stamp(draft, { identity: `signal:${userId}`, isListed }));
+          const stamped = senders.stamp(draft, { identity: `signal:${userId}`, isListed });
+          const limit = settings.maxFileMb * 2 ** 20;
+          await bus.publish(await files.receive(stamped, attachmentsOf(received, messengerUrl, limit)));
         };
         const retryMs = settings.deliveryRetryMs;
         // Only the leader listens, so that a message comes in once.
@@ -183,19 +197,40 @@ function aboutUrl(url: string): string {
 
 type MessengerReceiver = ReturnType<typeof createMessengerReceiver>;
 
-/** Undefined for envelopes without text, such as receipts. */
+/** The bridge stores what came with a message, and gives it out by its id. */
+function attachmentsOf(received: unknown, url: string, maxBytes: number): FileSource[] {
+  const { envelope } = envelopeSchema.parse(received);
+  return (envelope.dataMessage?.attachments ?? []).map(({ id, contentType, filename, size }, index) => ({
+    // Pictures of Signal often have no name.
+    name: filename ?? `${contentType?.split('/')[0] ?? 'file'}-${index + 1}`,
+    mediaType: contentType ?? '',
+    size: size ?? undefined,
+    async read(signal) {
+      const fetch = createGuardedFetch({ allowedHosts: [new URL(url).hostname], maxBytes });
+      const { body, status } = await fetch(
+        `${url.replace(/\/+$/, '')}/v1/attachments/${encodeURIComponent(id)}`,
+        { signal },
+      );
+      if (status === 200) return body;
+      throw new Error(`the bridge answers with ${status}.`);
+    },
+  }));
+}
+
+/** Undefined for envelopes without text and files, such as receipts. */
 function readEnvelope(received: unknown): Draft | undefined {
   const parsed = envelopeSchema.safeParse(received);
   if (!parsed.success) return undefined;
   const { source, sourceNumber, sourceName, timestamp, dataMessage } = parsed.data.envelope;
   const sender = sourceNumber ?? source;
-  if (!sender || !dataMessage?.message) return undefined;
+  const content = dataMessage?.message || (dataMessage?.attachments?.length ? filesAlone : '');
+  if (!sender || !dataMessage || content === '') return undefined;
   const group = dataMessage.groupInfo && groupRecipient(dataMessage.groupInfo.groupId);
   const place = group ?? sender;
   return {
     topic: `message.inbound.messenger.${escapeSegment(place)}`,
     payload: {
-      content: dataMessage.message,
+      content,
       sender,
       name: sourceName ?? null,
       direct: group === null || group === undefined,

@@ -1,4 +1,4 @@
-import { documentTypes } from '@trunkline/documents';
+import { documentTypes } from './read.ts';
 
 /** A file as the agent uses it: shown or played to the model, or read as text. */
 export type FileKind = 'image' | 'audio' | 'document' | 'text';
