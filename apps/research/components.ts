@@ -155,6 +155,7 @@ export function researchComponents(
   const facts = component('settings', {}, () => ({
     settings,
     turnTimeoutMs: modelTimeoutMs,
+    logger,
   }));
   return {
     address,

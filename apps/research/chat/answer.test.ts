@@ -44,3 +44,25 @@ it('says in the stream when older messages were summarised', async () => {
   );
   expect(lines.at(-1)).toMatch(/^d:.*"stop"/);
 });
+
+it('gives the answer unchecked where the check fails, and says so in the log', async () => {
+  const server = await startModelServer({ script: ['Tides rise twice a day [1].'] });
+  onTestFinished(() => server.stop());
+  const logged: string[] = [];
+  const deps = {
+    gateway: createModelGateway({ url: server.url, model: 'm', maxRetries: 0 }),
+    turnTimeoutMs: 60_000,
+    // Without settings no check can be made.
+    settings: undefined,
+    logger: { warn: (_: object, message: string) => logged.push(message) },
+  } as unknown as ChatDeps;
+  const messages = [{ role: 'user' as const, content: 'Why tides?' }];
+  const principal: Principal = { kind: 'anonymous', id: '', via: [] };
+  const lines: string[] = [];
+  for await (const line of answerChat({ messages, principal }, deps, new AbortController().signal))
+    lines.push(line);
+  const words = lines.filter((line) => line.startsWith('0:')).map((line) => JSON.parse(line.slice(2)));
+  expect(words.join('')).toBe('Tides rise twice a day [1].');
+  expect(lines.at(-1)).toMatch(/^d:.*"stop"/);
+  expect(logged).toEqual(['failed to check an answer; it is shown unchecked']);
+});

@@ -34,6 +34,7 @@ export interface ChatDeps extends AnswerCheckDeps {
   conversations: ConversationStore;
   turnTimeoutMs: number;
   policy?: TurnPolicy | undefined;
+  logger: { warn(fields: object, message: string): void };
 }
 
 /** Tool-call steps of one turn; the answer comes after them. */
@@ -112,19 +113,25 @@ export async function* answerChat(
   yield* speak(turn, save, (text) => checkTurn(turn, text, deps, { signal, principal }));
 }
 
-/** Checks the answer of a turn; undefined where it states nothing that could be checked. */
+/** Checks the answer of a turn; undefined where it states nothing that could be checked. An answer outlives a failing check. */
 export async function checkTurn(
   { sources }: Pick<ChatTurn, 'sources'>,
   text: string,
-  deps: AnswerCheckDeps,
+  deps: AnswerCheckDeps & Pick<ChatDeps, 'logger'>,
   asked: { signal: AbortSignal; principal: Principal },
 ): Promise<CheckedAnswer | undefined> {
   // Without a search and without a citation there is nothing that the answer could rest on.
   if (sources.all().length === 0 && !/\[\d{1,3}\]/.test(normaliseCitations(text))) return undefined;
   const { checkAnswer } = await import('./checks.ts');
   // The policy's budgets are booked by the model itself.
-  const checked = await checkAnswer(text, sources.stored(), deps, { ...asked, onSpent: () => undefined });
-  return checked.claims.length > 0 ? checked : undefined;
+  try {
+    const checked = await checkAnswer(text, sources.stored(), deps, { ...asked, onSpent: () => undefined });
+    return checked.claims.length > 0 ? checked : undefined;
+  } catch (error) {
+    asked.signal.throwIfAborted();
+    deps.logger.warn({ err: error }, 'failed to check an answer; it is shown unchecked');
+    return undefined;
+  }
 }
 
 /** An answer that is broken off is saved as far as it came. */

@@ -39,6 +39,7 @@ export async function checkAnswer(
   const checksTimeoutMs = Math.min(deps.settings.checksTimeoutMs, LONGEST_MS);
   const judges = {
     own: deps.claimModel,
+    signal: asked.signal,
     model: answerJudge({ ...deps, settings: { ...deps.settings, checksTimeoutMs } }, asked),
   };
   const [lines = []] = await new CitationChecker(texts, judges).checkDrafts([

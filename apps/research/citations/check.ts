@@ -74,7 +74,10 @@ function oneDifference(claim: Statement, document: CheckedDocument): { reading: 
 
 const LEAST_WORDS = 4;
 
-function differenceOf(own: readonly Token[], theirs: readonly Token[]): 'figure' | 'denied' | undefined {
+function differenceOf(
+  own: readonly Token[],
+  theirs: readonly Token[],
+): 'figure' | 'denied' | 'same' | undefined {
   const [left, right] = [lowerText(own), lowerText(theirs)];
   if (denies(left) !== denies(right) && bareWords(left) === bareWords(right)) return 'denied';
   if (own.length !== theirs.length) return undefined;
@@ -83,7 +86,7 @@ function differenceOf(own: readonly Token[], theirs: readonly Token[]): 'figure'
   const [at = -1] = other;
   if (other.length !== 1 || !isFigure(at)) return undefined;
   const values = readingsOf(theirs[at]?.text ?? '');
-  return readingsOf(own[at]?.text ?? '').some((value) => values.includes(value)) ? undefined : 'figure';
+  return readingsOf(own[at]?.text ?? '').some((value) => values.includes(value)) ? 'same' : 'figure';
 }
 
 function lowerText(tokens: readonly Token[]): string {

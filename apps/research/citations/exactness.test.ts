@@ -12,6 +12,12 @@ async function verdictOn(claim: string, text: string, model: SecondJudge = yesSa
   return { supported, judge, certain, reason };
 }
 
+it('takes a figure for the same however it is written, beside another that differs', async () => {
+  const text =
+    'Der Eintritt kostet 1200 Kronen im Jahr. So war es lange. Der Eintritt kostet 1500 Kronen im Jahr.';
+  expect((await verdictOn('Der Eintritt kostet 1.200 Kronen im Jahr.', text)).supported).toBe(true);
+});
+
 describe('no judge overrules', () => {
   it.each([
     [

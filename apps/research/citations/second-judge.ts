@@ -32,6 +32,8 @@ export interface Judges {
   own?: Pick<ClaimModel, 'judge'> | undefined;
   /** A language model. */
   model?: SecondJudge | undefined;
+  /** Aborted when nobody waits for the verdicts any more. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A verdict that the judges may replace. */
@@ -53,7 +55,7 @@ interface Pending extends OpenVerdict {
  */
 export async function settleVerdicts(
   open: readonly OpenVerdict[],
-  { own, model }: Judges,
+  { own, model, signal }: Judges,
 ): Promise<Verdict[]> {
   const verdicts = open.map(({ verdict }) => verdict);
   const pending: Pending[] = [];
@@ -63,7 +65,7 @@ export async function settleVerdicts(
     if (reason === undefined) pending.push({ claim, document, verdict, place });
     else verdicts[place] = { ...verdict, judge: 'rules', supported: false, reason };
   }
-  const opinions = own === undefined ? [] : await ownOpinions(pending, own);
+  const opinions = own === undefined ? [] : await ownOpinions(pending, own, signal);
   for (const [index, { place, verdict }] of pending.entries()) {
     const opinion = opinions[index];
     if (opinion !== undefined) verdicts[place] = ownVerdict(verdict, opinion);
@@ -88,13 +90,17 @@ export async function settleVerdicts(
 async function ownOpinions(
   pending: readonly Pending[],
   own: NonNullable<Judges['own']>,
+  signal: AbortSignal | undefined,
 ): Promise<(ClaimOpinion | undefined)[]> {
   const asked = pending.flatMap(({ claim, document }, index) =>
     !document.inventory.isEnglish || !mayBeEnglish(claim)
       ? []
       : [{ index, pair: { claim, passage: `${document.title}: ${shownToOwn(claim, document)}` } }],
   );
-  const opinions = await own.judge(asked.map(({ pair }) => pair));
+  const opinions = await own.judge(
+    asked.map(({ pair }) => pair),
+    signal,
+  );
   const byIndex = new Map(asked.map(({ index }, at) => [index, opinions[at]]));
   return pending.map((_, index) => byIndex.get(index));
 }

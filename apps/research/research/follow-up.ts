@@ -64,6 +64,7 @@ export async function answerFollowUp(
   }));
   const [lines = []] = await new CitationChecker(texts, {
     own: deps.claimModel,
+    signal: asked.signal,
     model: answerJudge(deps, ask),
   }).checkDrafts([{ draft, candidates: texts.map(({ number }) => number) }]);
   const byNumber = new Map(sources.map((source) => [source.number, source]));

@@ -75,6 +75,7 @@ async function writeReport(
   const problems = new Set<string>();
   const checker = new CitationChecker(texts, {
     own: context.claimModel,
+    signal: context.signal,
     model: secondJudge(context, problems),
   });
   const written = drafts.filter(({ draft }) => draft !== '');
