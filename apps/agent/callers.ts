@@ -7,6 +7,7 @@ import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './ap
 import { platformMetadata } from './chats/chat-recorder.ts';
 import { notYours, type Owners, operatorScope } from './owners.ts';
 import type { ChatDoor, Inbound, InboundMessage } from './plugins/open-plugins.ts';
+import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { ParkedTurn } from './turns/checkpoint-store.ts';
 import type { MayAnswer } from './turns/converse.ts';
@@ -137,10 +138,15 @@ export function canRead(base: CallerRules, state: Pick<TurnState, 'sessions' | '
 }
 
 /** What callers may do with the tasks of others: answer in conversations that they share, and approve. */
-export function taskAccess(base: CallerRules, state: Pick<TurnState, 'sessions'>): TaskAccess {
+export function taskAccess(
+  base: CallerRules,
+  state: Pick<TurnState, 'sessions'>,
+  scheduler: Pick<ScheduleBackend, 'receive'> | undefined,
+): TaskAccess {
   const mayJoin = canJoin(base, state);
   return {
     viewer: base.owners.viewer,
+    ...(scheduler?.receive && { receive: scheduler.receive }),
     mayAnswer: ({ contextId }, principal) =>
       mayJoin(contextId, principal) || mayApprove(principal, base.operator),
     refuseContext: (contextId, principal) => (mayJoin(contextId, principal) ? undefined : notYours),

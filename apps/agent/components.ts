@@ -181,7 +181,7 @@ export function agentComponents(
   // Turns use the tools and the model: they end before those close.
   const a2a = component(
     'tasks',
-    { context, address, active, executor, recorder, factory, state, stores, contents },
+    { context, address, active, executor, recorder, factory, state, stores, contents, scheduler },
     createTasks,
     (a2a) => a2a.stop(),
   );
@@ -250,8 +250,8 @@ function openConfig(options: AgentOptions, { env, logger }: ServiceContext): Pro
 
 function startTracing(context: AgentContext) {
   const { tracePublicKey: publicKey, traceSecretKey: secretKey, traceHost } = context.options;
-  const { logger } = context;
-  return createTracing({ publicKey, secretKey, traceHost, secrets: () => secretsOf(context), logger });
+  const secrets = () => secretsOf(context);
+  return createTracing({ publicKey, secretKey, traceHost, secrets, logger: context.logger });
 }
 
 function openState({ options, live, places, logger }: AgentContext): Promise<TurnState> {
@@ -297,14 +297,12 @@ function createScheduler(
   address: ServiceAddress,
 ): ScheduleBackend | undefined {
   return chooseBackend(options, {
-    directory: places.scheduler,
-    owner: places.state,
+    ...{ directory: places.scheduler, home: options.trunklineHome, owner: places.state },
     isOwn: places.scheduler.startsWith(serviceHome(options.trunklineHome, 'agent') + sep),
     url: () => address.url,
     headers: () => headersFor(keys),
-    serviceToken,
     current: (principal) => accounts.current(principal),
-    logger,
+    ...{ serviceToken, logger },
   });
 }
 
@@ -362,10 +360,11 @@ function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
 interface TaskDeps extends Omit<ExecutorDeps, 'skills' | 'observe' | 'toolset'> {
   executor: TurnExecutor;
   recorder: ChatRecorder;
+  scheduler: ScheduleBackend | undefined;
 }
 
 function createTasks(deps: TaskDeps): A2aServer {
-  const { context, address, active, executor, recorder, state, stores, contents } = deps;
+  const { context, address, active, executor, recorder, state, stores, contents, scheduler } = deps;
   const { options, live, keys, places, peers, logger } = context;
   const card = () => ({
     ...describeAgent(options.agentName, live.config, active.skills),
@@ -380,7 +379,7 @@ function createTasks(deps: TaskDeps): A2aServer {
     directory: places.state,
     executor: state.responses.runningTasksOf(executor),
     admit: admitParts,
-    access: taskAccess(context, state),
+    access: taskAccess(context, state, scheduler),
     quotaBytes: options.quotaMb * 2 ** 20,
     keptBesides,
     current: (principal) => context.accounts.current(principal),

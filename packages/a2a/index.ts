@@ -19,9 +19,10 @@ export { RemoteAgentError, type RemoteErrorCode } from './client/remote-agent.ts
 export type { TaskEngine } from './engine/engine.ts';
 export type { ExecutionEvent, ExecutionRequest, Executor, TaskObserver } from './engine/executor.ts';
 export { accessCheckMs, lostAccess } from './engine/lost-access.ts';
+export type { SendCommand } from './engine/send-command.ts';
 export { reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
 export type { TaskAccess, VisibleTasks } from './engine/visible-tasks.ts';
-export { A2aError, requireStored } from './errors/a2a-error.ts';
+export { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 export { type GrpcSettings, withGrpc } from './grpc/start-grpc.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';
 export type { Artifact, Message, Part, ProtocolVersion, Task, TaskState, Usage } from './protocol/model.ts';

@@ -8,12 +8,14 @@ import {
   ownerKey,
   type Principal,
   principalHeader,
+  readOrCreateSecret,
 } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import { type Actor, operatorActor } from '../owners.ts';
 import { createInvoke } from './invoke.ts';
-import { LocalBackend } from './local-backend.ts';
+import { askerField, receiveRun, sealAsker } from './job-asker.ts';
+import { LocalBackend, operator } from './local-backend.ts';
 import { checkSchedule, type ScheduleBackend, type Schedules } from './schedule-backend.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -38,6 +40,8 @@ export interface SchedulerSettings {
 export interface BackendDeps {
   /** Where local jobs are stored. */
   directory: string;
+  /** The home of the installation. */
+  home: string;
   owner?: string;
   isOwn?: boolean;
   /** The address of this service. */
@@ -54,7 +58,7 @@ export interface BackendDeps {
 /** The backend that the settings ask for; undefined when schedules are off. */
 export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): ScheduleBackend | undefined {
   if (settings.schedulerDisabled) return undefined;
-  if (settings.schedulerBackend === 'switchboard') return switchboardBackend(settings);
+  if (settings.schedulerBackend === 'switchboard') return switchboardBackend(settings, deps);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
   const { directory, owner, isOwn, url, headers, serviceToken, current, clock, logger } = deps;
   const forOthers = (principal: Principal) => ({
@@ -89,10 +93,15 @@ export function switchboardOf({ switchboardApiBase: url, switchboardApiKey: apiK
 }
 
 /** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
-function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
+function switchboardBackend(
+  settings: SchedulerSettings,
+  { home, current = (principal) => principal }: BackendDeps,
+): ScheduleBackend {
   const { agentName, switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
   const { url, apiKey } = switchboardOf(settings);
   const { hostname } = new URL(url);
+  // Stays the same over restarts, and goes to nobody.
+  const secret = readOrCreateSecret(home, 'schedule-secret');
   const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs: TIMEOUT_MS, maxRedirects: 0 });
   const command = async (payload: object): Promise<void> => {
     const response = await fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
@@ -113,7 +122,13 @@ function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
       const checked = checkSchedule(given, { agentName, timezone: TIMEZONE, now: Date.now() });
       const { prompt: content, schedule, timezone } = checked;
       const id = withPrefix(checked.id, agentName, actor);
-      const payload = { content, channel: 'a2a', agent_name: agentName, scheduler_job_id: id };
+      const asker = given.principal ?? operator;
+      const payload = {
+        ...{ content, channel: 'a2a', agent_name: agentName, scheduler_job_id: id },
+        [askerField]: sealAsker(asker, { id, prompt: content }, secret),
+        // For the switchboard, whose messages about its runs are marked with them.
+        ...(asker.origins && { origins: asker.origins }),
+      };
       const topic = `${topicPrefix}.${id}`;
       await command({ action: 'add', id, schedule, timezone, topic, payload });
       return { id, next: new Date(checked.next).toISOString() };
@@ -130,6 +145,7 @@ function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
   return {
     ...schedulesOf(operatorActor),
     for: schedulesOf,
+    receive: (command) => receiveRun(command, secret, current),
     // The switchboard fires; there is nothing to start or stop here.
     start: () => undefined,
     stop: async () => undefined,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { SendCommand } from '@trunkline/a2a';
 import type { Origin, Principal } from '@trunkline/identity';
 import { parseSchedule } from '@trunkline/schedule';
 import type { Actor } from '../owners.ts';
@@ -55,6 +56,8 @@ export interface Schedules {
 /** Stores the schedules of one agent; the operator's view of them, `for` gives that of others. */
 export interface ScheduleBackend extends Schedules {
   for(actor: Actor): Schedules;
+  /** Gives a run that comes back from elsewhere to whoever asked for it; missing where runs start here. */
+  readonly receive?: (command: SendCommand) => SendCommand;
   /** Names whose schedules lie beside this agent's and run nowhere, as far as is known. */
   readonly strayNames?: readonly string[];
   start(): void;

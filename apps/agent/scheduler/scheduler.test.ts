@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openAccounts } from '@trunkline/accounts';
 import { readOptions } from '@trunkline/config';
-import { anonymous, type Principal } from '@trunkline/identity';
+import { HttpError } from '@trunkline/http';
+import { anonymous, encodePrincipal, type Principal } from '@trunkline/identity';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentOptions } from '../options.ts';
@@ -133,7 +134,9 @@ describe('the schedule tools', () => {
       schedulerFireTimeoutS: 1,
     };
     expect(
-      chooseBackend(settings, { directory: home.path, url: () => '', serviceToken: 'service', logger }),
+      chooseBackend(settings, {
+        ...{ directory: home.path, home: home.path, url: () => '', serviceToken: 'service', logger },
+      }),
     ).toBeUndefined();
   });
 });
@@ -311,7 +314,7 @@ describe('a fire', () => {
       schedulerDisabled: false,
       schedulerFireTimeoutS: 1,
     };
-    const around = { directory: home.path, url: () => '', serviceToken: 'service', logger };
+    const around = { directory: home.path, home: home.path, url: () => '', serviceToken: 'service', logger };
     expect(() => chooseBackend(settings, around)).toThrow('SWITCHBOARD_API_KEY');
     const backend = chooseBackend(
       { ...settings, switchboardApiBase: url, switchboardApiKey: 'key' },
@@ -343,6 +346,71 @@ describe('a fire', () => {
     status = 401;
     await expect(backend.add({ prompt: 'hi', when: '0 9 * * *' })).rejects.toThrow('SWITCHBOARD_API_KEY');
     stop();
+  });
+
+  it('comes back from the switchboard for whoever asked for it, with its marks, and for nobody else', async () => {
+    const { url, seen, stop } = await agent(() => ({ status: 200, body: '{"success":true}' }));
+    const settings = {
+      ...{
+        agentName: 'ada',
+        schedulerBackend: 'switchboard',
+        schedulerDisabled: false,
+        schedulerFireTimeoutS: 1,
+      },
+      ...{ switchboardApiBase: url, switchboardApiKey: 'key' },
+    };
+    let isDisabled = false;
+    const current = (principal: Principal): Principal => {
+      if (isDisabled) throw new HttpError('account_disabled', 403, 'The account is disabled.');
+      return { ...principal, role: 'member' };
+    };
+    const around = { ...{ directory: home.path, home: home.path }, url: () => '', serviceToken: 's', logger };
+    const open = () => chooseBackend(settings, { ...around, current })!;
+    const origins = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
+    const principal: Principal = { kind: 'approver', id: 'chat:7', via: ['chat'], origins };
+    await open().add({ prompt: 'Go.', when: '0 9 * * *', jobId: 'tea', principal });
+    stop();
+    const { payload } = (seen()[0]!.body as { payload: { payload: Record<string, unknown> } }).payload;
+    expect(payload).toMatchObject({ content: 'Go.', origins });
+    const board: Principal = { kind: 'agent', id: 'key:ada', via: ['schedule:ada-tea', 'switchboard'] };
+    const { on_behalf_of } = payload;
+    const sent = { scheduler_job_id: 'ada-tea', channel: 'a2a', on_behalf_of };
+    const run = (
+      { text = 'Go.', by = board, ...more }: { text?: string; by?: Principal; contextId?: string },
+      metadata: object = sent,
+    ) =>
+      // After a restart.
+      open().receive!({
+        message: {
+          messageId: 'm',
+          role: 'user',
+          parts: [{ type: 'text', text }],
+          metadata: { ...metadata },
+          ...more,
+        },
+        ...{ metadata: { ...metadata }, principal: by, strict: false },
+      });
+    const command = run({});
+    expect(command.principal).toEqual({
+      ...{ kind: 'person', id: 'chat:7', role: 'member', origins },
+      via: ['chat', 'scheduler', 'schedule:ada-tea', 'switchboard'],
+    });
+    expect(JSON.stringify(command)).not.toContain('on_behalf_of');
+    const marked = { ...board, origins: [{ kind: 'schedule', source: 'ada-tea' }] };
+    const forged = `${encodePrincipal({ kind: 'operator', id: 'operator', via: [] })}.${String(on_behalf_of).split('.')[1]}`;
+    for (const command of [
+      run({ text: 'Go elsewhere.' }),
+      run({ contextId: 'of-the-person' }),
+      run({}, { ...sent, on_behalf_of: forged }),
+      run({}, { ...sent, on_behalf_of: 7 }),
+    ])
+      expect(command.principal).toEqual(marked);
+    expect(run({}, { ...sent, scheduler_job_id: 'ada-other' }).principal).toMatchObject({ id: 'key:ada' });
+    const guest: Principal = { kind: 'person', id: 'mail:eve', via: [], role: 'guest' };
+    expect(run({ by: guest }).principal).toMatchObject({ id: 'mail:eve', role: 'guest' });
+    expect(run({}, { scheduler_job_id: 'ada-tea' }).principal).toEqual(board);
+    isDisabled = true;
+    expect(() => run({})).toThrow('The schedule was not run: The account is disabled.');
   });
 });
 

@@ -58,6 +58,17 @@ const ended = (stepMs: number) =>
     board.messages.find(({ topic }) => topic.startsWith('agent.skill.response')),
   );
 
+it('hands on whom it is for, and marks what its words were drawn from', async () => {
+  const origins = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
+  await fire({ on_behalf_of: 'sealed', origins });
+  await waitFor(async () => (await newest())?.status === 'done');
+  expect(peer.requests[0]?.body).toMatchObject({
+    params: { message: { metadata: { on_behalf_of: 'sealed' } } },
+  });
+  const about = board.messages.filter(({ topic }) => /^(cron|agent.skill.response)\./.test(topic));
+  expect(about.map(({ principal }) => principal?.origins)).toEqual([origins, origins]);
+});
+
 it('posts message/send in the form of the contract, with the credentials of a2a.yaml [S014][S101]', async () => {
   await fire();
   await waitFor(async () => (await newest())?.status === 'done');

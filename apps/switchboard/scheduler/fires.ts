@@ -1,7 +1,7 @@
 import { type Bus, type Draft, defaultDurableTopics, matchesTopic } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { HttpError } from '@trunkline/http';
-import type { AccountAccess, Principal } from '@trunkline/identity';
+import { type AccountAccess, type Principal, withOrigins } from '@trunkline/identity';
 import { type Clock, type Fire, isoTime } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { FireRow, FireStatus } from '../api-types.ts';
@@ -67,9 +67,10 @@ export function createFires(settings: FireSettings) {
     return earlier === undefined || (await isClear(earlier, job, fire));
   }
 
-  /** Whoever made the schedule, with their rights of today. Throws if their account is disabled or was removed. */
+  /** Whoever made the schedule, with their rights of today and what its words were drawn from. Throws if their account is disabled or was removed. */
   function principalOf({ id, record }: ScheduleJob): Principal {
-    return accounts.current(scheduled(id, record.owner));
+    const maker = accounts.current(scheduled(id, record.owner));
+    return withOrigins(maker, record.payload.origins);
   }
 
   function refusalOf(job: ScheduleJob): string | undefined {

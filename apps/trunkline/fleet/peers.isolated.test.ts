@@ -21,6 +21,7 @@ beforeAll(async () => {
     ...home.environment,
     ...ports,
     ...keys,
+    TRUNKLINE_OPEN: '0',
     SCHEDULER_BACKEND: 'switchboard',
     LLM_GATEWAY_URL: '',
   };
@@ -121,6 +122,18 @@ describe('four services as peers', () => {
     const body = JSON.stringify({ job_id: 'tea', when, prompt: 'what is 6*7' });
     const added = await fetch(`${urls.agent}/api/scheduler/jobs`, { method: 'POST', headers, body });
     expect(added.status).toBeLessThan(300);
+    // One of a person, which comes back as theirs.
+    const secret = readFileSync(join(home.environment.TRUNKLINE_HOME ?? '', 'family-secret'), 'utf8').trim();
+    const ofAva = {
+      authorization: `Bearer ${secret}`,
+      [principalHeader]: encodePrincipal({ kind: 'person', id: 'voice:ava', via: ['voice'] }),
+      ...{ 'content-type': 'application/json', 'a2a-version': '1.0' },
+    };
+    const hers = JSON.stringify({ job_id: 'hers', when, prompt: 'what is 7*8' });
+    const addedByAva = await fetch(`${urls.agent}/api/scheduler/jobs`, {
+      ...{ method: 'POST', headers: ofAva, body: hers },
+    });
+    expect(addedByAva.status).toBeLessThan(300);
     const task = await waitFor(
       async () => {
         const tasks = await (
@@ -131,5 +144,9 @@ describe('four services as peers', () => {
       { timeoutMs: 20_000 },
     );
     expect(JSON.stringify(task)).toContain('scheduler_job_id');
+    const seenBy = async (who: Record<string, string>) =>
+      JSON.stringify(await (await fetch(`${urls.agent}/tasks`, { headers: who })).json());
+    await waitFor(async () => (await seenBy(ofAva)).includes('what is 7*8'), { timeoutMs: 20_000 });
+    expect(await seenBy({ ...headers, 'a2a-version': '1.0' })).not.toContain('what is 7*8');
   });
 });

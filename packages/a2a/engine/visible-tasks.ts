@@ -11,6 +11,8 @@ export interface TaskAccess {
   viewer?(principal: Principal): Principal;
   /** Whether they may answer the question of a task that they do not see; nobody when left out. */
   mayAnswer?(task: Task, principal: Principal): boolean;
+  /** The message as it is carried out: for whom, and with what metadata; as it came when left out. */
+  receive?(command: SendCommand): SendCommand;
   /** Why they may not begin a task in a conversation; undefined where they may. */
   refuseContext?(contextId: string, principal: Principal): string | undefined;
 }
@@ -63,11 +65,12 @@ export class VisibleTasks {
     return this.#engine.cancel(this.find(id).id, strict);
   }
 
-  start(command: Omit<SendCommand, 'principal' | 'mayAnswer'>): StartedTurn {
+  start(sent: Omit<SendCommand, 'principal' | 'mayAnswer'>): StartedTurn {
     const [principal, { mayAnswer, refuseContext }] = [this.#principal, this.#access];
+    const came = { ...sent, principal };
+    const command = this.#access.receive?.(came) ?? came;
     return this.#engine.start({
       ...command,
-      principal,
       tenant: this.#tenant,
       mayAnswer: (task) =>
         this.#sees(task) || (this.#isOfTenant(task) && mayAnswer?.(task, principal) === true),

@@ -13,6 +13,8 @@ const payload = z
     /** For the channel `a2a`: a target of `a2a.yaml`. */
     agent_name: z.string().min(1).optional(),
     scheduler_job_id: z.string().min(1).optional(),
+    /** What the content was drawn from beyond the operator's trust: its runs ask before effects. */
+    origins: z.array(z.looseObject({ kind: z.string(), source: z.string() })).optional(),
   })
   .superRefine(({ channel, agent_name }, context) => {
     if (channel !== 'a2a' || agent_name !== undefined) return;
