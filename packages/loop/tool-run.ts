@@ -156,7 +156,8 @@ async function settle(
     }
     if (answer === 'task') grants.add(grantFor(request, input).key);
   }
-  const spent = policy.spend?.(request);
+  // A call that goes on with a person's answer was booked when it began.
+  const spent = deps.answered === undefined ? policy.spend?.(request) : undefined;
   if (spent !== undefined) {
     recordCall(deps, prepared, 'over budget');
     return { result: `Error: ${tool.name} was not run: ${spent}.` };

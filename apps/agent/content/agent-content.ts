@@ -190,8 +190,15 @@ export class AgentContent {
       allowsRedirect: this.#permit(uri, place),
     });
     if (status !== 200)
-      throw new ContentRefusal(`The file at ${uri} could not be fetched: it answers with ${status}.`);
-    return { bytes: body, name: plainName(name), mediaType: mediaType || contentType, source: uri };
+      throw new ContentRefusal(
+        `The file at ${publicPart(uri)} could not be fetched: it answers with ${status}.`,
+      );
+    return {
+      bytes: body,
+      name: plainName(name),
+      mediaType: mediaType || contentType,
+      source: publicPart(uri),
+    };
   }
 
   /**
@@ -217,7 +224,7 @@ export class AgentContent {
     policy.record?.({ request, input: { url }, decision, rule, result, sessionId });
     if (refused !== undefined)
       throw new ContentRefusal(
-        `The file at ${url} was not fetched, because policy does not allow fetch_url: ${refused}. Send the file itself.`,
+        `The file at ${publicPart(url)} was not fetched, because policy does not allow fetch_url: ${refused}. Send the file itself.`,
       );
     return (target) => {
       const onward = requestOf(target.href);
@@ -299,6 +306,12 @@ function percentDecoded(data: string, name: string): string {
       cause: error,
     });
   }
+}
+
+/** An address without its query, which may be signed: whoever reads it could fetch the file. */
+function publicPart(uri: string): string {
+  const url = URL.parse(uri);
+  return url === null ? uri : `${url.origin}${url.pathname}`;
 }
 
 function nameIn(uri: string): string {

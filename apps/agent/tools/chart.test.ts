@@ -33,6 +33,18 @@ describe('charts', () => {
     expect((up?.y ?? 0) + (up?.height ?? 0)).toBeCloseTo(down?.y ?? 0, 0);
   });
 
+  it('draw losses alone down to the lowest, not below an empty axis', () => {
+    const losses = {
+      ...chart,
+      type: 'bar' as const,
+      labels: ['a'],
+      series: [{ name: 's', values: [-0.05] }],
+    };
+    const [, height] =
+      /<rect x="[\d.]+" y="[\d.]+" width="[\d.]+" height="([\d.]+)"/.exec(renderChart(losses)) ?? [];
+    expect(Number(height)).toBeGreaterThan(200);
+  });
+
   it('escape what they are given, and hold nothing that runs or loads', () => {
     const evil = '"><script>alert(1)</script><image href="http://a.example/x"/>\u0000\u0007';
     const svg = renderChart({

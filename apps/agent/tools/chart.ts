@@ -38,7 +38,7 @@ export function renderChart(chart: Chart): string {
 function plotParts({ type, labels, series, unit = '' }: Chart): string[] {
   const values = series.flatMap((each) => each.values.filter((value) => value !== null));
   const y = scaleLinear()
-    .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
+    .domain([Math.min(0, ...values), values.every((value) => value === 0) ? 1 : Math.max(0, ...values)])
     .nice()
     .range([height - plot.bottom, plot.top]);
   const format = y.tickFormat(6);

@@ -93,6 +93,10 @@ function readAttachment(files: ContentStore, actor: ToolDeps['actor']) {
         ownWords?.();
         return `Error: there is no file ${id} with text in this conversation.`;
       }
+      if (from >= read.text.length && from > 0) {
+        ownWords?.();
+        return `Error: ${file.name} has ${read.text.length} characters, and all were read.`;
+      }
       const end = Math.min(read.text.length, from + longestReading);
       return `${file.name}, characters ${from} to ${end} of ${read.text.length}:\n${read.text.slice(from, end)}`;
     },

@@ -90,6 +90,7 @@ async function run(
     },
     policy: new Policy({ home, logger }),
     memory: memory ?? { recall: () => [], note: ignore },
+    files: { contents: async () => [], turnFiles: () => undefined },
     builtIn: { directory: home, marks: new FileMarks(home), shell: 'off', path: '', sandbox: {} },
     moreTools: () => [],
     bus: { publish: async (draft: Draft) => ({ id: String(published.push(draft)) }) },
@@ -209,7 +210,7 @@ describe('text from outside', () => {
       return { content: 'ok', taskState: 'completed' as const };
     };
     const far = createRemoteExecutor({
-      client: { send: async () => ({ state: 'completed', text: 'an order', statusText: '' }) },
+      client: { send: async () => ({ state: 'completed', text: 'an order', statusText: '', artifacts: [] }) },
       agent: { name: 'far', url: 'http://127.0.0.1:1' },
       skills: [],
       streaming: false,
@@ -218,6 +219,10 @@ describe('text from outside', () => {
       findAgent: () => other('mate', 'in-process', { execute }),
       timeoutMs: 1000,
       memory: { recall: () => ({}), keep: ignore },
+      files: {
+        open: async () => ({ files: [], lost: [] }),
+        fromParts: async () => ({ files: [], problems: [] }),
+      },
       isApprover: () => false,
     } as unknown as RemoteParts);
     const origins = [{ kind: 'delegate_to', source: 'far' }];

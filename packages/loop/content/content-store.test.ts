@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -53,6 +53,21 @@ describe('stored files', () => {
     expect(String(await store.read(theirs.id))).toBe('same');
     store.forget('two');
     expect(blobs()).toEqual([]);
+  });
+
+  it('heal when they are sent again, are copied into a conversation once, and keep what was read', async () => {
+    const first = await store.put(file('plan'), 'a', 'one');
+    store.setText(first.id, 'plan', true);
+    for (const name of blobs()) rmSync(join(home.path, 'content', name));
+    expect(await store.read(first.id)).toBeUndefined();
+    expect(await store.put(file('plan'), 'a', 'one')).toEqual(first);
+    expect(String(await store.read(first.id))).toBe('plan');
+    const copy = store.use(first.id, 'two');
+    expect(copy?.id).not.toBe(first.id);
+    expect(store.use(first.id, 'two')).toEqual(copy);
+    const again = await store.put(file('plan'), 'a', 'three');
+    expect(store.text(again.id)).toEqual({ text: 'plan', isWhole: true });
+    expect(store.text((await store.put(file('plan'), 'b', 'three')).id)).toBeUndefined();
   });
 
   it('that no conversation takes go after a day, and so do those of conversations that are gone', async () => {

@@ -84,17 +84,25 @@ export class ContentStore {
     const known = this.#database
       .prepare<Row>('SELECT * FROM file WHERE hash = ? AND owner = ? AND name = ? AND session_id IS ?')
       .get(hash, owner, name, sessionId ?? null);
-    if (known !== undefined) return recordOf(known);
+    if (known !== undefined) {
+      // A crash, or a restore without the files, may have left the row alone.
+      await this.#write(hash, bytes);
+      return recordOf(known);
+    }
     const row = { hash, name, media_type: mediaType, size: bytes.byteLength, owner };
     // Nothing waits between the checks and the insert, so two uploads cannot both take the last room.
     const stored = this.#insert({ ...row, session_id: sessionId ?? null, text: null, is_whole: null }, quota);
     try {
-      if (!existsSync(this.#path(hash))) await writeFileAtomic(this.#path(hash), bytes, { mode: 0o600 });
+      await this.#write(hash, bytes);
     } catch (error) {
       this.#remove('id = ?', stored.id);
       throw error;
     }
     return stored;
+  }
+
+  async #write(hash: string, bytes: Uint8Array): Promise<void> {
+    if (!existsSync(this.#path(hash))) await writeFileAtomic(this.#path(hash), bytes, { mode: 0o600 });
   }
 
   #requireSize(name: string, size: number): void {
@@ -149,7 +157,13 @@ export class ContentStore {
   /** The text that was read from a file. */
   text(id: string): { text: string; isWhole: boolean } | undefined {
     const row = this.#row(id);
-    return row?.text == null ? undefined : { text: row.text, isWhole: row.is_whole === 1 };
+    if (row === undefined || row.text !== null) return textOf(row);
+    // The same file of the same owner may have been read in another conversation.
+    return textOf(
+      this.#database
+        .prepare<Row>('SELECT * FROM file WHERE hash = ? AND owner = ? AND name = ? AND text IS NOT NULL')
+        .get(row.hash, row.owner, row.name),
+    );
   }
 
   setText(id: string, text: string, isWhole: boolean): void {
@@ -163,6 +177,10 @@ export class ContentStore {
     const row = this.#row(id);
     if (row === undefined) return undefined;
     if (row.session_id === sessionId) return recordOf(row);
+    const copy = this.#database
+      .prepare<Row>('SELECT * FROM file WHERE hash = ? AND owner = ? AND name = ? AND session_id = ?')
+      .get(row.hash, row.owner, row.name, sessionId);
+    if (copy !== undefined) return recordOf(copy);
     if (row.session_id !== null) return this.#insert({ ...row, session_id: sessionId }, quota ?? row.owner);
     this.#database.prepare('UPDATE file SET session_id = ? WHERE id = ?').run(sessionId, id);
     return recordOf(row);
@@ -268,4 +286,8 @@ export function plainName(name: string): string {
 
 function megabytes(bytes: number): string {
   return (bytes / 2 ** 20).toFixed(1).replace(/\.0$/, '');
+}
+
+function textOf(row: Row | undefined): { text: string; isWhole: boolean } | undefined {
+  return row?.text == null ? undefined : { text: row.text, isWhole: row.is_whole === 1 };
 }

@@ -71,9 +71,7 @@ function partsOf(content: Content): UserPart[] {
     }
     case 'data':
       return [
-        text(
-          `Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data, null, 1)}`,
-        ),
+        text(`Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data)}`),
       ];
   }
 }
@@ -83,13 +81,22 @@ const charactersPerToken = 3;
 
 /** The contents with their texts cut to what the model can take of them together. */
 export function fitContents(contents: readonly Content[], tokens: number): Content[] {
-  const documents = contents.filter(({ type }) => type === 'file').length;
-  const most = Math.floor((tokens * charactersPerToken) / Math.max(1, documents));
-  return contents.map((content) =>
-    content.type === 'file' && content.text.length > most
-      ? { ...content, text: content.text.slice(0, most), isWhole: false }
-      : content,
-  );
+  const readable = contents.filter(({ type }) => type === 'file' || type === 'data').length;
+  const most = Math.floor((tokens * charactersPerToken) / Math.max(1, readable));
+  return contents.map((content) => {
+    if (content.type === 'file' && content.text.length > most)
+      return { ...content, text: content.text.slice(0, most), isWhole: false };
+    return content.type === 'data' ? fitData(content, most) : content;
+  });
+}
+
+/** Data that is too long becomes the beginning of its text, which says so. */
+function fitData(content: Extract<Content, { type: 'data' }>, most: number): Content {
+  const { data, name, origins } = content;
+  const text = JSON.stringify(data) ?? '';
+  if (text.length <= most) return content;
+  const words = `Data${name === undefined ? '' : ` ${name}`}, the first ${most} of ${text.length} characters; send it as a file to have the rest read:\n${text.slice(0, most)}`;
+  return { type: 'text', text: words, ...(origins && { origins }) };
 }
 
 /** What only some models take. */

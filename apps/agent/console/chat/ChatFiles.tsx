@@ -71,20 +71,29 @@ export function FileView({ file }: { file: ChatFile }) {
   );
 }
 
-/** A link that works for a while; undefined while it is asked for. */
+/** Before the link of an hour ends. */
+const renewMs = 50 * 60 * 1000;
+
+/** A link that works as long as the page is open; undefined while it is asked for. */
 function useLink(id: string): string | 'gone' | undefined {
   const api = useApi();
   const [link, setLink] = useState<string>();
   useEffect(() => {
     const leaving = new AbortController();
-    void api
-      .request<UploadedFile>(`/api/chat/files/${encodeURIComponent(id)}`, { signal: leaving.signal })
-      .then(({ url }) => url)
-      .catch(() => 'gone')
-      .then((found) => {
-        if (!leaving.signal.aborted) setLink(found);
-      });
-    return () => leaving.abort();
+    const ask = () =>
+      void api
+        .request<UploadedFile>(`/api/chat/files/${encodeURIComponent(id)}`, { signal: leaving.signal })
+        .then(({ url }) => url)
+        .catch((error: unknown) => ((error as { status?: number }).status === 404 ? 'gone' : undefined))
+        .then((found) => {
+          if (!leaving.signal.aborted && found !== undefined) setLink(found);
+        });
+    ask();
+    const timer = setInterval(ask, renewMs);
+    return () => {
+      clearInterval(timer);
+      leaving.abort();
+    };
   }, [api, id]);
   return link;
 }
