@@ -201,11 +201,32 @@ describe('trunkline doctor', () => {
     expect(status).toBe(1);
   });
 
-  it('names a data directory that cannot be written', async () => {
-    const { code, output } = await doctor({ TRUNKLINE_HOME: join(launcher, 'below-a-file') }, '--json');
-    const failed = (JSON.parse(output) as { subject: string; state: string; advice: string }[]).filter(
-      ({ state }) => state === 'failed',
+  it('names a data directory that cannot be written, and asks a paid endpoint only what is free', async () => {
+    const asked: string[] = [];
+    // LiteLLM says so in its headers; it may pass calls on to a provider that takes money.
+    const paid = createHttpServer(({ method, url }, response) => {
+      asked.push(`${method} ${url}`);
+      response.setHeader('x-litellm-version', '1.80.0');
+      response.end(JSON.stringify({ object: 'list', data: [{ id: 'large', object: 'model' }] }));
+    }).listen(0, '127.0.0.1');
+    await once(paid, 'listening');
+    cleanups.push(() => paid.close());
+    const { port } = paid.address() as AddressInfo;
+    const environment = {
+      TRUNKLINE_HOME: join(launcher, 'below-a-file'),
+      ...modelAt({ url: `http://127.0.0.1:${port}/v1` }, 'right', 'large'),
+    };
+    const { code, output } = await doctor(environment, '--json');
+    const found = JSON.parse(output) as { subject: string; state: string; words: string; advice: string }[];
+    expect(found).toContainEqual(
+      expect.objectContaining({
+        subject: 'model abilities',
+        words: expect.stringContaining('trunkline doctor --probe'),
+      }),
     );
+    expect(asked).toContain('GET /v1/models');
+    expect(asked.filter((line) => !line.startsWith('GET '))).toEqual([]);
+    const failed = found.filter(({ state }) => state === 'failed');
     expect(failed).toMatchObject([
       { subject: 'data directory', advice: expect.stringContaining('TRUNKLINE_HOME') },
     ]);
@@ -214,7 +235,7 @@ describe('trunkline doctor', () => {
   });
 });
 
-function modelAt({ url }: ModelServer, key: string, model: string): Record<string, string> {
+function modelAt({ url }: Pick<ModelServer, 'url'>, key: string, model: string): Record<string, string> {
   return { LLM_GATEWAY_URL: url, LLM_API_KEY: key, LLM_MODEL: model };
 }
 
