@@ -81,6 +81,22 @@ export interface CallSubject {
   internal?: boolean;
 }
 
+/**
+ * What happens to a running call when a caller interrupts: it is cancelled, it goes on in silence and its result is
+ * announced later, or it holds the floor and what the caller says is answered when it is done.
+ */
+export type Interruption = (typeof interruptions)[number];
+
+export const interruptions = ['cancel', 'finish', 'hold'] as const;
+
+/** What an interruption does to a call of the tool. */
+export function interruptionOf({
+  interruption,
+  effects,
+}: Pick<RunningTool, 'interruption' | 'effects'>): Interruption {
+  return interruption ?? (isReadOnly({ effects }) ? 'cancel' : 'finish');
+}
+
 interface ToolHead<Input> {
   name: string;
   description: string;
@@ -97,6 +113,8 @@ interface ToolHead<Input> {
 export interface RunningTool<Input = unknown> extends ToolHead<Input> {
   pause?: false;
   timeoutMs?: number;
+  /** What an interruption by the caller does to a running call; `cancel` if left out and it only reads, else `finish`. */
+  interruption?: Interruption;
   /** Calls with the same key ask for the same thing. Without it, calls with the same arguments do. */
   callKey?(input: Input): string;
   /** Who is named as the source of a result that is announced later; the tool itself if left out. */

@@ -1,50 +1,14 @@
-import type { Logger } from '@trunkline/config';
-import type { Clock } from '@trunkline/schedule';
 import type { ToolOutcome } from '../delivery/delivery.ts';
 import { TurnMarks } from '../metrics/metrics.ts';
-import type { Persona } from '../turn/persona.ts';
 import { botHasTurn, type CallEvent, type CallState, replyOf, transition, userTurnOf } from './call-state.ts';
 import { Alarm } from './clock.ts';
-import type { Outgoing } from './line.ts';
-import type { SpeechInput } from './listening/speech-input.ts';
-import type { History } from './replying/history.ts';
 import { LateResults } from './replying/late-results.ts';
 import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
-import type { ToolRuns } from './replying/tool-runs.ts';
-import type { Fillers } from './speaking/fillers.ts';
-import type { SpeechPlayer } from './speaking/speech-player.ts';
-import type { Backchannel } from './turns/backchannel.ts';
-import type { DecisionLog } from './turns/decisions.ts';
-import type { EchoFilter } from './turns/echo-filter.ts';
-import { type SpeakingRate, TranscriptTimeout } from './turns/endpointing.ts';
+import type { TurnControllerDeps } from './turn-controller-deps.ts';
+import { TranscriptTimeout } from './turns/endpointing.ts';
 import { falseInterruptionTimeoutMs, isBackchannel, joined, wordsIn } from './turns/interruption.ts';
 import { TurnJudge } from './turns/turn-judge.ts';
-
-export interface TurnControllerDeps {
-  sessionId: string;
-  persona: Persona;
-  input: SpeechInput;
-  player: SpeechPlayer;
-  fillers: Fillers;
-  backchannel: Backchannel;
-  history: History;
-  runs: ToolRuns;
-  speakingRate: SpeakingRate;
-  echo: EchoFilter;
-  /** The speech models still load: transcripts come late. */
-  isLoading(): boolean;
-  clock: Clock;
-  logger: Logger;
-  decisions: DecisionLog;
-  send(message: Outgoing): void;
-  /** Returns true if the text needs no reply from the model. */
-  intercept(text: string): boolean;
-  /** Called when the first sound of a reply was sent. */
-  answered(marks: TurnMarks): void;
-  /** Called when the bot has said goodbye after `endCall`. */
-  hangUp(): void;
-}
 
 /** Decides whose turn it is. Owns the state of the call (`call-state.ts`); input and player report events to it. */
 export class TurnController {
@@ -57,6 +21,8 @@ export class TurnController {
   #state: CallState;
   /** What the caller said or wrote that no reply has answered yet. */
   #unanswered = '';
+  /** Some of it was said while a tool held the floor. */
+  #saidMeanwhile = false;
   #userTurnEndedAt = -Infinity;
   /** The call ends with the bot's turn. */
   #ending = false;
@@ -90,7 +56,7 @@ export class TurnController {
     this.#dispatch({ type: 'user-speaking', userTurn });
     echo.onUserSpeech();
     // Nobody notices that a voice waits which has not begun.
-    if (this.#state.name === 'thinking' && this.#state.reply !== undefined)
+    if (this.#state.name === 'thinking' && this.#state.reply?.holdsFloor === false)
       this.#dispatch({ type: 'possible-interruption' });
   }
 
@@ -143,8 +109,8 @@ export class TurnController {
 
   /** Answers a written message. */
   write(text: string, { interrupts, spoken }: { interrupts: boolean; spoken: boolean }): void {
-    if (botHasTurn(this.#state) && !interrupts) {
-      this.#unanswered = joined(this.#unanswered, text);
+    if (botHasTurn(this.#state) && (!interrupts || this.#isFloorHeld)) {
+      this.#answerLater(text);
       return;
     }
     this.#cancel();
@@ -187,9 +153,13 @@ export class TurnController {
 
   #judgeInterruption(): void {
     const { player, persona, decisions } = this.#deps;
-    const { verdict, reason, over } = this.#judge.overlap(replyOf(this.#state)?.isGenerating === true);
+    const { verdict, reason, over, words } = this.#judge.overlap(replyOf(this.#state)?.isGenerating === true);
+    if (this.#isFloorHeld && (verdict === 'interrupt' || verdict === 'answer')) {
+      if (over) this.#holdFloor(words);
+      return;
+    }
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
-    const mayPause = mayInterrupt && !this.isFalseInterruption;
+    const mayPause = mayInterrupt && !this.isFalseInterruption && !this.#isFloorHeld;
     if (verdict === 'interrupt' && mayInterrupt) this.#interrupt(reason);
     else if (verdict === 'pause' && mayPause) {
       decisions.note('pause', reason);
@@ -209,6 +179,22 @@ export class TurnController {
     if (userTurn !== undefined) userTurn.falseInterruption = !isAnswer;
     this.#dispatch({ type: 'false-interruption' });
     this.#deps.player.resume();
+  }
+
+  get #isFloorHeld(): boolean {
+    return replyOf(this.#state)?.holdsFloor === true;
+  }
+
+  /** A tool must not be disturbed: what the caller said is answered when the reply is over. */
+  #holdFloor(words: string): void {
+    this.#deps.decisions.note('hold-floor', `"${words}" is answered when the tool is done`);
+    this.#answerLater(words);
+    this.#resume(true);
+  }
+
+  #answerLater(text: string): void {
+    this.#unanswered = joined(this.#unanswered, text);
+    this.#saidMeanwhile ||= this.#isFloorHeld;
   }
 
   /** It was no interruption. `over`: the caller has finished, too. */
@@ -338,6 +324,7 @@ export class TurnController {
   }
 
   #startReply(reply: Reply): void {
+    this.#saidMeanwhile = false;
     this.#dispatch({ type: 'reply-started', reply });
     // A backchannel may still be heard.
     if (this.#deps.player.speaking) this.#dispatch({ type: 'playout-started' });
@@ -349,7 +336,8 @@ export class TurnController {
     const over = (reply: Reply) => this.#finishReply(reply);
     // Nobody waited for a late result, so it says nothing about response times.
     const answered = outcome === undefined ? deps.answered : () => undefined;
-    return new Reply({ ...deps, text, outcome, marks, spoken, messages: history.messages, over, answered });
+    const said = { text, outcome, spoken, saidMeanwhile: this.#saidMeanwhile };
+    return new Reply({ ...deps, ...said, marks, messages: history.messages, over, answered });
   }
 
   #finishReply(reply: Reply): void {

@@ -7,7 +7,15 @@ describe('a call', () => {
   for (const { name, test } of loadCases().filter(({ test: { voices } }) => voices === 'code')) {
     it(`${name}: ${test.about}`, async () => {
       const outcome = await runCase(test, (clock) => scriptedVoices(clock, test));
-      const { conversation, silence, pauses, thrown_away: thrownAway, remembered, waiting } = test.expect;
+      const {
+        conversation,
+        silence,
+        pauses,
+        thrown_away: thrownAway,
+        remembered,
+        waiting,
+        runs,
+      } = test.expect;
       const told = outcome.events.join('\n');
       expect(outcome.conversation, told).toEqual(conversation);
       if (silence !== undefined) expect(outcome.silence, told).toBeLessThanOrEqual(silence);
@@ -15,6 +23,7 @@ describe('a call', () => {
       if (thrownAway !== undefined) expect(outcome.thrownAway, told).toBe(thrownAway);
       if (remembered !== undefined) expect(outcome.remembered, told).toEqual(remembered);
       if (waiting !== undefined) expect(outcome.waiting, told).toBe(waiting);
+      if (runs !== undefined) expect(outcome.runs, told).toBe(runs);
       expect(outcome.timers, 'timers left behind').toBe(0);
     });
   }

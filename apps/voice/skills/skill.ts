@@ -1,3 +1,4 @@
+import { interruptions } from '@trunkline/llm';
 import { z } from 'zod';
 import { synthesisBackends } from '../speech/backends/registry.ts';
 
@@ -65,6 +66,8 @@ export const skillFileSchema = z.strictObject({
       greeting: z.string().min(1).max(500),
       /** Seconds of silence after which a caller is asked, once, whether they are still there. */
       reprompt_after: z.number().min(3).max(600),
+      /** What an interruption does to running calls of a tool, by its name. */
+      interruptions: z.record(z.string(), z.enum(interruptions)),
     })
     .partial()
     .optional(),

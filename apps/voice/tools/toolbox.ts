@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
-import type { Tool } from '@trunkline/llm';
+import type { Interruption, Tool } from '@trunkline/llm';
 import {
   createCalculator,
   createCurrentTime,
@@ -37,8 +37,14 @@ export function createToolbox({ sources, onCall, logger }: ToolboxOptions): Tool
         { skill: skill.slug, listed: skill.tools, known: [...known.keys()] },
         'skill lists no known tool',
       );
-    return offered.map((tool) => counted(tool, onCall));
+    const interruptions = skill.behavior.interruptions ?? {};
+    return offered.map((tool) => withInterruption(counted(tool, onCall), interruptions[tool.name]));
   };
+}
+
+/** The skill knows best what may be interrupted. */
+function withInterruption(tool: Tool, interruption: Interruption | undefined): Tool {
+  return tool.pause || interruption === undefined ? tool : { ...tool, interruption };
 }
 
 function counted(tool: Tool, onCall: (name: string) => void): Tool {

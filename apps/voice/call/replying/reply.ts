@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { interruptionOf, type Tool } from '@trunkline/llm';
 import { compactionNote, type TurnEvent } from '@trunkline/loop';
 import type { Clock } from '@trunkline/schedule';
 import type { ToolOutcome } from '../../delivery/delivery.ts';
@@ -30,6 +31,8 @@ export interface ReplyDeps {
   /** Runs the tools that may change something. */
   runs: ToolRuns;
   sessionId: string;
+  /** The caller said it while a tool held the floor. */
+  saidMeanwhile: boolean;
   /** False: the answer is only written. */
   spoken: boolean;
   marks: TurnMarks;
@@ -129,6 +132,15 @@ export class Reply {
     return !this.#generated;
   }
 
+  /** A tool runs that no interruption may disturb. */
+  get holdsFloor(): boolean {
+    const { tools } = this.#deps.persona;
+    const isHeld = (tool: Tool) => !tool.pause && interruptionOf(tool) === 'hold';
+    return this.#transcript.openCalls.some(({ name }) =>
+      tools.some((tool) => tool.name === name && isHeld(tool)),
+    );
+  }
+
   /** Whether the caller heard any of it, or a tool gave its result. */
   get wasHeard(): boolean {
     return this.#started || this.#heard > 0 || this.#transcript.hasResults;
@@ -154,6 +166,7 @@ export class Reply {
       tools: persona.tools.map((tool) =>
         runs.wrap(tool, {
           userId: persona.user.id,
+          saidMeanwhile: this.#deps.saidMeanwhile,
           committed: this.#committed.promise,
           started: (toolCallId) => this.#transcript.markStarted(toolCallId),
         }),

@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
-import { isReadOnly, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
-import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
+import { interruptionOf, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
+import { BoundedMap, Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import type { DeliveryPort } from '../../delivery/delivery.ts';
 import { toolTimeoutMs } from '../../turn/persona.ts';
 
@@ -16,6 +16,8 @@ export interface ReplyContext {
   committed: Promise<void>;
   /** Called when a call starts that goes on when the reply is stopped. */
   started(toolCallId: string): void;
+  /** It answers what was said while a tool held the floor: the same call again is the same order. */
+  saidMeanwhile: boolean;
 }
 
 /** One execution of a tool; equal calls share it while it runs. */
@@ -44,32 +46,34 @@ const mostUncollected = 200;
 const graceMs = 5000;
 
 /**
- * Runs the tools of calls. A tool that may change something (all but the read-only ones) outlives an interruption: the
- * same call made again joins the run, and a result that nobody waited for is announced at the next pause.
+ * Runs the tools of calls. A tool that is not cancelled by an interruption outlives it: the same call made again joins
+ * the run, and a result that nobody waited for is announced at the next pause.
  */
 export class ToolRuns {
   readonly #options: ToolRunsOptions;
   readonly #stopping = new AbortController();
   readonly #runs = new Map<string, ToolRun>();
+  /** Results of the last runs that held the floor. */
+  readonly #held = new BoundedMap<string, string>(mostUncollected);
 
   constructor(options: ToolRunsOptions) {
     this.#options = options;
   }
 
   /** The tool as a reply calls it. A preemptive reply may be thrown away, so no tool runs before it is committed. */
-  wrap(tool: Tool, { userId, committed, started }: ReplyContext): Tool {
+  wrap(tool: Tool, reply: ReplyContext): Tool {
     if (tool.pause) return tool;
-    const isShared = !isReadOnly(tool);
+    const isShared = interruptionOf(tool) !== 'cancel';
     return {
       ...tool,
       ...(isShared && { timeoutMs: limitOf(tool) + graceMs }),
       execute: async (input, context) => {
-        await committed;
+        await reply.committed;
         // The reply may have been abandoned in the moment in which it was committed.
         context.signal.throwIfAborted();
         if (!isShared) return await tool.execute(input, context);
-        started(context.toolCallId);
-        return await this.#call(userId, tool, input, context);
+        reply.started(context.toolCallId);
+        return await this.#call(reply, tool, input, context);
       },
     };
   }
@@ -80,10 +84,18 @@ export class ToolRuns {
     await Promise.all([...this.#runs.values()].map(({ done }) => done));
   }
 
-  async #call(userId: string, tool: RunningTool, input: unknown, context: ToolContext): Promise<string> {
+  async #call(
+    { userId, saidMeanwhile }: ReplyContext,
+    tool: RunningTool,
+    input: unknown,
+    context: ToolContext,
+  ): Promise<string> {
     this.#stopping.signal.throwIfAborted();
     const { kind, id } = context.principal ?? {};
     const key = JSON.stringify([userId, kind, id, tool.name, tool.callKey?.(input) ?? sorted(input)]);
+    const held = this.#held.get(key);
+    this.#held.delete(key);
+    if (held !== undefined && saidMeanwhile) return held;
     const run = this.#runs.get(key);
     if (run?.result !== undefined) return this.#collect(run, run.result);
     const running = [...this.#runs.values()].filter((other) => other.result === undefined);
@@ -97,6 +109,7 @@ export class ToolRuns {
     const run: ToolRun = { ...call, waiting: 0, done, result: undefined, collected: new AbortController() };
     this.#runs.set(call.key, run);
     run.done = done.then((result) => {
+      if (interruptionOf(call.tool) === 'hold') this.#held.set(run.key, result);
       if (run.waiting > 0) this.#runs.delete(run.key);
       else this.#announce(run, result);
       return result;

@@ -17,8 +17,8 @@ export type DecisionName =
   | 'resume'
   /** The words answer the question that the bot is asking. */
   | 'keep-answer'
-  /** The words are answered later: a tool keeps the floor. */
-  | 'keep-floor'
+  /** The words are answered later: a tool holds the floor. */
+  | 'hold-floor'
   | 'interrupt'
   | 'hang-up';
 

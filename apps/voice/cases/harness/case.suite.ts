@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { interruptions } from '@trunkline/llm';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { verbosityLevels } from '../../skills/skill.ts';
@@ -64,7 +65,16 @@ const caseSchema = z.strictObject({
   recognition: duration.optional(),
   synthesis: duration.optional(),
   model: z.array(answer),
-  tools: z.record(z.string(), z.strictObject({ takes: duration, result: z.string() })).default({}),
+  tools: z
+    .record(
+      z.string(),
+      z.strictObject({
+        takes: duration,
+        result: z.string(),
+        interruption: z.enum(interruptions).optional(),
+      }),
+    )
+    .default({}),
   caller: z.array(step).min(1),
   expect: z.strictObject({
     /** The conversation as both sides heard it. A bot line that ends in -- was cut off. */
@@ -75,6 +85,8 @@ const caseSchema = z.strictObject({
     pauses: z.number().int().optional(),
     /** Answers that were begun and thrown away. */
     thrown_away: z.number().int().optional(),
+    /** How often tools ran. */
+    runs: z.number().int().optional(),
     /** What the conversation remembers of what the bot said. */
     remembered: z.array(z.string()).optional(),
     /** Notification that still wait for the next call. */

@@ -16,6 +16,7 @@ export interface Outcome {
   silence: number;
   pauses: number;
   thrownAway: number;
+  runs: number;
   remembered: string[];
   waiting: number;
   /** Timers that nobody has cancelled after the last call was over. */
@@ -61,6 +62,7 @@ class Run {
       silence: this.#silence,
       pauses: callers.reduce((sum, { speaker }) => sum + speaker.pauses, 0),
       thrownAway: model.abandoned(),
+      runs: this.#stage.ran.length,
       remembered: this.#remembered(),
       waiting: pending.waitingFor(defaultUser.id).length,
       timers: clock.pendingTimers,

@@ -1,5 +1,5 @@
 import { anonymous } from '@trunkline/identity';
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type Interruption, type Tool } from '@trunkline/llm';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { z } from 'zod';
 import type { CallSettings } from '../../call/call.ts';
@@ -21,6 +21,7 @@ interface StageTool {
   takes: number;
   result: string;
   readOnly?: boolean;
+  interruption?: Interruption | undefined;
 }
 
 export interface StageSetup {
@@ -166,11 +167,12 @@ export class Stage {
     await this.voices.close();
   }
 
-  #tool(name: string, { takes, result, readOnly = false }: StageTool): Tool {
+  #tool(name: string, { takes, result, readOnly = false, interruption }: StageTool): Tool {
     return defineTool({
       name,
       description: name,
       effects: readOnly ? ['reads'] : ['writes'],
+      ...(interruption && { interruption }),
       input: z.object({}),
       execute: async () => {
         this.ran.push({ name, at: this.clock.now() });
