@@ -1,13 +1,15 @@
 // From the end of a caller's words to the first packet of the answer: what the pipeline itself costs, and the whole
 // with the models of this machine, beside a pipeline that waits for each step to be complete.
+
+import type { CallComponents } from '../apps/voice/call/call.ts';
 import { steadyClock } from '../apps/voice/call/clock.ts';
 import { speechOf } from '../apps/voice/cases/harness/code.suite.ts';
 import { hasLocalVoices, openLocalVoices } from '../apps/voice/cases/harness/local-voices.suite.ts';
 import { scriptedModel } from '../apps/voice/cases/harness/model.suite.ts';
 import { scriptedVoices } from '../apps/voice/cases/harness/voices.suite.ts';
 import type { TurnLatency } from '../apps/voice/metrics/metrics.ts';
+import { toFloat32 } from '../apps/voice/speech/audio/samples.ts';
 import type { BenchResult } from './result.ts';
-import { naiveTurn } from './voice-turn/naive.ts';
 import { pause, talk } from './voice-turn/talk.ts';
 
 const question = 'What is the capital of France?';
@@ -71,4 +73,22 @@ function alone(name: string, ours: number): BenchResult {
 if (import.meta.main) {
   console.table(await run(), ['name', 'unit', 'ours', 'peers', 'ratio', 'goal']);
   process.exit(0);
+}
+
+// The pipeline that most people write first: silence of a fixed length, then the whole transcript, the whole answer, the whole sound.
+
+const silenceMs = 550;
+
+/** Milliseconds from the end of the question to the first sound that could be sent. */
+async function naiveTurn(
+  speech: CallComponents['speech'],
+  answer: () => Promise<string>,
+  question: Int16Array,
+): Promise<number> {
+  const spokenAt = performance.now();
+  await pause(silenceMs);
+  await speech.recognizer.recognize(toFloat32(question), { final: true });
+  const text = await answer();
+  for await (const _frame of speech.synthesizer.speak({ text }));
+  return performance.now() - spokenAt;
 }

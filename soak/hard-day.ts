@@ -9,15 +9,13 @@ import {
   temporaryDirectory,
 } from '@trunkline/testing';
 import { createFleet, type Fleet } from './fleet.ts';
-import { type Account, Ledger } from './ledger.ts';
+import { type Account, type Entry, Ledger, type Standing } from './ledger.ts';
 import { allLoads } from './load/all.ts';
 import type { Ground, Load } from './load/load.ts';
 import { uploadPages } from './load/research.ts';
 import { type Growth, growthOf, type Sample, sampleMemory } from './memory.ts';
 import { type SoakModel, startSoakModel } from './model.ts';
-import { type PlanOptions, planTroubles, type Trouble, troubledShare } from './plan.ts';
 import { createRandom, type Random } from './random.ts';
-import { accountFor } from './settle.ts';
 
 export interface DayOptions extends PlanOptions {
   seed: number;
@@ -205,4 +203,77 @@ function wordsFor({ kind, amount }: Trouble): string {
 
 function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
+}
+
+interface PlanOptions {
+  seconds: number;
+  kills: number;
+  /** How often the disk is filled. */
+  fills: number;
+  /** How often the clock jumps. */
+  jumps: number;
+}
+
+interface Trouble {
+  /** Milliseconds after the start of the load. */
+  atMs: number;
+  kind: 'kill' | 'fill' | 'jump';
+  /** How far the clock jumps, or how long the disk stays full, in milliseconds. */
+  amount: number;
+}
+
+/** The last part of a run is left in peace, so that memory can be watched in one process. */
+const troubledShare = 0.65;
+
+/** Everything that will go wrong, and when: the same for the same seed. */
+export function planTroubles(random: Random, { seconds, kills, fills, jumps }: PlanOptions): Trouble[] {
+  const kinds: Trouble['kind'][] = [
+    ...new Array<'kill'>(kills).fill('kill'),
+    ...new Array<'fill'>(fills).fill('fill'),
+    ...new Array<'jump'>(jumps).fill('jump'),
+  ];
+  const troubles = kinds.map((kind) => ({
+    kind,
+    atMs: seconds * 1000 * (0.08 + random.next() * (troubledShare - 0.08)),
+    amount: kind === 'jump' ? jumpMs(random) : random.between(2000, 4000),
+  }));
+  return troubles.sort((one, other) => one.atMs - other.atMs);
+}
+
+/** Mostly ahead, by one minute to twenty; one in three goes back a little, as a corrected clock does. */
+function jumpMs(random: Random): number {
+  return random.chance(1 / 3) ? -random.between(1000, 5000) : random.between(60_000, 1_200_000);
+}
+
+interface Settling {
+  ledger: Ledger;
+  loads: readonly Load[];
+}
+
+/** Longer than the half minute after which a jump of the clock is noticed, and than the pause of an agent that failed. */
+const patienceMs = 120_000;
+const lookEveryMs = 1000;
+
+/** Waits until nothing is under way any more, then looks at everything once more, so that a late second answer shows. */
+async function accountFor({ ledger, loads }: Settling): Promise<Account[]> {
+  const deadline = performance.now() + patienceMs;
+  for (const load of loads) await settle(load, ledger.entries(load.name), deadline);
+  const accounts: Account[] = [];
+  for (const load of loads)
+    accounts.push(ledger.account(load.name, await load.standings(ledger.entries(load.name))));
+  return accounts;
+}
+
+async function settle(load: Load, entries: readonly Entry[], deadline: number): Promise<void> {
+  let open = entries;
+  while (open.length > 0 && performance.now() < deadline) {
+    const standings = await load.standings(open);
+    open = standings.filter(({ standing }) => isOpen(standing)).map(({ entry }) => entry);
+    if (open.length > 0) await delay(lookEveryMs);
+  }
+}
+
+/** What is missing now may still be on its way. */
+function isOpen({ state }: Standing): boolean {
+  return state === 'pending' || state === 'missing';
 }

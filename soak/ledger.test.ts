@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { DayResult } from './hard-day.ts';
+import { type DayResult, planTroubles } from './hard-day.ts';
 import { type Account, Ledger, type Standing } from './ledger.ts';
 import { growthOf } from './memory.ts';
-import { planTroubles } from './plan.ts';
 import { createRandom } from './random.ts';
 import { isGood, reportOf } from './report.ts';
 

@@ -1,8 +1,6 @@
 import type { BenchResult } from '../result.ts';
-import { withEmbeddedBus } from './buses.ts';
 import { compared, median } from './measure.ts';
-import { createWorkload, type Workload } from './patterns.ts';
-import { contestants } from './peers.ts';
+import { contestants, createWorkload, type Workload, withEmbeddedBus } from './peers.ts';
 
 const warmUpRounds = 3;
 const rounds = 7;

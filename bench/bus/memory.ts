@@ -2,10 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { BenchResult } from '../result.ts';
-import { withEmbeddedBus } from './buses.ts';
 import { compared } from './measure.ts';
-import { createWorkload } from './patterns.ts';
-import { contestants, type Handler } from './peers.ts';
+import { contestants, createWorkload, type Handler, withEmbeddedBus } from './peers.ts';
 
 const script = fileURLToPath(import.meta.url);
 
