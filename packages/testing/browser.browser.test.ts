@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { describeWithBrowser, findChromium, launchBrowser, type TestBrowser } from './browser.ts';
 import { temporaryDirectory } from './directory.ts';
 
-const SOON = { timeout: 10_000 };
+const SOON = { timeout: 30_000 };
 const PAGES: Record<string, string> = {
   '/good': '<title>Good</title><p>Nothing wrong here</p>',
   '/loud': "<script>console.error('it broke'); console.warn('only a warning')</script>",

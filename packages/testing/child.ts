@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { waitFor } from './wait.ts';
+import { HANGS_MS, waitFor } from './wait.ts';
 
 export interface ChildOptions {
   arguments?: string[];
@@ -42,7 +42,7 @@ export function startChild(script: string | URL, options: ChildOptions = {}): Ch
     pid: child.pid ?? -1,
     output,
     exited,
-    waitForLine: (pattern, timeoutMs = 15_000) => waitForLine(child, output, pattern, timeoutMs),
+    waitForLine: (pattern, timeoutMs = HANGS_MS) => waitForLine(child, output, pattern, timeoutMs),
     write: (text) => void child.stdin.write(text),
     async kill(signal = 'SIGKILL') {
       child.kill(signal);

@@ -9,7 +9,7 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 30_000 };
 
 describeWithBrowser('files on the chat page', () => {
   let model: ModelServer;

@@ -9,7 +9,7 @@ import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 30_000 };
 
 const config = async (agent: TestAgent) =>
   (await (await agent.fetch('/api/config')).json()) as { text: string };

@@ -3,7 +3,7 @@ import { checkLooks, describeWithBrowser } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { agentPages, type Page } from './pages.suite.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 30_000 };
 
 describeWithBrowser('the chat page with no key', () => {
   const pages = agentPages(async () => ({ config: 'knowledge: { embeddings: "off" }' }));

@@ -10,7 +10,7 @@ import { afterAll, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 30_000 };
 
 describeWithBrowser('a chat with an MCP server', () => {
   let model: ModelServer | undefined;

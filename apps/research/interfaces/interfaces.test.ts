@@ -198,7 +198,7 @@ describe('an MCP client', () => {
     lab.script.replace = () => ({ fault: 'status', status: 400 });
     const research = async () =>
       textOf(await client.callTool({ name: 'deep_research', arguments: { topic: 'tidal power' } }));
-    const patience = { timeout: 20_000 };
+    const patience = { timeout: 30_000 };
     writeFileSync(file, 'rules: [{ effects: [spends], decision: deny, reason: no money }]\n');
     try {
       await expect

@@ -11,7 +11,7 @@ import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { consolePages } from './pages.suite.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 30_000 };
 
 describeWithBrowser('how the switchboard is set up', () => {
   let model: ModelServer;

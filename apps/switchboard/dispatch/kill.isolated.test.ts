@@ -109,5 +109,5 @@ it('never shows a file of the workspace half written, however often it is killed
   expect(cook.systemPrompt).toMatch(/^Cook \d+\. (Well\. )+$/);
   // No part of a file stays behind.
   const left = () => readdirSync(join(home.path, 'switchboard/workspace/agents'));
-  await waitFor(() => left().every((name) => !name.endsWith('.tmp')), { timeoutMs: 20_000 });
+  await waitFor(() => left().every((name) => !name.endsWith('.tmp')));
 });

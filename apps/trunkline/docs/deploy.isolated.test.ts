@@ -101,7 +101,7 @@ describe.skipIf(natsMissing)(`NATS as compose.yaml runs it${natsMissing ? `: ${n
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       log += text;
     });
-    await waitFor(() => log.includes('Server is ready'), { timeoutMs: 20_000 });
+    await waitFor(() => log.includes('Server is ready'));
     expect(await answerOf(port, { user: 'trunkline', pass: password })).toContain('PONG');
     expect(await answerOf(port, {})).toContain('Authorization Violation');
     expect(await answerOf(port, { user: 'trunkline', pass: 'other' })).toContain('Authorization Violation');

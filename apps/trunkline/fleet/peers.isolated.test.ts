@@ -134,19 +134,16 @@ describe('four services as peers', () => {
       ...{ method: 'POST', headers: ofAva, body: hers },
     });
     expect(addedByAva.status).toBeLessThan(300);
-    const task = await waitFor(
-      async () => {
-        const tasks = await (
-          await fetch(`${urls.agent}/tasks`, { headers: { ...headers, 'a2a-version': '1.0' } })
-        ).json();
-        return JSON.stringify(tasks).includes('what is 6*7') && tasks;
-      },
-      { timeoutMs: 20_000 },
-    );
+    const task = await waitFor(async () => {
+      const tasks = await (
+        await fetch(`${urls.agent}/tasks`, { headers: { ...headers, 'a2a-version': '1.0' } })
+      ).json();
+      return JSON.stringify(tasks).includes('what is 6*7') && tasks;
+    });
     expect(JSON.stringify(task)).toContain('scheduler_job_id');
     const seenBy = async (who: Record<string, string>) =>
       JSON.stringify(await (await fetch(`${urls.agent}/tasks`, { headers: who })).json());
-    await waitFor(async () => (await seenBy(ofAva)).includes('what is 7*8'), { timeoutMs: 20_000 });
+    await waitFor(async () => (await seenBy(ofAva)).includes('what is 7*8'));
     expect(await seenBy({ ...headers, 'a2a-version': '1.0' })).not.toContain('what is 7*8');
   });
 });

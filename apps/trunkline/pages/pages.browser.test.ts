@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Locked, type Name, names, startLocked } from '../security/security.suite.ts';
 
 const START_LIMIT_MS = 240_000;
-const SOON = { timeout: 15_000 };
+const SOON = { timeout: 30_000 };
 
 /** Every page of every service; the pages that all services share are opened at the agent. */
 const PAGES: Record<Name, readonly string[]> = {

@@ -33,7 +33,7 @@ describeWithBrowser('the orb', () => {
     expect(await during(page, 2000)).toBeGreaterThan(rest * 1.5);
     await page.getByRole('button', { name: 'End the call' }).last().click();
     await says(page, 'Tap to talk');
-    await waitFor(async () => (await during(page, 1000)) < 8, { timeoutMs: 20_000 });
+    await waitFor(async () => (await during(page, 1000)) < 8);
     expect(problems).toEqual([]);
   });
 
@@ -60,7 +60,7 @@ describeWithBrowser('the orb', () => {
           { timeoutMs: 30_000, intervalMs: 100 },
         );
         const { pictures } = await seen(page);
-        await waitFor(async () => (await seen(page)).pictures > pictures + 1, { timeoutMs: 20_000 });
+        await waitFor(async () => (await seen(page)).pictures > pictures + 1);
         // The middle of the ball covers the page.
         expect((await seen(page)).middle[3], `${variant} ${state}`).toBe(255);
       }

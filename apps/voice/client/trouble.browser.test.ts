@@ -28,7 +28,7 @@ describeWithBrowser('a call that meets trouble', () => {
     await page.context().setOffline(true);
     await says(page, 'You are offline');
     await page.context().setOffline(false);
-    await waitFor(() => lines[1], { timeoutMs: 20_000 });
+    await waitFor(() => lines[1]);
     await says(page, 'Listening');
     await captions(page).getByText('Before the break').waitFor();
   });

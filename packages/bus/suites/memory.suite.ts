@@ -55,7 +55,7 @@ export function describeMemory(createWorld: WorldFactory): void {
     it('forgets after its time', async () => {
       const memory = await bus.memory('hooks', { ttlMs: 1000 });
       await memory.keep('key', 'old');
-      await waitFor(async () => (await memory.recall('key')) === undefined, { timeoutMs: 20_000 });
+      await waitFor(async () => (await memory.recall('key')) === undefined);
       expect(await memory.keep('key', 'new')).toBe('new');
     });
 

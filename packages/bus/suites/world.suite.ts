@@ -11,7 +11,7 @@ export interface World {
 export type WorldFactory = () => Promise<World>;
 
 /** Long enough for a machine that does ten other things. */
-export const patience = { timeout: 15_000, interval: 5 };
+export const patience = { timeout: 30_000, interval: 5 };
 
 export interface Heard {
   messages: Message[];

@@ -13,7 +13,7 @@ import { ensurePages } from '../build/ensure.ts';
 import { type Route, sendJson, servePages, type TestService } from '../fixtures/testServer.ts';
 import { openPalette } from './pageChecks.suite.ts';
 
-const SOON = { timeout: 10_000 };
+const SOON = { timeout: 30_000 };
 const MOST_SCRIPT = 150_000;
 const MODEL = { name: 'trunkline-demo', demo: true };
 const MISSING = [
