@@ -6,7 +6,7 @@ import { activityContextOf, isActivityContext } from './activity/activity-feed.t
 import { approvalQuestion, mayApprove, type PendingApproval, viewOf } from './approvals/approvals.ts';
 import { platformMetadata } from './chats/chat-recorder.ts';
 import { notYours, type Owners, operatorScope } from './owners.ts';
-import type { ChatDoor, Inbound, InboundMessage } from './plugins/open-plugins.ts';
+import type { ChatDoor, Inbound, InboundAnswer, InboundMessage } from './plugins/open-plugins.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import type { ParkedTurn } from './turns/checkpoint-store.ts';
@@ -59,7 +59,7 @@ function discordIdentity(author: string): string {
 export function chatInbound(
   personOf: (inbound: InboundMessage) => Principal,
   mayContinue: MayJoin,
-  answer: (message: ReturnType<typeof messageOf>) => Promise<string>,
+  answer: (message: ReturnType<typeof messageOf>) => Promise<string | InboundAnswer>,
 ): Inbound {
   return async (inbound) => {
     const message = messageOf(inbound, personOf(inbound));

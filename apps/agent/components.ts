@@ -48,7 +48,7 @@ import { mcpClientOptions } from './tools/mcp-sampling.ts';
 import type { ToolModule } from './tools/tool-module.ts';
 import { programPath, runsCommands } from './tools/workspace-tools.ts';
 import { Toolset } from './toolset.ts';
-import { converse, taskText } from './turns/converse.ts';
+import { converse, taskAnswer } from './turns/converse.ts';
 import { TurnExecutor } from './turns/executor.ts';
 import { promptOpener } from './turns/mcp-prompts.ts';
 import { type ObserveTurn, TurnRunner } from './turns/turn-runner.ts';
@@ -219,7 +219,7 @@ export function agentComponents(
       const hear = chatInbound(
         (inbound) => chatPerson(rules, inbound),
         canContinue(context, state),
-        async (message) => taskText(await converse(a2a.engine, message, canAnswer(context, state))),
+        async (message) => taskAnswer(await converse(a2a.engine, message, canAnswer(context, state))),
       );
       toolset.onInbound(hear, chatDoor(rules));
       for (const observer of [

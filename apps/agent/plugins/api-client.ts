@@ -12,6 +12,8 @@ export interface ApiOptions {
 interface ApiRequest {
   method?: string;
   body?: unknown;
+  /** In place of a body, where files go with it. */
+  form?: FormData;
   headers?: Record<string, string>;
   signal: AbortSignal;
 }
@@ -22,14 +24,21 @@ export type ApiClient = (path: string, request: ApiRequest) => Promise<GuardedRe
 export function createApiClient({ name, url, headers, timeoutMs = 20_000 }: ApiOptions): ApiClient {
   const { hostname } = new URL(url);
   const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs, maxRedirects: 0 });
-  return async (path, { method = 'GET', body, headers: more = {}, signal }) => {
-    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+  return async (path, { method = 'GET', body, form, headers: more = {}, signal }) => {
+    const encoded = form && new Response(form);
+    const content =
+      encoded !== undefined
+        ? { body: new Uint8Array(await encoded.arrayBuffer()) }
+        : body === undefined
+          ? {}
+          : { body: JSON.stringify(body) };
     const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, {
       method,
       signal,
       ...content,
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(encoded && { 'content-type': encoded.headers.get('content-type') ?? '' }),
         ...(await headers()),
         ...more,
       },

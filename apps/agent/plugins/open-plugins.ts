@@ -93,7 +93,13 @@ export interface InboundFile {
 }
 
 /** A message that came to the agent through a plugin; the answer goes back the same way. */
-export type Inbound = (message: InboundMessage) => Promise<string>;
+export type Inbound = (message: InboundMessage) => Promise<string | InboundAnswer>;
+
+export interface InboundAnswer {
+  text: string;
+  /** What the agent made for whoever asked. */
+  files: readonly { name: string; mediaType: string; bytes: Uint8Array }[];
+}
 
 /** Who may write to the agent through a plugin. */
 export interface ChatDoor {

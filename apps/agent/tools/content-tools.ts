@@ -18,6 +18,9 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Files that come with messages, and files for whoever asks. */
+/** Keys of a pie that fit beside it. */
+const mostSlices = 14;
+
 export const contentTools = defineToolModule({
   name: 'content',
   tools: ({ files, actor }) =>
@@ -68,6 +71,8 @@ const drawChart = defineTool({
       return 'Error: pictures cannot be handed out here. Write the numbers as a table.';
     const { renderChart } = await import('./chart.ts');
     const name = `${plainName(input.title.replace(/[\\/]/g, '-')).slice(0, 60)}.svg`;
+    if (input.type === 'pie' && input.labels.length > mostSlices)
+      return `Error: a pie has room for ${mostSlices} slices, and this one has ${input.labels.length}. Join the small ones, or draw bars.`;
     await attach({ name, mediaType: 'image/svg+xml', bytes: Buffer.from(renderChart(input)) });
     return `The person sees the chart ${name}.`;
   },

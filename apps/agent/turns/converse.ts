@@ -1,5 +1,6 @@
 import { requireStored, type Task, type TaskEngine, textOf } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
+import type { InboundAnswer } from '../plugins/open-plugins.ts';
 
 export interface Said {
   contextId: string;
@@ -50,4 +51,14 @@ export function taskText(task: Task): string {
   if (task.state !== 'completed') return status;
   const texts = task.artifacts.map(({ parts }) => textOf(parts)).filter((text) => text !== '');
   return texts.join('\n') || status;
+}
+
+/** The answer of a task with the files that it made; those that are too large to stand in it are links. */
+export function taskAnswer(task: Task): InboundAnswer {
+  const parts = task.artifacts.flatMap((artifact) => artifact.parts).filter((part) => part.type === 'file');
+  const links = parts.flatMap(({ name = 'file', uri }) => (uri === undefined ? [] : [`${name}: ${uri}`]));
+  const files = parts.flatMap(({ name = 'file', mediaType = 'application/octet-stream', bytes }) =>
+    bytes === undefined ? [] : [{ name, mediaType, bytes: Buffer.from(bytes, 'base64') }],
+  );
+  return { text: [taskText(task), ...links].join('\n'), files };
 }

@@ -10,6 +10,7 @@ import {
   type ChatDoor,
   definePlugin,
   type Inbound,
+  type InboundAnswer,
   type InboundFile,
   type Plugin,
   type PluginContext,
@@ -38,6 +39,8 @@ export const chatPlugin = definePlugin({
 const snowflake = z.string().regex(/^\d{1,20}$/, 'an id is a number');
 
 const maxMessages = 10;
+/** Files in one message; the most that Discord takes. */
+const mostAttached = 10;
 
 const messageList = z.array(
   z.object({
@@ -189,7 +192,7 @@ function createAnswering({ api, inbound, door, adminIds, logger }: BotDeps): (me
     isListed(message) || (door === undefined ? !message.isDirect : door.admits(message.authorId));
 
   /** What a message is answered with; undefined for nothing. */
-  const answerTo = async (message: ChatMessage): Promise<string | undefined> => {
+  const answerTo = async (message: ChatMessage): Promise<string | InboundAnswer | undefined> => {
     const { channelId, authorId: author, content, files, name, isDirect } = message;
     if (!isAdmitted(message)) {
       logger.warn({ author, channel: channelId }, 'chat message not delivered: its sender is not paired');
@@ -207,10 +210,16 @@ function createAnswering({ api, inbound, door, adminIds, logger }: BotDeps): (me
   };
   const answer = async (message: ChatMessage) => {
     const { channelId } = message;
-    for (const content of splitMessage(visibleLinks((await answerTo(message)) ?? ''))) {
+    const given = (await answerTo(message)) ?? '';
+    const { text, files } = typeof given === 'string' ? { text: given, files: [] } : given;
+    const path = `/channels/${channelId}/messages`;
+    for (const content of splitMessage(visibleLinks(text))) {
       const signal = AbortSignal.timeout(answerTimeoutMs);
-      const body = { content, ...plainPost };
-      await api(`/channels/${channelId}/messages`, { method: 'POST', body, signal });
+      await api(path, { method: 'POST', body: { content, ...plainPost }, signal });
+    }
+    for (let from = 0; from < files.length; from += mostAttached) {
+      const form = formOf(files.slice(from, from + mostAttached));
+      await api(path, { method: 'POST', form, signal: AbortSignal.timeout(answerTimeoutMs) });
     }
   };
   return (message) => {
@@ -223,6 +232,15 @@ function createAnswering({ api, inbound, door, adminIds, logger }: BotDeps): (me
         else logger.error({ err: error, channel }, 'failed to answer a chat message');
       });
   };
+}
+
+/** Files as the platform takes them. */
+function formOf(files: InboundAnswer['files']): FormData {
+  const form = new FormData();
+  form.set('payload_json', JSON.stringify({ content: '', ...plainPost }));
+  for (const [index, { name, mediaType, bytes }] of files.entries())
+    form.set(`files[${index}]`, new Blob([new Uint8Array(bytes)], { type: mediaType }), name);
+  return form;
 }
 
 function createChatSend(api: ApiClient): Tool {

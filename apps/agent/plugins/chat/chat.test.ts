@@ -136,6 +136,19 @@ describe('the bot', () => {
   const sayDirectly = (content: string, userId = admin) =>
     guild.say({ content, channelId: direct, userId, to: botId });
 
+  it('posts the files of an answer', async () => {
+    const bytes = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+    await open(async () => ({
+      text: 'drawn',
+      files: [{ name: 'chart.svg', mediaType: 'image/svg+xml', bytes }],
+    }));
+    await connected();
+    sayDirectly('draw');
+    await waitFor(() => guild.posts.length === 2);
+    expect(sent()).toEqual(['drawn', '']);
+    expect(guild.posts[1]?.files).toEqual([{ name: 'chart.svg', mediaType: 'image/svg+xml', bytes }]);
+  });
+
   it('answers mentions, and direct messages of those who may write [A064]', async () => {
     const heard: unknown[] = [];
     await open(async (inbound) => {
