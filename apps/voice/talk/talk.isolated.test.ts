@@ -14,7 +14,7 @@ it('plays a recording to a service over WebRTC and gives the timeline of the cal
     headers: {},
     title: 'tone.wav',
     sound: said,
-    quietMs: 1500,
+    quietMs: 3000,
     limitMs: 60_000,
     signal: AbortSignal.timeout(120_000),
   });
@@ -23,11 +23,14 @@ it('plays a recording to a service over WebRTC and gives the timeline of the cal
   await waitFor(() => opened.told.some(({ type }) => type === 'client-ready'));
   opened.send({ type: 'bot-ready' });
   await waitFor(() => Math.abs(pitch(opened.heard) - 440) < 20);
+  // While a reply is generated the call stays open, however slow the machine is.
+  opened.send({ type: 'bot-llm-started' });
   await waitFor(() => pitch(opened.heard) === 0);
   opened.send({
     type: 'server-message',
     data: { type: 'decision', decision: 'end-of-turn', reason: 'a test' },
   });
+  opened.speaker.onDrained(() => opened.send({ type: 'bot-llm-stopped' }));
   opened.speaker.enqueue(tone(600, 24_000, 1));
 
   const timeline = await call;
