@@ -7,6 +7,7 @@ import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
 import { FileMarks } from '@trunkline/tools';
 import { type AgentParts, createAgentExecutor, toolsOfAgents } from './agents/agent-executor.ts';
+import { createStepStore, type StepStore } from './agents/step-store.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
 import type { MessageFiles } from './content/message-files.ts';
@@ -63,6 +64,7 @@ export interface Exchange {
   limiter: AgentLimiter;
   longTasks: LongTasks;
   abTests: AbTests;
+  steps: StepStore;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
   /** What agents can do here, for whoever explains policy. */
@@ -143,8 +145,10 @@ export function createExchange(settings: ExchangeSettings): Exchange {
   const conversations = new Conversations(stores.conversations);
   const routing = { registry, workspace, projects, conversations, defaultSkill: options.defaultSkill };
   const directory = agentFiles(settings.home);
+  const steps = createStepStore(bus, logger);
   const agentParts: AgentParts = {
     bus,
+    steps,
     gateway: settings.gateway,
     registry,
     limiter,
@@ -187,6 +191,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     limiter,
     longTasks,
     abTests,
+    steps,
     agentTools: () => toolsOfAgents(workspace.agents(), agentParts),
     async start() {
       // The registry must be filled before the dispatcher reads its queue.
@@ -209,6 +214,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     },
     async close() {
       broker?.close();
+      steps.close();
       await Promise.all([longTasks.close(), runner.close(), mcpServers.close()]);
     },
   };

@@ -3,6 +3,8 @@ import { checkName } from './identifier.ts';
 import type { BusLogger, LeaseOptions, MemoryOptions } from './port.ts';
 
 const longestValue = 1024;
+/** Three bytes for a character still fit into a message of NATS. */
+const mostLongest = 300_000;
 
 const shortestTtlMs = 1000;
 
@@ -82,9 +84,11 @@ function checkTimeToLive(ttlMs: number): void {
   );
 }
 
-export function checkMemory(name: string, { ttlMs }: MemoryOptions): void {
+export function checkMemory(name: string, { ttlMs, longest = longestValue }: MemoryOptions): void {
   checkName('memory', name);
   checkTimeToLive(ttlMs);
+  if (Number.isSafeInteger(longest) && longest >= 1 && longest <= mostLongest) return;
+  throw new BusError('options_refused', `longest is ${longest}: give 1 to ${mostLongest}.`);
 }
 
 /** Keys are subjects of NATS in the end. */
@@ -94,10 +98,10 @@ export function checkKey(key: string): void {
   throw new BusError('name_refused', words);
 }
 
-export function checkValue(value: string): void {
-  if (value.length <= longestValue) return;
+export function checkValue(value: string, longest = longestValue): void {
+  if (value.length <= longest) return;
   throw new BusError(
     'message_too_large',
-    `A value of ${value.length} characters is refused: keep at most ${longestValue}.`,
+    `A value of ${value.length} characters is refused: keep at most ${longest}.`,
   );
 }

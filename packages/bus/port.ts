@@ -153,15 +153,19 @@ export interface Lease {
 export interface MemoryOptions {
   /** At least 1000. */
   ttlMs: number;
+  /** Characters of a value; default 1024, at most 300,000. */
+  longest?: number;
 }
 
-/** Short texts by key that all who share the bus keep for a while. */
+/** Texts by key that all who share the bus keep for a while. */
 export interface Memory {
   recall(key: string): Promise<string | undefined>;
   /** Keeps a value unless there is one under this key; gives the one that is kept. */
   keep(key: string, value: string): Promise<string>;
   /** Keeps a value in place of any other, its time beginning anew; of two at once the later one stays. */
   replace(key: string, value: string): Promise<void>;
+  /** Gives up what is kept under a key. */
+  forget(key: string): Promise<void>;
 }
 
 export interface BusStatus {

@@ -24,6 +24,8 @@ export interface ToolContext {
   mayAsk?: boolean | undefined;
   /** The answer to the question of an earlier run of this very call. */
   answered?: AnsweredInput | undefined;
+  /** Names this call, the same if the turn is run again after a crash: for whoever can tell that it was made before. */
+  idempotencyKey?: string | undefined;
   /** Hands a file to whoever asked: an artifact of the task, a picture in the chat. Missing where files are not stored. */
   attach?: ((file: AttachedFile) => Promise<void>) | undefined;
 }
@@ -115,6 +117,11 @@ export interface RunningTool<Input = unknown> extends ToolHead<Input> {
   timeoutMs?: number;
   /** What an interruption by the caller does to a running call; `cancel` if left out and it only reads, else `finish`. */
   interruption?: Interruption;
+  /**
+   * A call may be made twice, with one effect: by its nature, or because `idempotencyKey` goes to whoever knows it
+   * again, for ever or for a while.
+   */
+  idempotent?: boolean | { withinMs: number };
   /** Calls with the same key ask for the same thing. Without it, calls with the same arguments do. */
   callKey?(input: Input): string;
   /** Who is named as the source of a result that is announced later; the tool itself if left out. */

@@ -24,6 +24,8 @@ export type {
   TurnPolicy,
   Usage,
 } from './options.ts';
+export type { Step, StepLog, TurnStepOptions } from './step-log.ts';
+export { interruptedRule, StepConflictError } from './step-log.ts';
 export { createBorder, fenceInstructions, markOf, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
 export { cutText, estimateTokens, promptBudget } from './usage.ts';

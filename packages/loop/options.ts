@@ -4,6 +4,7 @@ import type { DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/poli
 import type { LanguageModel, ModelMessage } from 'ai';
 import type { AskReason, Checkpoint } from './checkpoint.ts';
 import type { StoredFile, TurnFiles } from './content/content.ts';
+import type { TurnStepOptions } from './step-log.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -85,6 +86,8 @@ export interface TurnOptions {
   /** Without it messages hold no stored files, and tools and the model can hand none out. */
   files?: TurnFiles | undefined;
   compaction?: CompactionOptions;
+  /** Without it a turn whose process is killed begins anew. */
+  steps?: TurnStepOptions | undefined;
   /** Dollars for a call of the named model, undefined when not known. */
   cost?: (model: string, tokens: TokenCounts) => number | undefined;
 }
@@ -117,7 +120,7 @@ export interface Usage {
 /** Why a turn ended: the model was done (`stop`, `length`, `other`) or a limit of the turn was met. */
 export type FinishReason = 'stop' | 'length' | 'other' | 'steps' | 'budget';
 
-export type TurnErrorCode = ModelErrorCode | 'turn-timeout' | 'bad-checkpoint';
+export type TurnErrorCode = ModelErrorCode | 'turn-timeout' | 'bad-checkpoint' | 'steps-lost';
 
 /** What stands when a turn is over, however it is over. */
 interface Outcome {
@@ -158,6 +161,8 @@ export interface ToolEnd {
   held?: AskReason;
   /** What the call made for whoever asked. */
   files?: readonly StoredFile[];
+  /** It ran before the process was killed. */
+  replayed?: true;
 }
 
 interface UsageEvent extends Usage {

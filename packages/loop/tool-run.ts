@@ -16,6 +16,7 @@ import { grantFor, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolStart, TurnPolicy } from './options.ts';
 import type { RepeatedCalls } from './repeated-calls.ts';
+import { interruptedRule, type TurnSteps } from './step-log.ts';
 
 /** More calls than this in one step are a model gone astray. */
 const mostCalls = 32;
@@ -30,8 +31,6 @@ export interface ToolDeps {
   timezone?: string | undefined;
   files?: TurnFiles | undefined;
   signal: AbortSignal;
-  /** Failed calls of this turn with what they said. */
-  failures: Map<string, string[]>;
   repeated: RepeatedCalls;
   policy: TurnPolicy;
   /** What the turn has read from outside before this step. */
@@ -41,12 +40,13 @@ export interface ToolDeps {
   quotesUrl(url: string): boolean;
   /** Calls that a person has allowed for the rest of the turn. */
   grants: Set<string>;
+  steps?: TurnSteps | undefined;
+  /** Names a call within the turn. */
+  placeOf(call: Pick<RequestedCall, 'toolCallId'>): string;
   /** For the call that asked a person in an earlier run. */
   answered?: ToolContext['answered'];
 }
 
-/** The same call may fail this often; after that it is not run again. */
-const mostFailures = 2;
 const longestResult = 100_000;
 
 /** A call that can run, that waits for an answer from outside, or whose result is known without running it. */
@@ -64,7 +64,7 @@ type Prepared =
 
 /** Checks a call before it is run; every refusal is a text the model can act on. */
 async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval): Promise<Prepared> {
-  const { tools, failures } = deps;
+  const { tools } = deps;
   const tool = tools.get(call.name);
   if (tool === undefined) return refuse(`there is no tool named "${call.name}". ${available(tools)}`);
   if (call.unreadable)
@@ -72,9 +72,7 @@ async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval)
   const parsed = await tool.input.safeParseAsync(call.input);
   if (!parsed.success)
     return refuse(`the arguments for ${call.name} do not fit: ${z.prettifyError(parsed.error)}`);
-  const before = failures.get(keyOf(call)) ?? [];
-  if (before.length >= mostFailures) return refuse(repeated(call.name, before));
-  const again = deps.repeated.refuse(call.name, keyOf(call));
+  const again = deps.repeated.refuse(call);
   if (again !== undefined) return refuse(again);
   return decide(tool, parsed.data, deps, approved);
 }
@@ -162,7 +160,11 @@ async function settle(
     recordCall(deps, prepared, 'over budget');
     return { result: `Error: ${tool.name} was not run: ${spent}.` };
   }
+  const { steps } = deps;
+  await steps?.toolStart(deps.placeOf(call), tool);
   const ran = await run(call, prepared, deps);
+  // What a shutdown cut off has no end that anybody knows.
+  if (!signal.aborted) await steps?.toolEnd(deps.placeOf(call), tool, ran);
   const outcome = isFailure(ran.result) ? 'failed' : 'done';
   recordCall(deps, prepared, ran.question === undefined ? outcome : 'waits for a person');
   return ran;
@@ -175,6 +177,7 @@ interface Ran {
   origins?: readonly Origin[];
   held?: AskReason;
   files?: readonly StoredFile[];
+  replayed?: true;
 }
 
 /** Where the output of a tool comes from. */
@@ -244,7 +247,7 @@ async function runWithin(
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
   const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved } = deps;
-  const { answered, attach } = deps;
+  const { answered, attach, steps } = deps;
   const mayAsk = deps.policy.ask === 'pause';
   const { signal } = deadline;
   const { toolCallId } = call;
@@ -258,6 +261,7 @@ async function runWithin(
     addOrigins,
     ownWords,
     permits,
+    ...(steps && { idempotencyKey: steps.keyOf(deps.placeOf(call)) }),
     ...(mayAsk && { mayAsk }),
     ...(answered && { answered }),
     ...(attach && { attach }),
@@ -292,15 +296,6 @@ function isFailure(result: string): boolean {
   return /^error:/i.test(result);
 }
 
-/** Remembers a failure, so that a model that repeats itself is told. */
-function noteFailure(call: RequestedCall, result: string, { failures }: ToolDeps): void {
-  failures.set(keyOf(call), [...(failures.get(keyOf(call)) ?? []), result]);
-}
-
-function keyOf({ name, input }: RequestedCall): string {
-  return `${name} ${JSON.stringify(input)}`;
-}
-
 function refuse(reason: string, held?: AskReason): Prepared {
   return { kind: 'refuse', result: `Error: ${reason}`, ...(held && { held }) };
 }
@@ -309,10 +304,6 @@ function available(tools: ReadonlyMap<string, Tool>): string {
   return tools.size === 0
     ? 'There are no tools in this conversation.'
     : `There are: ${[...tools.keys()].join(', ')}.`;
-}
-
-function repeated(name: string, before: string[]): string {
-  return `this call of ${name} with the same arguments has failed ${before.length} times and was not run again; the last time: ${quote(before.at(-1) ?? '')} Change the arguments or do without.`;
 }
 
 function errorText(error: unknown): string {
@@ -339,7 +330,7 @@ export async function* runCalls(
       Object.assign(outcomes[index] ?? {}, work.ask && { ask: work.ask });
       continue;
     }
-    if (deps.answered === undefined)
+    if (deps.answered === undefined && deps.steps?.replayCall(deps.placeOf(call)) === undefined)
       yield { type: 'tool-start', toolCallId: call.toolCallId, name: call.name, input: call.input };
     running.set(index, timed(index, work));
   }
@@ -351,7 +342,7 @@ export async function* runCalls(
   return outcomes;
 
   function* conclude(finished: Finished): Generator<ToolEnd> {
-    const { index, result, question, origins = [], held, files, durationMs } = finished;
+    const { index, result, question, origins = [], held, files, replayed, durationMs } = finished;
     const [call, outcome] = [calls[index], outcomes[index]];
     if (call === undefined || outcome === undefined) return;
     if (question !== undefined) {
@@ -361,11 +352,11 @@ export async function* runCalls(
     outcome.result = result;
     if (origins.length > 0) outcome.origins = origins;
     const failed = isFailure(result);
-    if (failed) noteFailure(call, result, deps);
-    else deps.repeated.record(keyOf(call), result);
+    deps.repeated.record(call, result, failed);
     const { toolCallId, name } = call;
     const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }), ...(files && { files }) };
-    yield { type: 'tool-end', toolCallId, name, result, failed, durationMs, ...marked };
+    const past = replayed && { replayed };
+    yield { type: 'tool-end', toolCallId, name, result, failed, durationMs, ...marked, ...past };
   }
 }
 
@@ -378,10 +369,27 @@ async function begin(
 ): Promise<(() => Promise<Ran>) | { ask?: AskReason }> {
   if (index >= mostCalls)
     return async () => ({ result: `Error: too many calls in one step; the first ${mostCalls} were run.` });
-  const prepared = await prepare(call, deps, approved);
+  const before = deps.steps?.replayCall(deps.placeOf(call));
+  if (before !== undefined) return async () => ({ ...before, replayed: true });
+  const prepared = inDoubt(call, await prepare(call, deps, approved), deps);
   if (prepared.kind === 'wait') return prepared;
   if (prepared.kind === 'refuse') return async () => prepared;
   return () => settle(call, prepared, deps);
+}
+
+/** A call that had begun when the process was killed is run again only after a person's yes, whoever allowed it before. */
+function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepared {
+  const { steps, policy } = deps;
+  if (prepared.kind !== 'run' || !steps?.isInDoubt(deps.placeOf(call), prepared.tool)) return prepared;
+  const { name } = prepared.tool;
+  const why = `${name} had begun when the service ended, and nobody knows whether it was done. Look first; if you say yes, it is done now, perhaps a second time`;
+  const ask = { rule: interruptedRule, why };
+  if (policy.ask === 'pause') return { kind: 'wait', ask };
+  if (policy.ask !== undefined) return { ...prepared, ask };
+  return refuse(
+    `${name} had begun when the service ended, and nobody knows whether it was done, so it was not run again. Say so, and say how to find out.`,
+    ask,
+  );
 }
 
 async function timed(index: number, work: () => Promise<Ran>): Promise<Finished> {

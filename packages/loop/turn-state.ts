@@ -3,10 +3,10 @@ import type { ModelMessage } from 'ai';
 import type { CheckpointCall } from './checkpoint.ts';
 import type { Medium } from './content/content.ts';
 import { type Offered, ToolOffer } from './find-tools.ts';
-import type { TurnOptions, Usage } from './options.ts';
+import type { FinishReason, TurnOptions, Usage } from './options.ts';
 import { createBorder, fenceInstructions, fenceMessages } from './taint.ts';
 import type { ToolDeps } from './tool-run.ts';
-import { addUsage, noUsage, spentUsd } from './usage.ts';
+import { addUsage, noUsage, spentBudget, spentUsd } from './usage.ts';
 
 /** What changes while a turn runs. */
 export interface TurnState {
@@ -99,4 +99,40 @@ export function bookUsage(
   const before = spentUsd(state.usage);
   state.usage = addUsage(state.usage, call, cost);
   policy?.pay?.(principal, policy.agent, spentUsd(state.usage) - before);
+}
+
+export interface ReachedLimit {
+  finishReason: FinishReason;
+  words: string;
+}
+
+/** Why the turn may not ask the model once more. */
+export function reachedLimit({ state, options, deps }: Turn): ReachedLimit | undefined {
+  const { limits, policy, principal = anonymous } = options;
+  const outOfMoney = policy?.outOfMoney?.(principal, policy.agent);
+  if (outOfMoney !== undefined) {
+    return {
+      finishReason: 'budget',
+      words: `I stopped because ${outOfMoney}. Try again later, or ask the operator to raise the budget.`,
+    };
+  }
+  const spent = spentBudget(state.usage, limits);
+  if (spent !== undefined) {
+    return {
+      finishReason: 'budget',
+      words: `I stopped because the budget of this turn is spent (${spent}). Ask me to go on, or raise the budget.`,
+    };
+  }
+  const { stuckOn } = deps.repeated;
+  if (stuckOn !== undefined) {
+    return {
+      finishReason: 'steps',
+      words: `I stopped because I called ${stuckOn} again and again with the same arguments and the same result. Ask me another way, or set LLM_MODEL to another model.`,
+    };
+  }
+  if (state.steps < limits.steps) return undefined;
+  return {
+    finishReason: 'steps',
+    words: `I stopped after ${state.steps} steps without getting to the end. Ask me to go on, or allow more steps.`,
+  };
 }

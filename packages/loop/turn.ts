@@ -1,4 +1,4 @@
-import { anonymous, joinOrigins } from '@trunkline/identity';
+import { joinOrigins } from '@trunkline/identity';
 import { type AnsweredInput, ModelError, type ModelErrorCode } from '@trunkline/llm';
 import { decideByDefault } from '@trunkline/policy';
 import { Deadline } from '@trunkline/std';
@@ -28,10 +28,20 @@ import type {
   TurnPolicy,
 } from './options.ts';
 import { RepeatedCalls } from './repeated-calls.ts';
+import { StepLogError, TurnSteps } from './step-log.ts';
 import { createFenceFilter, isPersonLast, markOf, markRequest, originsIn, withoutFences } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
-import { bookUsage, createTurn, emptyState, promptOf, type Turn, type TurnState } from './turn-state.ts';
-import { noUsage, spentBudget } from './usage.ts';
+import {
+  bookUsage,
+  createTurn,
+  emptyState,
+  promptOf,
+  type ReachedLimit,
+  reachedLimit,
+  type Turn,
+  type TurnState,
+} from './turn-state.ts';
+import { noUsage } from './usage.ts';
 
 /** One turn of the agent. Failures are events too; the last event is `pause`, `end` or `error`, and there is one of them. */
 export function runTurn({ messages, ...options }: RunTurnOptions): AsyncGenerator<TurnEvent, void> {
@@ -86,12 +96,13 @@ async function* guarded(
   const deadline = new Deadline({ signal: options.signal, timeoutMs: options.limits.turnTimeoutMs });
   try {
     const { signal } = deadline;
-    const deps = toolDeps(options, signal, state);
+    const steps = options.steps && (await TurnSteps.open(options.steps));
+    const deps = { ...toolDeps(options, signal, state), steps };
     const turn = createTurn(options, signal, state, deps);
     if (approval !== undefined) yield* runApproved(turn, approval, said);
     yield* drive(turn);
   } catch (error) {
-    if (!(error instanceof ModelError)) throw error;
+    if (!(error instanceof ModelError || error instanceof StepLogError)) throw error;
     yield failure(error, state, options, deadline);
   } finally {
     // Whoever leaves early leaves nothing running.
@@ -113,7 +124,6 @@ function toolDeps(
     timezone,
     files,
     signal,
-    failures: new Map(),
     repeated: new RepeatedCalls(),
     policy,
     origins: () => state.origins,
@@ -121,6 +131,7 @@ function toolDeps(
     isPersonLast: () => isPersonLast(state.messages),
     quotesUrl: (url) => quotesUrl(url, state.messages),
     grants: state.grants,
+    placeOf: ({ toolCallId }) => `${state.steps}:${toolCallId}`,
   };
 }
 
@@ -161,11 +172,48 @@ async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
     settle(state);
     const limit = reachedLimit(turn);
     if (limit !== undefined) return yield* stopAt(limit, state);
-    yield* fitStep(turn);
-    const step = yield* thinkUsably(turn);
-    if (step.calls.length === 0) return yield end(state, step.finishReason);
-    state.calls = yield* runCalls(step.calls, deps);
+    const { calls, finishReason } = (yield* replayStep(turn)) ?? (yield* nextStep(turn));
+    if (calls.length === 0) return yield end(state, finishReason);
+    state.calls = yield* runCalls(calls, deps);
   }
+}
+
+type StepOutcome = Pick<ModelStep, 'calls' | 'finishReason'>;
+
+/** The answer that the model gave before the process was killed. */
+function* replayStep({ state, deps }: Turn): Generator<TurnEvent, StepOutcome | undefined> {
+  const record = deps.steps?.replayModel();
+  if (record === undefined) return undefined;
+  state.messages = record.conversation ?? [...state.messages, ...record.messages];
+  state.usage = record.usage;
+  state.steps = record.steps;
+  state.text += record.text;
+  if (record.text !== '') yield { type: 'text-delta', text: record.text };
+  yield { type: 'usage', ...state.usage };
+  return record;
+}
+
+/** Asks the model, and stores what it answers. */
+async function* nextStep(turn: Turn): AsyncGenerator<TurnEvent, StepOutcome> {
+  const { state, deps } = turn;
+  const { length } = state.text;
+  const before = [...state.messages];
+  yield* fitStep(turn);
+  const { calls, finishReason, messages } = yield* thinkUsably(turn);
+  if (deps.steps === undefined) return { calls, finishReason };
+  const expected = [...before, ...messages];
+  const isPlain =
+    expected.length === state.messages.length && expected.every((each, at) => each === state.messages[at]);
+  await deps.steps.model({
+    steps: state.steps,
+    messages: isPlain ? messages : [],
+    ...(!isPlain && { conversation: state.messages }),
+    calls,
+    finishReason,
+    usage: state.usage,
+    text: state.text.slice(length),
+  });
+  return { calls, finishReason };
 }
 
 /** Puts the results of the last calls into the conversation. */
@@ -183,41 +231,6 @@ function settle(state: TurnState): void {
   state.messages.push({ role: 'tool', content });
   state.origins = joinOrigins(state.origins, ...state.calls.map(({ origins }) => origins));
   state.calls = [];
-}
-
-interface ReachedLimit {
-  finishReason: FinishReason;
-  words: string;
-}
-
-function reachedLimit({ state, options, deps }: Turn): ReachedLimit | undefined {
-  const { limits, policy, principal = anonymous } = options;
-  const outOfMoney = policy?.outOfMoney?.(principal, policy.agent);
-  if (outOfMoney !== undefined) {
-    return {
-      finishReason: 'budget',
-      words: `I stopped because ${outOfMoney}. Try again later, or ask the operator to raise the budget.`,
-    };
-  }
-  const spent = spentBudget(state.usage, limits);
-  if (spent !== undefined) {
-    return {
-      finishReason: 'budget',
-      words: `I stopped because the budget of this turn is spent (${spent}). Ask me to go on, or raise the budget.`,
-    };
-  }
-  const { stuckOn } = deps.repeated;
-  if (stuckOn !== undefined) {
-    return {
-      finishReason: 'steps',
-      words: `I stopped because I called ${stuckOn} again and again with the same arguments and the same result. Ask me another way, or set LLM_MODEL to another model.`,
-    };
-  }
-  if (state.steps < limits.steps) return undefined;
-  return {
-    finishReason: 'steps',
-    words: `I stopped after ${state.steps} steps without getting to the end. Ask me to go on, or allow more steps.`,
-  };
 }
 
 function* stopAt({ finishReason, words }: ReachedLimit, state: TurnState): Generator<TurnEvent> {
@@ -354,7 +367,7 @@ function pause(state: TurnState, open: CheckpointCall): TurnEvent {
 
 /** The error as the last event, with whatever had been said and done. */
 function failure(
-  error: ModelError,
+  error: ModelError | StepLogError,
   state: TurnState,
   { limits }: TurnOptions,
   deadline: Deadline,
@@ -363,7 +376,7 @@ function failure(
   if (state.stepText !== '') state.messages.push({ role: 'assistant', content: state.stepText });
   const { text, usage, messages } = state;
   const { code, message } = deadline.isExpired ? outOfTime(limits.turnTimeoutMs) : error;
-  const { retryAfterMs } = error;
+  const retryAfterMs = error instanceof ModelError ? error.retryAfterMs : undefined;
   const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
   return { type: 'error', code, message, text, usage, messages, ...asked, ...readBy(state) };
 }

@@ -2,6 +2,7 @@ import { anonymous, handedOn, joinOrigins, type Origin } from '@trunkline/identi
 import { costOf, type ModelGateway, quoteDescription, type Tool, type ToolContext } from '@trunkline/llm';
 import {
   compactionNote,
+  interruptedRule,
   markOf,
   originsIn,
   runTurn,
@@ -35,6 +36,7 @@ import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { askLimitMs, createAskHuman, type HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
+import type { StepStore } from './step-store.ts';
 
 export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
@@ -45,6 +47,7 @@ export interface AgentParts extends ToolParts {
   policy: Policy;
   memory: TurnMemory;
   files: Pick<MessageFiles, 'contents' | 'turnFiles'>;
+  steps: StepStore;
   builtIn: BuiltInSettings;
   /** Tools of MCP servers and plugins that this agent may use. */
   moreTools(agent: string): Tool[];
@@ -87,6 +90,7 @@ async function runAgent(
   ];
   const notes: string[] = [];
   const made: StoredFile[] = [];
+  const turn = request.turn ?? request.requestId;
   const events = runTurn({
     model: parts.gateway.languageModel(agent.model),
     instructions: skill?.systemPromptOverride ?? agent.systemPrompt,
@@ -102,6 +106,7 @@ async function runAgent(
     policy: policyOf(agent, request, context, parts, (note) => notes.push(note)),
     cost: (model, tokens) => costOf(parts.gateway.price(model), tokens),
     signal: context.signal,
+    steps: { log: parts.steps, turn, resumes: request.resumes === true },
     messages,
   });
   const progress = createProgress(context, originsIn(messages));
@@ -111,6 +116,7 @@ async function runAgent(
     const result = progress(event);
     if (result === undefined) continue;
     remember(agent, request, result, parts);
+    if (result.error === undefined) parts.steps.forgetLater(turn);
     return {
       ...result,
       content: [...notes, result.content].join('\n\n'),
@@ -151,7 +157,7 @@ function policyOf(
       const { answer: said, scope } = readScope(answer);
       if (readVerdict(said) !== 'yes')
         return { refused: `the person did not approve it and said: ${answer}` };
-      if (scope === 'always') {
+      if (scope === 'always' && rule !== interruptedRule) {
         const asked = { decision: 'ask' as const, rule, why };
         const problem = await policy.allowAlways(request, asked, 'approved on the switchboard');
         if (problem !== undefined) note(`${problem} The answer counts for this task.`);
@@ -209,7 +215,7 @@ function createProgress({ tell }: SkillContext, begun: readonly Origin[]) {
       case 'tool-end': {
         const { toolCallId, name, result, failed, origins } = event;
         read = joinOrigins(read, origins);
-        report({ type: 'tool-end', toolCallId, name, result, failed });
+        if (!event.replayed) report({ type: 'tool-end', toolCallId, name, result, failed });
         return undefined;
       }
       case 'end':
@@ -305,7 +311,8 @@ function delegatesOf(
       description,
       internal,
       reportsOrigins: true,
-      ask: (query, { signal, principal = request.principal, addOrigins, approved }) => {
+      idempotent: executor.type === 'in-process',
+      ask: (query, { signal, principal = request.principal, addOrigins, approved, idempotencyKey }) => {
         const wait = () =>
           ask(
             limiter.limited(executor),
@@ -316,6 +323,7 @@ function delegatesOf(
               ...(approved && { approved }),
               // Another's agent gets what the model writes to it, and no files.
               ...(internal && request.files && { files: request.files }),
+              ...(idempotencyKey && { turn: idempotencyKey }),
             },
             { signal, tell, addOrigins, made },
           );
@@ -338,10 +346,10 @@ function describe({ agent, skills, isPeer }: SkillExecutor, tools: readonly stri
 
 /** The delegated request runs on behalf of whoever asked, not in person: its text comes from a model. */
 function delegated(
-  { requestId, correlationId, depth, principal = anonymous }: SkillRequest,
+  { requestId, correlationId, depth, resumes = false, principal = anonymous }: SkillRequest,
   { name }: AgentDefinition,
 ): Omit<SkillRequest, 'skill' | 'content'> {
-  return { requestId, correlationId, depth: depth + 1, principal: handedOn(principal, name) };
+  return { requestId, correlationId, resumes, depth: depth + 1, principal: handedOn(principal, name) };
 }
 
 async function ask(

@@ -1,5 +1,6 @@
 import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { StepConflictError } from '@trunkline/loop';
 import { Deadline, errorMessage, type Slot, untilAborted } from '@trunkline/std';
 import type { Flow } from '../api-types.ts';
 import { ownerOfMessage } from '../core/messages.ts';
@@ -133,7 +134,10 @@ export class Dispatcher {
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
     const situation = { limiter, taken: this.#taken, startedAt: this.#startedAt };
     const why = reasonToQueue(executor, dispatch, situation);
-    if (why === undefined) return await this.#begin(flow.id, dispatch, executor, delivery);
+    if (why === undefined) {
+      const resumes = dispatch.resumes === true || delivery.attempt > 1;
+      return await this.#begin(flow.id, { ...dispatch, resumes }, executor, delivery);
+    }
     this.#settings.flows.trace(flow.id, 'queued', { agent: executor.agent, why });
     await this.#queues.add(executor.agent, message);
   }
@@ -153,7 +157,8 @@ export class Dispatcher {
     if (found === undefined) return await this.#giveUp(flow.id, dispatch, queue);
     if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
     if (await this.#turnsAway(flow.id, dispatch, found.executor)) return;
-    await this.#begin(flow.id, dispatch, found.executor, delivery);
+    // It may have begun before it was put into the queue.
+    await this.#begin(flow.id, { ...dispatch, resumes: true }, found.executor, delivery);
   }
 
   /** Answers the caller and leaves the request among the dead letters. */
@@ -258,6 +263,8 @@ export class Dispatcher {
       const work = executor.execute(dispatch, { ...this.#contextOf(run, signal), slot });
       return await untilAborted(work, signal);
     } catch (error) {
+      // Another switchboard works on it and answers; if that one fails, the bus brings it here once more.
+      if (error instanceof StepConflictError) throw error;
       // The remote task continues without the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
       const words = deadline.isExpired

@@ -27,6 +27,10 @@ export interface SkillRequest {
   chained?: boolean;
   /** A person, or a rule that the operator wrote, has allowed exactly this request. */
   approved?: boolean;
+  /** Id of the turn, where it is not that of the request: an agent may ask others several times. */
+  turn?: string;
+  /** Steps of an earlier run may be stored. */
+  resumes?: boolean;
 }
 
 export interface SkillUsage {

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Child,
@@ -77,6 +77,46 @@ it('loses nothing when it is killed in the middle of its work', async () => {
     const replies = data.messages.filter(({ message }: Json) => message.topic === 'message.outbound.cli');
     expect(replies.map(({ message }: Json) => message.payload.content)).toEqual([`heard: ${id}`]);
   }
+});
+
+it('goes on at the step at which it was killed: no tool runs twice, and no answer of the model is paid twice', async () => {
+  const agents = join(home.path, 'switchboard/workspace/agents');
+  mkdirSync(agents, { recursive: true });
+  const herald =
+    'name: herald\nrole: general\nsystemPrompt: You announce.\ntools: [publish_event]\npublishes: [message.outbound.cli]\nskills: [{ name: announce }]';
+  writeFileSync(join(agents, 'herald.yaml'), herald);
+  const answers: unknown[] = [
+    {
+      text: 'I tell them.',
+      toolCalls: [
+        {
+          name: 'publish_event',
+          arguments: { topic: 'message.outbound.cli', payload: { content: 'hear ye' } },
+        },
+      ],
+    },
+    { fault: 'stall' },
+    'They know.',
+  ];
+  for (const answer of answers) model.enqueue(answer as never);
+  const first = await startProcess();
+  const payload = { skillHint: 'announce', content: 'tell them' };
+  const body = JSON.stringify({ topic: 'agent.skill.request', payload, correlationId: 'told' });
+  expect((await fetch(`${first.url}/publish`, { method: 'POST', headers: json, body })).status).toBe(200);
+  await waitFor(() => model.chats().length === 2, { timeoutMs: 30_000 });
+  await first.child.kill('SIGKILL');
+  const second = await startProcess();
+  await waitFor(async () => (await get(`${second.url}/api/flows/skill-told`)).data?.status === 'complete', {
+    timeoutMs: 60_000,
+  });
+  // The first answer was not asked for again; the one that never came was.
+  expect(model.chats().map(({ messages }) => messages.filter(({ role }) => role === 'tool').length)).toEqual([
+    0, 1, 1,
+  ]);
+  const { data } = await get(`${second.url}/api/bus/history?topic=message.outbound.cli`);
+  expect(data.messages.map(({ message }: Json) => message.payload.content)).toEqual(['hear ye']);
+  const { data: flow } = await get(`${second.url}/api/flows/skill-told`);
+  expect(flow.trace.filter(({ event }: Json) => event === 'tool-start')).toHaveLength(1);
 });
 
 it('never shows a file of the workspace half written, however often it is killed', async () => {

@@ -45,6 +45,7 @@ export function readDispatch(message: Message): Dispatch {
     principal: principalOf(message),
     ...(repo && { repo }),
     ...(arrivedAt !== undefined && { arrivedAt }),
+    ...(payload.retryOf !== undefined && { resumes: true }),
     stream: payload.stream === true,
     actor: text(payload.systemActor) ?? message.source?.interface ?? 'switchboard',
     routing: payload.routing,

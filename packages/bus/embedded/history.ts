@@ -80,7 +80,7 @@ export class EmbeddedMemories {
     this.#directory = directory;
   }
 
-  open(name: string, { ttlMs }: MemoryOptions): Memory {
+  open(name: string, { ttlMs, longest }: MemoryOptions): Memory {
     const table = this.#table();
     const placeOf = (key: string) => {
       checkKey(key);
@@ -90,16 +90,17 @@ export class EmbeddedMemories {
       recall: async (key) => table.get(placeOf(key)),
       keep: async (key, value) => {
         const place = placeOf(key);
-        checkValue(value);
+        checkValue(value, longest);
         this.#sweep(table);
         return table.setIfAbsent(place, value, ttlMs) ? value : (table.get(place) ?? value);
       },
       replace: async (key, value) => {
         const place = placeOf(key);
-        checkValue(value);
+        checkValue(value, longest);
         this.#sweep(table);
         table.set(place, value, ttlMs);
       },
+      forget: async (key) => void table.delete(placeOf(key)),
     };
   }
 

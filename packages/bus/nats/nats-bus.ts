@@ -154,13 +154,17 @@ class NatsBus extends BaseBus {
     this.checkRunning();
     checkMemory(name, options);
     const { prefix, publishTimeoutMs: limitMs, maxPending } = this.#natsSettings;
-    const note = { words: 'Webhooks that were accepted before can be accepted once more.' };
-    const { ttlMs } = options;
+    const note = {
+      words:
+        'Webhooks that were accepted before can be accepted once more, and turns that were cut off begin anew.',
+    };
+    const { ttlMs, longest } = options;
     const bucket = await this.#untilElected(() =>
       this.#resources.keeper.bucket(`${prefix}-memory-${ttlMs}`, ttlMs, note),
     );
     const { signal } = this.delivery;
-    return new NatsMemory({ name, bucket, limitMs, maxPending, signal, restore: () => this.#restore() });
+    const restore = () => this.#restore();
+    return new NatsMemory({ name, bucket, longest, limitMs, maxPending, signal, restore });
   }
 
   protected get pending(): number {

@@ -8,6 +8,8 @@ import type { Memory } from '../port.ts';
 export interface NatsMemorySettings {
   name: string;
   bucket: KV;
+  /** Characters of a value. */
+  longest: number | undefined;
   /** How long a server that is away is waited for. */
   limitMs: number;
   /** How many questions may wait at once. */
@@ -35,15 +37,20 @@ export class NatsMemory implements Memory {
   }
 
   async keep(key: string, value: string): Promise<string> {
-    checkValue(value);
+    checkValue(value, this.#settings.longest);
     const place = this.#placeOf(key);
     return await this.#ask(() => this.#keep(place, value));
   }
 
   async replace(key: string, value: string): Promise<void> {
-    checkValue(value);
+    checkValue(value, this.#settings.longest);
     const place = this.#placeOf(key);
     await this.#ask(() => this.#settings.bucket.put(place, value));
+  }
+
+  async forget(key: string): Promise<void> {
+    const place = this.#placeOf(key);
+    await this.#ask(() => this.#settings.bucket.purge(place));
   }
 
   /** The server refuses a second create; its caller reads the value of the first. */

@@ -38,6 +38,19 @@ export function describeMemory(createWorld: WorldFactory): void {
       expect(await (await bus.memory('positions', day)).recall('one')).toBe('second');
     });
 
+    it('gives up a value, and takes long ones where it is asked to', async () => {
+      const memory = await bus.memory('long', { ...day, longest: 300_000 });
+      const long = 'ü'.repeat(300_000);
+      expect(await memory.keep('one', long)).toBe(long);
+      expect(await memory.keep('one', 'other')).toBe(long);
+      await memory.forget('one');
+      expect(await memory.recall('one')).toBeUndefined();
+      expect(await memory.keep('one', 'other')).toBe('other');
+      await expect(bus.memory('long', { ...day, longest: 300_001 })).rejects.toMatchObject({
+        code: 'options_refused',
+      });
+    });
+
     it('gives all who keep at once the same value', async () => {
       const memory = await bus.memory('hooks', day);
       const values = await Promise.all(['a', 'b', 'c', 'd'].map((value) => memory.keep('race', value)));

@@ -16,6 +16,8 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
   return defineTool({
     name: 'delegate_to',
     effects: ['sends'],
+    // What others have begun goes on there, and would be begun once more.
+    idempotent: delegates.every(({ idempotent }) => idempotent),
     external: !delegates.every(({ reportsOrigins }) => reportsOrigins),
     subject: ({ target }) => ({ recipient: target, ...(byName.get(target)?.internal && { internal: true }) }),
     description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
@@ -23,7 +25,8 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
     timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
     callKey: ({ target, query }) => JSON.stringify([target, questionKey(query)]),
     answeredBy: ({ target }) => target,
-    async execute({ target, query }, { signal, sessionId, principal, timezone, addOrigins, approved }) {
+    async execute({ target, query }, context) {
+      const { signal, sessionId, principal, timezone, addOrigins, approved, idempotencyKey } = context;
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
@@ -35,6 +38,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
         timezone,
         addOrigins,
         approved,
+        idempotencyKey,
         timeoutMs: delegate.timeoutMs ?? timeoutMs,
       });
     },
@@ -96,6 +100,8 @@ export interface Delegate {
   internal?: boolean;
   /** Says itself where its answers came from; the answers of all others come from outside. */
   reportsOrigins?: boolean;
+  /** Asked once more under the same `idempotencyKey`, it goes on with the same work. */
+  idempotent?: boolean;
   /** The answer to a query; a `DelegateError` when there is none. */
   ask(query: string, context: DelegateContext): Promise<string>;
 }
@@ -109,6 +115,7 @@ export interface DelegateContext {
   timezone?: ToolContext['timezone'];
   addOrigins?: ToolContext['addOrigins'];
   approved?: ToolContext['approved'];
+  idempotencyKey?: ToolContext['idempotencyKey'];
 }
 
 export type DelegateErrorCode =

@@ -1,0 +1,232 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { RunTurnOptions, TurnPolicy } from './options.ts';
+import { type Step, StepConflictError, type StepLog } from './step-log.ts';
+import {
+  calling,
+  collect,
+  ended,
+  failed,
+  paused,
+  resultsOf,
+  serve,
+  stopServersAfterEach,
+  turnOptions,
+} from './turn.suite.ts';
+import { resumeTurn, runTurn } from './turn.ts';
+
+stopServersAfterEach();
+
+/** Steps in memory, as they would be on disk: nothing but their JSON is kept. */
+class MemoryLog implements StepLog {
+  readonly batches: string[] = [];
+
+  async read(): Promise<Step[]> {
+    return this.batches.flatMap((batch) => JSON.parse(batch) as Step[]);
+  }
+
+  async append(_turn: string, position: number, steps: readonly Step[]): Promise<void> {
+    if ((await this.read()).length !== position) throw new StepConflictError('There are other steps.');
+    this.batches.push(JSON.stringify(steps));
+  }
+}
+
+class Killed extends Error {}
+
+/** A turn that sends a mail and notes the time; it is killed where `killAt` names the tool. */
+function createWork(more: { policy?: TurnPolicy; sends?: Partial<Tool>; answer?: string } = {}) {
+  const log = new MemoryLog();
+  const runs: string[] = [];
+  const keys: (string | undefined)[] = [];
+  const asked: string[] = [];
+  let killAt: string | undefined;
+  /** After a kill nothing is stored any more. */
+  let isDead = false;
+  const port: StepLog = {
+    read: () => log.read(),
+    append: async (...given) => {
+      if (isDead) throw new Killed();
+      await log.append(...given);
+    },
+  };
+  const tool = (name: string, effects: Tool['effects'], extra: Partial<Tool> = {}) =>
+    ({
+      ...defineTool({
+        name,
+        effects,
+        description: name,
+        input: z.object({}),
+        execute: async (_input, { idempotencyKey }) => {
+          runs.push(name);
+          keys.push(idempotencyKey);
+          if (killAt === name) {
+            isDead = true;
+            throw new Killed();
+          }
+          return `${name} done`;
+        },
+      }),
+      ...extra,
+    }) as Tool;
+  const tools = [tool('look', ['reads']), tool('send', ['sends'], more.sends)];
+  const policy: TurnPolicy = {
+    agent: 'test',
+    decide: () => ({ decision: 'allow', rule: 'rules[0]', why: 'it may' }),
+    ...more.policy,
+  };
+  const start = async (kill?: string, turn: Partial<RunTurnOptions> = {}) => {
+    const server = await serve(({ messages }) => {
+      const done = messages.filter(({ role }) => role === 'tool').length;
+      asked.push(`call ${done + 1}`);
+      if (done === 0) return { text: more.answer ?? 'I look.', ...calling(['look', {}]) };
+      return done === 1 ? calling(['send', {}]) : 'All is sent.';
+    });
+    killAt = kill;
+    isDead = false;
+    const options = turnOptions(server, {
+      tools,
+      policy,
+      steps: { log: port, turn: 'turn-1', resumes: log.batches.length > 0 },
+      ...turn,
+    });
+    const run = (events: ReturnType<typeof runTurn>) =>
+      collect(events).catch((error: unknown) => {
+        if (!(error instanceof Killed)) throw error;
+        return [];
+      });
+    return { options, events: await run(runTurn(options)) };
+  };
+  return { start, log, runs, asked, keys };
+}
+
+describe('a turn with a log of its steps', () => {
+  it('goes on behind what is done: no model call and no tool twice', async () => {
+    const { start, runs, asked, log } = createWork({ sends: { idempotent: true } });
+    await start('send');
+    expect([runs, asked]).toEqual([
+      ['look', 'send'],
+      ['call 1', 'call 2'],
+    ]);
+    const { events } = await start();
+    expect(runs).toEqual(['look', 'send', 'send']);
+    expect(asked).toEqual(['call 1', 'call 2', 'call 3']);
+    expect(ended(events.at(-1))).toMatchObject({ text: 'I look.\n\nAll is sent.', finishReason: 'stop' });
+    expect(resultsOf(events)).toEqual([
+      ['look', 'look done'],
+      ['send', 'send done'],
+    ]);
+    expect(events.filter(({ type }) => type === 'tool-start')).toHaveLength(1);
+    expect(events.find(({ type }) => type === 'tool-end')).toMatchObject({ name: 'look', replayed: true });
+    // Once more, after its end: all of it is known.
+    const again = await start();
+    expect(asked).toHaveLength(3);
+    expect(ended(again.events.at(-1)).messages).toEqual(ended(events.at(-1)).messages);
+    expect((await log.read()).map(({ kind }) => kind)).toEqual([
+      'model',
+      'tool-end',
+      'model',
+      'tool-end',
+      'model',
+    ]);
+  });
+
+  it('gives a call the same key whenever it is made', async () => {
+    const { start, keys } = createWork({ sends: { idempotent: true } });
+    await start('send');
+    await start();
+    expect(keys[2]).toBe(keys[1]);
+    expect(new Set(keys).size).toBe(2);
+    expect(keys[1]).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('does not repeat a call whose end is not known where nobody can be asked, and says so', async () => {
+    const { start, runs } = createWork();
+    await start('send');
+    const { events } = await start();
+    expect(runs).toEqual(['look', 'send']);
+    expect(resultsOf(events)[1]?.[1]).toMatch(/^Error: send had begun when the service ended/);
+    expect(ended(events.at(-1)).text).toContain('All is sent.');
+  });
+
+  it('asks a person about it, whoever waits for the answer', async () => {
+    for (const [answer, expected] of [
+      ['once', ['look', 'send', 'send']],
+      [{ refused: 'it was sent.' }, ['look', 'send']],
+    ] as const) {
+      const questions: string[] = [];
+      const ask: TurnPolicy['ask'] = async ({ rule, why }) => {
+        questions.push(`${rule}: ${why}`);
+        return answer;
+      };
+      const { start, runs } = createWork({
+        policy: { agent: 'test', decide: () => ({ decision: 'allow', rule: 'r', why: '' }), ask },
+      });
+      await start('send');
+      await start();
+      expect(questions).toEqual([expect.stringMatching(/^interrupted: send had begun/)]);
+      expect(runs).toEqual(expected);
+    }
+  });
+
+  it('pauses for that person where turns pause, and runs the call after a yes', async () => {
+    const policy: TurnPolicy = {
+      agent: 'test',
+      decide: () => ({ decision: 'allow', rule: 'r', why: '' }),
+      ask: 'pause',
+    };
+    const { start, runs } = createWork({ policy });
+    await start('send');
+    const { events, options } = await start();
+    const pause = paused(events.at(-1));
+    expect(pause.ask).toMatchObject({ rule: 'interrupted' });
+    expect(runs).toEqual(['look', 'send']);
+    const { messages: _, steps: __, ...rest } = options;
+    const checkpoint = JSON.parse(JSON.stringify(pause.checkpoint));
+    const after = await collect(resumeTurn({ ...rest, checkpoint, answer: 'yes', approval: 'once' }));
+    expect(runs).toEqual(['look', 'send', 'send']);
+    ended(after.at(-1));
+  });
+
+  it('trusts a key for as long as whoever gets it does', async () => {
+    for (const [withinMs, expected] of [
+      [60_000, 3],
+      [-1, 2],
+    ] as const) {
+      const { start, runs } = createWork({ sends: { idempotent: { withinMs } } });
+      await start('send');
+      await start();
+      expect(runs).toHaveLength(expected);
+    }
+  });
+
+  it('ends when another process has stored steps of the same turn', async () => {
+    const { start, log } = createWork();
+    await log.append('turn-1', 0, []);
+    log.batches[0] = JSON.stringify([{ kind: 'gap', at: 0, why: 'elsewhere' }]);
+    await expect(start(undefined, { steps: { log, turn: 'turn-1', resumes: false } })).rejects.toThrow(
+      StepConflictError,
+    );
+  });
+
+  it('says so when the steps of an earlier run were too large to be stored', async () => {
+    const { start, log, asked, runs } = createWork({ answer: 'x'.repeat(300_000) });
+    await start('send');
+    expect((await log.read()).map(({ kind }) => kind)).toEqual(['gap']);
+    const before = [runs.length, asked.length];
+    const { events } = await start();
+    expect(failed(events.at(-1))).toMatchObject({
+      code: 'steps-lost',
+      message: expect.stringContaining('too large to be stored'),
+    });
+    expect([runs.length, asked.length]).toEqual(before);
+  });
+
+  it('stores nothing of a turn without tools', async () => {
+    const { log } = createWork();
+    const server = await serve(['Hello.']);
+    const steps = { log, turn: 'turn-2', resumes: false };
+    ended((await collect(runTurn(turnOptions(server, { steps })))).at(-1));
+    expect(log.batches).toEqual([]);
+  });
+});
