@@ -91,6 +91,7 @@ async function run(
     policy: new Policy({ home, logger }),
     memory: memory ?? { recall: () => [], note: ignore },
     files: { contents: async () => [], turnFiles: () => undefined },
+    steps: { read: async () => [], append: async () => undefined, forgetLater: ignore },
     builtIn: { directory: home, marks: new FileMarks(home), shell: 'off', path: '', sandbox: {} },
     moreTools: () => [],
     bus: { publish: async (draft: Draft) => ({ id: String(published.push(draft)) }) },

@@ -73,6 +73,15 @@ interface Run extends TrackedRun {
   begin(): Promise<void>;
 }
 
+/** No process can have been killed and followed by another since a message of this age was published. */
+const freshMs = 500;
+
+/** The first delivery after a crash does not count as another attempt, so that age alone tells it from a first one. */
+function isFresh({ timestamp }: Message): boolean {
+  const age = Date.now() - timestamp;
+  return age >= 0 && age < freshMs;
+}
+
 /** Sends every skill request to an executor and always answers. */
 export class Dispatcher {
   readonly #settings: DispatcherSettings;
@@ -135,7 +144,7 @@ export class Dispatcher {
     const situation = { limiter, taken: this.#taken, startedAt: this.#startedAt };
     const why = reasonToQueue(executor, dispatch, situation);
     if (why === undefined) {
-      const resumes = dispatch.resumes === true || delivery.attempt > 1;
+      const resumes = dispatch.resumes === true || delivery.attempt > 1 || !isFresh(message);
       return await this.#begin(flow.id, { ...dispatch, resumes }, executor, delivery);
     }
     this.#settings.flows.trace(flow.id, 'queued', { agent: executor.agent, why });

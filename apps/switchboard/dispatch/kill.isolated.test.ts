@@ -117,7 +117,7 @@ it('goes on at the step at which it was killed: no tool runs twice, and no answe
   expect(data.messages.map(({ message }: Json) => message.payload.content)).toEqual(['hear ye']);
   const { data: flow } = await get(`${second.url}/api/flows/skill-told`);
   expect(flow.trace.filter(({ event }: Json) => event === 'tool-start')).toHaveLength(1);
-});
+}, 200_000);
 
 it('never shows a file of the workspace half written, however often it is killed', async () => {
   const { child, url } = await startProcess();
