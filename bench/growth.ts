@@ -159,6 +159,7 @@ function history(home: string): BenchResult[] {
     const chats = new ChatStore(state);
     const query = { limit: 50, search: '', origins: ['chat'] as const };
     const session = (index: number) => `s${index % conversations}`;
+    if (chats.turns(session(0), 50).length !== 50) throw new Error('the conversations have no turns');
     const times = {
       'last 50 turns of a conversation': timed((index) => chats.turns(session(index), 50)),
       '50 turns in its middle': timed((index) => chats.turns(session(index), 50, conversations * 500)),
@@ -182,13 +183,13 @@ function fillChats(database: DatabaseSync, conversations: number): void {
          SELECT 's' || i, 'Conversation ' || i, 'completed', 'chat', iif(i % 2 = 0, 'person:ann', 'operator'), ?2 + i FROM n`,
     )
     .run(conversations, Date.now());
-  // As they come in: each conversation has its turn.
+  // As they come in: each conversation has its turn. Node binds every number as a real one: 's' || (7 % 100.0) is s7.0.
   database
     .prepare(
       `INSERT INTO chat_turn (task_id, session_id, turn)
          WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 * 1000 - 1)
-         SELECT printf('t%09d', i), 's' || (i % ?1),
-           '{"task_id":"t' || i || '","session_id":"s' || (i % ?1) || '","state":"completed","entries":[{"kind":"user","text":"What is 12 * 34?"},{"kind":"text","text":"The result is 408."}]}' FROM n`,
+         SELECT printf('t%09d', i), 's' || (i % CAST(?1 AS INTEGER)),
+           '{"task_id":"t' || i || '","session_id":"s' || (i % CAST(?1 AS INTEGER)) || '","state":"completed","entries":[{"kind":"user","text":"What is 12 * 34?"},{"kind":"text","text":"The result is 408."}]}' FROM n`,
     )
     .run(conversations);
 }

@@ -131,14 +131,15 @@ export class ChatStore {
 
   /** The last turns of a conversation or branch before that one, the oldest of them first. */
   turns(sessionId: string, limit: number, before = Number.MAX_SAFE_INTEGER): NumberedTurn[] {
-    const path = this.#branch(sessionId)?.path ?? '[]';
+    const path = this.#branch(sessionId)?.path;
+    // With an OR, SQLite reads and sorts all turns; without, it goes back from the last one.
+    const shared = path === undefined ? '' : 'OR task_id IN (SELECT value FROM json_each(?))';
     return this.#database
       .prepare<{ number: number; turn: string }>(
-        `SELECT number, turn FROM chat_turn
-         WHERE (session_id = ? OR task_id IN (SELECT value FROM json_each(?))) AND number < ?
+        `SELECT number, turn FROM chat_turn WHERE (session_id = ? ${shared}) AND number < ?
          ORDER BY number DESC LIMIT ?`,
       )
-      .all(sessionId, path, before, limit)
+      .all(sessionId, ...(path === undefined ? [] : [path]), before, limit)
       .map(({ number, turn }) => ({ number, turn: JSON.parse(turn) as ChatTurn }))
       .reverse();
   }
