@@ -71,7 +71,7 @@ function partsOf(content: Content): UserPart[] {
     }
     case 'data':
       return [
-        text(`Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data)}`),
+        text(`Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data, null, 1)}`),
       ];
   }
 }
@@ -93,7 +93,7 @@ export function fitContents(contents: readonly Content[], tokens: number): Conte
 /** Data that is too long becomes the beginning of its text, which says so. */
 function fitData(content: Extract<Content, { type: 'data' }>, most: number): Content {
   const { data, name, origins } = content;
-  const text = JSON.stringify(data) ?? '';
+  const text = JSON.stringify(data, null, 1) ?? '';
   if (text.length <= most) return content;
   const words = `Data${name === undefined ? '' : ` ${name}`}, the first ${most} of ${text.length} characters; send it as a file to have the rest read:\n${text.slice(0, most)}`;
   return { type: 'text', text: words, ...(origins && { origins }) };
