@@ -7,7 +7,7 @@ import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
 import { FileMarks } from '@trunkline/tools';
 import { type AgentParts, createAgentExecutor, toolsOfAgents } from './agents/agent-executor.ts';
-import { createStepStore, type StepStore } from './agents/step-store.ts';
+import { createStepStore } from './agents/step-store.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
 import type { MessageFiles } from './content/message-files.ts';
@@ -64,7 +64,6 @@ export interface Exchange {
   limiter: AgentLimiter;
   longTasks: LongTasks;
   abTests: AbTests;
-  steps: StepStore;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
   /** What agents can do here, for whoever explains policy. */
@@ -191,7 +190,6 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     limiter,
     longTasks,
     abTests,
-    steps,
     agentTools: () => toolsOfAgents(workspace.agents(), agentParts),
     async start() {
       // The registry must be filled before the dispatcher reads its queue.

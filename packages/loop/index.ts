@@ -17,6 +17,8 @@ export type {
   PauseEvent,
   ResumeTurnOptions,
   RunTurnOptions,
+  Step,
+  StepLog,
   TurnErrorCode,
   TurnEvent,
   TurnLimits,
@@ -24,7 +26,6 @@ export type {
   TurnPolicy,
   Usage,
 } from './options.ts';
-export type { Step, StepLog, TurnStepOptions } from './step-log.ts';
 export { interruptedRule, StepConflictError } from './step-log.ts';
 export { createBorder, fenceInstructions, markOf, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';

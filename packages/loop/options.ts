@@ -4,7 +4,6 @@ import type { DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/poli
 import type { LanguageModel, ModelMessage } from 'ai';
 import type { AskReason, Checkpoint } from './checkpoint.ts';
 import type { StoredFile, TurnFiles } from './content/content.ts';
-import type { TurnStepOptions } from './step-log.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -227,3 +226,67 @@ export type TurnEvent =
   | PauseEvent
   | EndEvent
   | ErrorEvent;
+
+/** An answer of the model. */
+export interface ModelRecord {
+  kind: 'model';
+  at: number;
+  /** Calls of the model so far, this one included. */
+  steps: number;
+  /** What the answer added to the conversation. */
+  messages: ModelMessage[];
+  /** The whole conversation with the answer, where it was compacted before. */
+  conversation?: ModelMessage[];
+  calls: { toolCallId: string; name: string; input: unknown; unreadable?: true }[];
+  finishReason: FinishReason;
+  /** Of the turn so far. */
+  usage: Usage;
+  /** What the person was told in this step. */
+  text: string;
+}
+
+/** A tool is about to run that must not run twice. */
+interface ToolStartRecord {
+  kind: 'tool-start';
+  at: number;
+  call: string;
+  name: string;
+}
+
+export interface ToolEndRecord {
+  kind: 'tool-end';
+  at: number;
+  call: string;
+  name: string;
+  result: string;
+  origins?: readonly Origin[];
+  files?: readonly StoredFile[];
+}
+
+/** From here on the turn was too large to be stored. */
+export interface GapRecord {
+  kind: 'gap';
+  at: number;
+  why: string;
+}
+
+export type Step = ModelRecord | ToolStartRecord | ToolEndRecord | GapRecord;
+
+/** Where the steps of turns are stored, so that another process can go on with a turn whose own was killed. */
+export interface StepLog {
+  /** All steps of a turn, in order; none for a turn that has none. */
+  read(turn: string): Promise<readonly Step[]>;
+  /**
+   * Stores steps behind the `position` that the turn has. They survive the process when the promise resolves. Rejects
+   * with a StepConflictError where there are others: two processes must not work on one turn.
+   */
+  append(turn: string, position: number, steps: readonly Step[]): Promise<void>;
+}
+
+export interface TurnStepOptions {
+  log: StepLog;
+  /** Id of the turn; the same when it is run again. */
+  turn: string;
+  /** Whether an earlier run may have stored steps. */
+  resumes: boolean;
+}

@@ -1,8 +1,8 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { RunTurnOptions, TurnPolicy } from './options.ts';
-import { type Step, StepConflictError, type StepLog } from './step-log.ts';
+import type { RunTurnOptions, Step, StepLog, TurnPolicy } from './options.ts';
+import { StepConflictError } from './step-log.ts';
 import {
   calling,
   collect,

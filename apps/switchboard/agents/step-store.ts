@@ -6,8 +6,6 @@ import { type Step, StepConflictError, type StepLog } from '@trunkline/loop';
 export interface StepStore extends StepLog {
   /** Removes the steps of a turn that ended well, once nobody can be given its request again. */
   forgetLater(turn: string): void;
-  /** Gives a new turn the first steps of another one. */
-  copy(from: string, to: string, count: number): Promise<void>;
   close(): void;
 }
 
@@ -60,10 +58,6 @@ export function createStepStore(bus: Bus, logger: Logger): StepStore {
     },
     forgetLater(turn) {
       if (ended.length < mostEnded) ended.push({ turn, endedAt: Date.now() });
-    },
-    async copy(from, to, count) {
-      const steps = (await batchesOf(await memory(), from)).flat().slice(0, count);
-      if (steps.length > 0) await this.append(to, 0, steps);
     },
     close: () => clearInterval(timer),
   };

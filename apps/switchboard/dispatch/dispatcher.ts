@@ -144,7 +144,7 @@ export class Dispatcher {
     const situation = { limiter, taken: this.#taken, startedAt: this.#startedAt };
     const why = reasonToQueue(executor, dispatch, situation);
     if (why === undefined) {
-      const resumes = dispatch.resumes === true || delivery.attempt > 1 || !isFresh(message);
+      const resumes = delivery.attempt > 1 || !isFresh(message);
       return await this.#begin(flow.id, { ...dispatch, resumes }, executor, delivery);
     }
     this.#settings.flows.trace(flow.id, 'queued', { agent: executor.agent, why });

@@ -45,7 +45,6 @@ export function readDispatch(message: Message): Dispatch {
     principal: principalOf(message),
     ...(repo && { repo }),
     ...(arrivedAt !== undefined && { arrivedAt }),
-    ...(payload.retryOf !== undefined && { resumes: true }),
     stream: payload.stream === true,
     actor: text(payload.systemActor) ?? message.source?.interface ?? 'switchboard',
     routing: payload.routing,
