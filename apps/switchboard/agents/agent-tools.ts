@@ -23,8 +23,6 @@ import type { AgentDefinition, Ceremony } from '../workspace/schema/agent.ts';
 import { severities } from '../workspace/schema/channels.ts';
 
 const commandTimeoutMs = 120_000;
-/** The bus knows the id of a message again for ten minutes. */
-const knownAgain = { withinMs: 9 * 60_000 };
 
 const input = z.object({ command: z.string().min(1).max(4000).describe('A shell command.') });
 
@@ -67,7 +65,6 @@ function publishEvent({ bus }: ToolParts, work: Work, owner: ToolOwner) {
       topic: z.string().describe('Segments between dots, such as deploy.finished'),
       payload: z.record(z.string(), z.unknown()).default({}),
     }),
-    idempotent: knownAgain,
     async execute({ topic, payload }, { principal = work.principal, idempotencyKey }) {
       const refusal = refusalOf(topic, owner);
       if (refusal !== undefined) return `Error: ${refusal}`;
@@ -174,7 +171,6 @@ function runCeremony({ bus, ceremonies }: ToolParts, work: Work, agent: string) 
     subject: ({ id }) => ({ recipient: id }),
     description: 'Begins a ceremony now. It goes on by itself; its outcome is not waited for.',
     input: z.object({ id: z.string().describe('The id of a ceremony, as get_ceremonies lists it.') }),
-    idempotent: knownAgain,
     async execute({ id }, { principal = work.principal, idempotencyKey }) {
       if (!ceremonies().some((ceremony) => ceremony.id === id)) return `Error: there is no ceremony ${id}.`;
       const payload = { id, requestedBy: agent };
