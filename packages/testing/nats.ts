@@ -100,7 +100,7 @@ async function launch(file: string): Promise<ChildProcess> {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-20_000);
   });
-  const state = await waitFor(() => readiness(child, log), { timeoutMs: 20_000 });
+  const state = await waitFor(() => readiness(child, log), { timeoutMs: 60_000 });
   if (state === 'ended') throw new Error(`nats-server ended at once:\n${log}`);
   return child;
 }

@@ -34,7 +34,8 @@ export function statusOf(
     });
     sent.once('error', (error: NodeJS.ErrnoException) => {
       // The service closed a connection that was idle, just before it was used again.
-      if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(statusOf(url, method, headers));
+      if (sent.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? ''))
+        resolve(statusOf(url, method, headers));
       else reject(error);
     });
     sent.end(BODIES.includes(method) ? '"nothing"' : undefined);

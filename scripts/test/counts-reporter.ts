@@ -32,13 +32,17 @@ function countModule(module: TestModule, counts: Counts): void {
     for (const error of suite.errors()) fail(`${name} > ${suite.fullName}`, [error]);
   for (const test of module.children.allTests()) {
     const { state, errors } = test.result();
+    const title = `${name} > ${test.fullName}`;
     if (state === 'passed') counts.passed += 1;
-    else if (state === 'failed') fail(`${name} > ${test.fullName}`, errors ?? []);
-    else counts.skipped.push(`${name} > ${test.fullName}`);
+    else if (state === 'failed') fail(title, errors ?? []);
+    else if (state === 'pending') fail(title, ['did not run: its process ended before']);
+    else counts.skipped.push(title);
   }
 }
 
+/** Of the error and of what caused it: only that tells how a process of the tests ended. */
 function firstLine(error: unknown): string {
-  const { message } = (error ?? {}) as { message?: unknown };
-  return String(message ?? error).split('\n', 1)[0] ?? '';
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: unknown };
+  const [line = ''] = String(message ?? error).split('\n', 1);
+  return cause === undefined || cause === null ? line : `${line} (${firstLine(cause)})`;
 }

@@ -25,11 +25,16 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
   const { passage, score } = nearestPassage(claim, document);
   // Which words may be left out is known of English alone.
   const isEnglish = document.inventory.isEnglish && mayBeEnglish(claimText);
-  const read = isEnglish ? closeReadings(claim, document) : oneDifference(claim, document);
+  const read: { reading: CloseReading | Difference; span: Span }[] = isEnglish
+    ? closeReadings(claim, document)
+    : oneDifference(claim, document);
   const same = read.find(({ reading }) => reading === 'same');
-  const other = read.find(({ reading }) => reading !== 'same');
+  const [other] = read.flatMap(({ reading, span }) =>
+    reading === 'same' || reading === 'alike' ? [] : [{ reading, span }],
+  );
+  const isOpen = read.some(({ reading }) => reading === 'alike');
   if (same !== undefined && other === undefined) return certainly(true, '', same.span, 1);
-  if (other !== undefined && same === undefined && other.reading !== 'same')
+  if (other !== undefined && same === undefined && !isOpen)
     return certainly(false, DIFFERENCES[other.reading], other.span, score);
   const absent = absentFrom(claim, document.inventory);
   if (absent !== undefined && same === undefined) return certainly(false, absent, passage, score);
@@ -60,7 +65,7 @@ function isQuote(claim: Statement, sentence: Statement): boolean {
 }
 
 /** In any language: sentences that have the claim's words and differ from it in one figure, or in that one of them denies. */
-function oneDifference(claim: Statement, document: CheckedDocument): { reading: CloseReading; span: Span }[] {
+function oneDifference(claim: Statement, document: CheckedDocument): { reading: Difference; span: Span }[] {
   const own = claim.tokens.filter(({ kind }) => kind !== 'mark');
   if (own.length < LEAST_WORDS) return [];
   return promising(claim, document).flatMap((place) => {
@@ -74,10 +79,10 @@ function oneDifference(claim: Statement, document: CheckedDocument): { reading: 
 
 const LEAST_WORDS = 4;
 
-function differenceOf(
-  own: readonly Token[],
-  theirs: readonly Token[],
-): 'figure' | 'denied' | 'same' | undefined {
+/** Figures are alike where one way to read them is the same, as "1.200" and "1200": whether they are, a judge must say. */
+type Difference = 'figure' | 'denied' | 'alike';
+
+function differenceOf(own: readonly Token[], theirs: readonly Token[]): Difference | undefined {
   const [left, right] = [lowerText(own), lowerText(theirs)];
   if (denies(left) !== denies(right) && bareWords(left) === bareWords(right)) return 'denied';
   if (own.length !== theirs.length) return undefined;
@@ -86,7 +91,7 @@ function differenceOf(
   const [at = -1] = other;
   if (other.length !== 1 || !isFigure(at)) return undefined;
   const values = readingsOf(theirs[at]?.text ?? '');
-  return readingsOf(own[at]?.text ?? '').some((value) => values.includes(value)) ? 'same' : 'figure';
+  return readingsOf(own[at]?.text ?? '').some((value) => values.includes(value)) ? 'alike' : 'figure';
 }
 
 function lowerText(tokens: readonly Token[]): string {

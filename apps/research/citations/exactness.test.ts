@@ -12,10 +12,15 @@ async function verdictOn(claim: string, text: string, model: SecondJudge = yesSa
   return { supported, judge, certain, reason };
 }
 
-it('takes a figure for the same however it is written, beside another that differs', async () => {
+it('leaves a figure that is written otherwise to a judge, also beside another that differs', async () => {
   const text =
     'Der Eintritt kostet 1200 Kronen im Jahr. So war es lange. Der Eintritt kostet 1500 Kronen im Jahr.';
-  expect((await verdictOn('Der Eintritt kostet 1.200 Kronen im Jahr.', text)).supported).toBe(true);
+  const judged = { supported: true, judge: 'model' };
+  expect(await verdictOn('Der Eintritt kostet 1.200 Kronen im Jahr.', text)).toMatchObject(judged);
+  const members = 'Der Verein hat 12 Mitglieder in der Stadt.';
+  expect(await verdictOn('Der Verein hat 12 000 Mitglieder in der Stadt.', members)).toMatchObject({
+    judge: 'model',
+  });
 });
 
 describe('no judge overrules', () => {

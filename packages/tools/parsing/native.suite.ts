@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { serveParser } from './parser-thread.ts';
 
 serveParser((task: 'crash' | 'hang' | 'tell') => {
-  if (task === 'crash') process.kill(process.pid, 'SIGSEGV');
+  if (task === 'crash') process.kill(process.pid, 'SIGKILL');
   while (task === 'hang');
   const { stdout } = spawnSync('/usr/bin/env', { encoding: 'utf8' });
   return { pid: process.pid, variables: stdout };

@@ -1,9 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { errorMessage } from '@trunkline/std';
 import type { PageParsers, PageTask } from './page-worker.ts';
-import type { ParserReply } from './parser-thread.ts';
+import { OUT_OF_MEMORY, type ParserReply } from './parser-thread.ts';
 
 export interface ParserPoolOptions {
   /** Module that calls `serveParser`. */
@@ -46,7 +48,7 @@ interface Host {
 interface HostEvents {
   onReply(reply: ParserReply<unknown>): void;
   onError(error: NodeJS.ErrnoException): void;
-  onExit(): void;
+  onExit(code: number | null, signal: string | null, lastWords: string): void;
 }
 
 interface Thread {
@@ -57,7 +59,6 @@ interface Thread {
 
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
-const CRASHED = 'cannot be read: the process that reads it ended';
 
 /**
  * Threads that parse what comes from outside. A huge or hostile page costs its thread, never the event loop or the heap
@@ -67,6 +68,8 @@ export class ParserPool<Task, Result> {
   readonly #options: Required<ParserPoolOptions>;
   readonly #threads = new Set<Thread>();
   readonly #waiting: Job[] = [];
+  /** Threads on their way out. */
+  readonly #ending = new Set<Promise<unknown>>();
   #stopped = false;
 
   constructor({
@@ -109,12 +112,23 @@ export class ParserPool<Task, Result> {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const job of this.#waiting.splice(0)) fail(job, new ParserError(STOPPED));
-    await Promise.all([...this.#threads].map((thread) => this.#end(thread, new ParserError(STOPPED))));
+    for (const thread of this.#threads) void this.#end(thread, new ParserError(STOPPED));
+    await Promise.all(this.#ending);
   }
 
   #next(): void {
     const [job] = this.#waiting;
-    const thread = job && this.#freeThread();
+    let thread: Thread | undefined;
+    try {
+      thread = job && this.#freeThread();
+    } catch (error) {
+      // As where the system has no memory or no process left.
+      this.#waiting.shift();
+      if (job !== undefined)
+        fail(job, new ParserError(`cannot be read: ${errorMessage(error)}`, { cause: error }));
+      queueMicrotask(() => this.#next());
+      return;
+    }
     if (job === undefined || thread === undefined) return;
     this.#waiting.shift();
     const { timeoutMs } = this.#options;
@@ -131,7 +145,7 @@ export class ParserPool<Task, Result> {
 
   #freeThread(): Thread | undefined {
     const free = [...this.#threads].find(({ job }) => job === undefined);
-    const isFull = this.#threads.size >= this.#options.threads;
+    const isFull = this.#threads.size + this.#ending.size >= this.#options.threads;
     return free !== undefined || isFull ? free : this.#startThread();
   }
 
@@ -145,8 +159,13 @@ export class ParserPool<Task, Result> {
         const words = isOutOfMemory ? TOO_MUCH_MEMORY : `cannot be read: ${error.message}`;
         void this.#end(thread, new ParserError(words, { cause: error }));
       },
-      // A thread ends itself where its buffers, which count towards no heap, grow too large.
-      onExit: () => void this.#end(thread, new ParserError(native ? CRASHED : TOO_MUCH_MEMORY)),
+      onExit: (code, signal, lastWords) => {
+        const isCrash = native && code !== OUT_OF_MEMORY;
+        const words = isCrash
+          ? `cannot be read: the process that reads it ended with ${signal ?? `code ${code}`}`
+          : TOO_MUCH_MEMORY;
+        void this.#end(thread, new ParserError(words, { cause: lastWords }));
+      },
     });
     const thread: Thread = { host, job: undefined, timer: undefined };
     this.#threads.add(thread);
@@ -184,15 +203,25 @@ export class ParserPool<Task, Result> {
     if (!this.#threads.delete(thread)) return;
     clearTimeout(thread.timer);
     if (thread.job !== undefined) fail(thread.job, error);
-    await thread.host.terminate();
+    // It counts until it has ended: what it holds is not free before.
+    const ended = thread.host.terminate();
+    this.#ending.add(ended);
+    await ended;
+    this.#ending.delete(ended);
     this.#next();
   }
 }
 
 function startWorker(script: URL, memoryMb: number, { onReply, onError, onExit }: HostEvents): Host {
   const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
-  return worker.on('message', onReply).on('error', onError).on('exit', onExit);
+  return worker
+    .on('message', onReply)
+    .on('error', onError)
+    .on('exit', (code) => onExit(code, null, ''));
 }
+
+/** Of what a process says on its standard error, for the log. */
+const LAST_WORDS = 2000;
 
 /** It sees no variable of the service, as it needs none of its secrets, and ends with the service. */
 function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit }: HostEvents): Host {
@@ -200,12 +229,17 @@ function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit 
     serialization: 'advanced',
     execArgv: [`--max-old-space-size=${memoryMb}`],
     env: {},
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  child.on('message', onReply).on('error', onError).on('exit', onExit);
+  let lastWords = '';
+  child.stderr?.setEncoding('utf8').on('data', (words: string) => {
+    lastWords = `${lastWords}${words}`.slice(-LAST_WORDS);
+  });
+  child.on('message', onReply).on('error', onError);
+  child.on('exit', (code, signal) => onExit(code, signal, lastWords));
   return {
     // A process that died meanwhile is told of by its exit.
-    postMessage: (task) => void child.send(task as object, () => undefined),
+    postMessage: (task) => void child.send?.(task as object, () => undefined),
     terminate: async () => {
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
       const ended = once(child, 'exit');
@@ -219,6 +253,7 @@ function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit 
     unref: () => {
       child.unref();
       child.channel?.unref();
+      (child.stderr as Socket | null)?.unref();
     },
   };
 }

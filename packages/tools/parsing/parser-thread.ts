@@ -5,6 +5,8 @@ export type ParserReply<Result> = { result: Result } | { problem: string };
 
 const MOST_BUFFER_BYTES = 256 * 1024 * 1024;
 const LOOK_EVERY_MS = 50;
+/** How a thread or process ends whose buffers grew too large. */
+export const OUT_OF_MEMORY = 86;
 
 /** Parses what a ParserPool hands to this thread or process, one task after the other; an error's message completes "it ...". */
 export function serveParser<Task, Result>(parse: (task: Task) => Result | Promise<Result>): void {
@@ -16,8 +18,10 @@ export function serveParser<Task, Result>(parse: (task: Task) => Result | Promis
       (error: unknown) => reply({ problem: errorMessage(error) }),
     );
   };
-  if (parentPort === null) process.on('message', answer as (task: unknown) => void);
-  else parentPort.on('message', answer);
+  if (parentPort === null) {
+    process.on('message', answer as (task: unknown) => void);
+    process.on('disconnect', () => process.exit());
+  } else parentPort.on('message', answer);
 }
 
 function reply(message: ParserReply<unknown>): void {
@@ -28,6 +32,6 @@ function reply(message: ParserReply<unknown>): void {
 /** Buffers do not count towards the limit of a thread's heap. */
 function watchBuffers(): void {
   setInterval(() => {
-    if (process.memoryUsage().arrayBuffers > MOST_BUFFER_BYTES) process.exit();
+    if (process.memoryUsage().arrayBuffers > MOST_BUFFER_BYTES) process.exit(OUT_OF_MEMORY);
   }, LOOK_EVERY_MS).unref();
 }

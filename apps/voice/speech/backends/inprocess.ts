@@ -1,11 +1,10 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { choice, group, text } from '@trunkline/config';
 import { createLocalVoice } from '../synthesis/inprocess/local-voice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import { defaultPreset, diagnoseWeights, languageLetters, languages, presets } from '../weights.ts';
-import type { WorkerHost } from '../worker/host.ts';
+import { pinRuntime, type WorkerHost } from '../worker/host.ts';
 import { defineSpeechBackend } from './definition.ts';
 
 /** Speaks with local models: Kokoro, and Piper, which is faster and plainer. */
@@ -114,23 +113,13 @@ function createPiperVoice({ host, warnings, voice: standard }: VoiceDeps): Synth
       );
     return { voice: String(speaker ?? fallback), language: 'a' };
   };
-  return createLocalVoice({ backend: 'inprocess (Piper)', host, warnings, choose, prepare: pinRuntime });
-}
-
-let isPinned = false;
-
-/**
- * Loads the native runtime in this thread too. Where only a worker loads it, Linux on arm64 unloads it with that
- * worker, and no later worker of the process can load it again ("Module did not self-register").
- */
-function pinRuntime(): void {
-  if (isPinned) return;
-  isPinned = true;
-  try {
-    createRequire(import.meta.url)('sherpa-onnx-node');
-  } catch {
-    // The worker fails in the same way and reports it, with what to do.
-  }
+  return createLocalVoice({
+    backend: 'inprocess (Piper)',
+    host,
+    warnings,
+    choose,
+    prepare: () => pinRuntime('sherpa-onnx-node'),
+  });
 }
 
 function isPiper(voice: string | undefined): boolean {

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '@trunkline/config';
 import { SpeechError } from '../speech-error.ts';
@@ -113,6 +114,7 @@ export class WorkerHost {
 
   #start(): Worker {
     const { script, name, settings } = this.#options;
+    pinRuntime('onnxruntime-node');
     const worker = new Worker(script, {
       name,
       workerData: settings,
@@ -171,6 +173,22 @@ export class WorkerHost {
 
   #post(message: HostMessage): void {
     this.#worker?.postMessage(message);
+  }
+}
+
+const pinned = new Set<string>();
+
+/**
+ * Loads a native runtime in this thread too. Where only a worker loads it, Linux on arm64 unloads it with that worker:
+ * under its own threads, or so that no later worker can load it again ("Module did not self-register").
+ */
+export function pinRuntime(name: string): void {
+  if (pinned.has(name)) return;
+  pinned.add(name);
+  try {
+    createRequire(import.meta.url)(name);
+  } catch {
+    // The worker fails in the same way and reports it, with what to do.
   }
 }
 
