@@ -275,6 +275,7 @@ export function voiceComponents(
         summariser: () => gateway.fastModel(),
         settings: {
           halfDuplex: options.halfDuplex,
+          language: options.inprocLang,
           echoGuardMs: options.echoGuardMs,
           speechTimeoutMs: options.sidecarTimeout * 1000,
         },

@@ -6,6 +6,7 @@ import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
+import { type Language, languageOfSkill } from '../languages/languages.ts';
 import type { LatencyLog, TurnMarks } from '../metrics/metrics.ts';
 import type { VoiceSession } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
@@ -35,6 +36,8 @@ export interface CallSettings {
   echoGuardMs: number;
   /** How long a voice may take for the next sound. */
   speechTimeoutMs: number;
+  /** Language of skills that name neither one nor a voice: a code or Kokoro's letter. */
+  language?: string | undefined;
 }
 
 export interface CallComponents {
@@ -62,6 +65,7 @@ const hangUpMs = 2000;
 export class Call implements VoiceSession {
   readonly id: string;
   readonly userId: string;
+  readonly language: Language;
   readonly #components: CallComponents;
   readonly #history: History;
   readonly #releaseHistory: () => void;
@@ -85,6 +89,8 @@ export class Call implements VoiceSession {
     const { line, clock, logger, settings, runs, histories } = components;
     const persona = withCallTools(components.persona, () => this.#turns.endCall());
     this.#components = { ...components, persona };
+    const language = languageOfSkill(persona.skill, settings.language);
+    this.language = language;
     this.id = line.id;
     this.userId = persona.user.id;
     this.#recording = components.recorder?.open({
@@ -104,7 +110,7 @@ export class Call implements VoiceSession {
     this.#input = input;
     this.#player = player;
     const { echoGuardMs: guardMs } = settings;
-    const echo = new EchoFilter({ player, correlator: this.#correlator, clock, guardMs });
+    const echo = new EchoFilter({ player, correlator: this.#correlator, clock, guardMs, language });
     this.#echo = echo;
     this.#notifications = this.#createNotifications();
     const { backchannel, reprompt_after: repromptAfter } = persona.skill.behavior;
@@ -113,12 +119,14 @@ export class Call implements VoiceSession {
     this.#turns = new TurnController({
       sessionId: line.id,
       persona,
+      language,
       input,
       player,
       fillers: this.#createFillers(),
       backchannel: new Backchannel({
         player,
         clock,
+        language,
         enabled,
         silenceLimitMs,
         quietMs: () => this.#turns.quietMs,
@@ -305,6 +313,7 @@ export class Call implements VoiceSession {
     return new Fillers({
       clock,
       verbosity: persona.verbosity,
+      language: this.language,
       acknowledges: persona.skill.behavior.micro_ack !== false,
       isQuiet: () => this.#player.idle && !this.#input.active,
       say: (text) => this.#player.say({ text, cached: true }),
@@ -315,6 +324,7 @@ export class Call implements VoiceSession {
     const { clock } = this.#components;
     return new NotificationQueue({
       clock,
+      language: this.language,
       quietMs: () => this.#turns.quietMs,
       isListening: () => this.#input.active,
       isMuted: () => this.#microphone?.muted === true || clock.now() - this.#frameAt > 2 * frameTimeoutMs,
@@ -331,7 +341,7 @@ export class Call implements VoiceSession {
   /** Says a text that is no reply, clause by clause. `done` reports once whether all of it was heard. */
   #announce(words: string, urgent: boolean, done: (heard: boolean) => void): void {
     const splitter = new ClauseSplitter();
-    const clauses = [...splitter.push(spokenText(words)), ...splitter.flush()];
+    const clauses = [...splitter.push(spokenText(words, this.language)), ...splitter.flush()];
     let open = true;
     const finish = (heard: boolean) => {
       if (open) done(heard);

@@ -1,5 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
+import type { Language } from '../languages/languages.ts';
 import type { TurnMarks } from '../metrics/metrics.ts';
 import type { Persona } from '../turn/persona.ts';
 import type { Outgoing } from './line.ts';
@@ -17,6 +18,7 @@ import type { SpeakingRate } from './turns/endpointing.ts';
 export interface TurnControllerDeps {
   sessionId: string;
   persona: Persona;
+  language: Language;
   input: SpeechInput;
   player: SpeechPlayer;
   fillers: Fillers;

@@ -259,7 +259,7 @@ export class TurnController {
   }
 
   #endOfTurn(text: string): void {
-    const { input, backchannel, clock, echo } = this.#deps;
+    const { input, backchannel, clock, echo, language } = this.#deps;
     const marks = this.#preemptive.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
@@ -269,7 +269,7 @@ export class TurnController {
     this.endUserTurn();
     const understood = wordsIn(text).length > 0;
     // A backchannel or noise from the time when the bot spoke needs no answer.
-    if (understood && !isTail && !(overlapped && isBackchannel(text))) this.#answer(text, marks, true);
+    if (understood && !isTail && !(overlapped && isBackchannel(text, language))) this.#answer(text, marks, true);
     else {
       this.#preemptive.cancel();
       const because = isTail ? "the end of the bot's own words" : 'a backchannel while the bot spoke';

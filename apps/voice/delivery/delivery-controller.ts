@@ -4,6 +4,7 @@ import { runTurn } from '@trunkline/loop';
 import { BoundedMap, Mutex } from '@trunkline/std';
 import type { Database } from '@trunkline/storage';
 import { spokenText } from '../call/speaking/speech-text.ts';
+import { languageOf } from '../languages/languages.ts';
 import type { SessionRegistry, VoiceSession } from '../sessions/registry.ts';
 import type { Model } from '../turn/persona.ts';
 import type { DeliveryPolicy, DeliveryPort, Notification } from './delivery.ts';
@@ -73,8 +74,11 @@ export class DeliveryController implements DeliveryPort {
       this.#remove(id);
       heard?.();
     };
-    const offer = (body: string) =>
-      session.offer({ ...notification, words: `${from} says: ${body}`, spoken });
+    const { says } = (session.language ?? languageOf('en')).notifications;
+    const offer = (body: string) => {
+      const words = says.replace(/\{(from|text)\}/g, (_, name) => (name === 'from' ? from : body));
+      session.offer({ ...notification, words, spoken });
+    };
     if (outcome === undefined && isReport(text)) void this.#deps.summarize(text).then(offer);
     else offer(text);
   }

@@ -1,15 +1,17 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
+import { languageOf } from '../languages/languages.ts';
 import type { DeliveryPolicy } from './delivery.ts';
 import { NotificationQueue } from './notification-queue.ts';
 
-function open() {
+function open(language = 'en') {
   const clock = new FakeClock(0);
   const said: string[] = [];
   const spoken: string[] = [];
   const world = { quietFrom: 0, listening: false, muted: false, heard: true };
   const queue = new NotificationQueue({
     clock,
+    language: languageOf(language),
     quietMs: () => (world.listening ? 0 : clock.now() - world.quietFrom),
     isListening: () => world.listening,
     isMuted: () => world.muted,
@@ -25,6 +27,31 @@ function open() {
 }
 
 describe('notifications in a call', () => {
+  it.each([
+    ['en', 'I have two messages for you, from Ada and Bob. Do you want to hear them?', 'no thanks', 'yes please', 'any messages?'],
+    ['es', 'Tengo dos mensajes para usted, de Ada y Bob. ¿Quiere oírlos?', 'no, ahora no', 'sí, por favor', '¿Hay algún mensaje?'],
+    ['fr', "J'ai deux messages pour vous, de Ada et Bob. Voulez-vous les entendre ?", 'non merci', "d'accord", 'Quoi de neuf ?'],
+    ['it', 'Ho due messaggi per lei, da Ada e Bob. Vuole ascoltarli?', 'no, più tardi', 'sì', 'Ci sono dei messaggi?'],
+    ['pt', 'Tenho duas mensagens para você, de Ada e Bob. Quer ouvir?', 'não, depois', 'quero sim', 'Tem alguma mensagem?'],
+    ['hi', 'आपके लिए दो संदेश हैं, Ada और Bob से। क्या आप सुनना चाहेंगे?', 'नहीं', 'हाँ', 'क्या कोई संदेश है?'],
+  ])('are asked about, answered and asked for in %s', async (language, question, no, yes, asking) => {
+    for (const [answer, isTaken] of [
+      [no, false],
+      [yes, true],
+    ] as const) {
+      const { clock, said, spoken, queue, offer } = open(language);
+      offer('Ada');
+      offer('Bob');
+      await clock.advanceBy(2500);
+      expect(said.map((line) => line.replace(/^\d+ /, ''))).toEqual([question]);
+      expect(queue.intercept(answer)).toBe(true);
+      await clock.advanceBy(2500);
+      expect(spoken).toEqual(isTaken ? ['Ada', 'Bob'] : []);
+      expect(queue.intercept(asking)).toBe(!isTaken);
+      queue.close();
+    }
+  });
+
   it('wait for 600 ms of quiet', async () => {
     const { clock, said, spoken, world, offer } = open();
     offer('Ada');

@@ -2,10 +2,12 @@ import { joinOrigins, type Origin } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import { Alarm } from '../call/clock.ts';
 import { wordsIn } from '../call/turns/interruption.ts';
+import type { Language } from '../languages/languages.ts';
 import type { Delivery, ToolOutcome } from './delivery.ts';
 
 export interface NotificationQueueDeps {
   clock: Clock;
+  language: Language;
   quietMs(): number;
   isListening(): boolean;
   isMuted(): boolean;
@@ -60,11 +62,13 @@ export class NotificationQueue {
     this.#askedAt = undefined;
     this.#expire();
     if (this.#items.length === 0) return false;
-    if (asksForNotifications(text) || (answering && isYes(text))) return this.#speakAll();
+    const { language, say } = this.#deps;
+    if (asksForNotifications(text, language) || (answering && answers(text, 'yes', language)))
+      return this.#speakAll();
     if (!answering) return false;
     this.#postpone(this.#items);
-    if (!isNo(text)) return false;
-    this.#deps.say('All right, just ask when you want to hear it.', false, () => undefined);
+    if (!answers(text, 'no', language)) return false;
+    say(language.notifications.later, false, () => undefined);
     return true;
   }
 
@@ -99,7 +103,10 @@ export class NotificationQueue {
   #askFirst(waiting: readonly Item[]): void {
     this.#speaking += 1;
     const senders = [...new Set(waiting.map(({ delivery }) => delivery.from))];
-    const words = `I have ${countOf(waiting.length)} messages for you, from ${listed(senders)}. Do you want to hear them?`;
+    const { language } = this.#deps;
+    const { several, counts } = language.notifications;
+    const count = counts.split(' ')[waiting.length] ?? String(waiting.length);
+    const words = several.replace('{count}', count).replace('{names}', () => listed(senders, language));
     const asked = (heard: boolean) => {
       this.#speaking -= 1;
       if (heard) this.#askedAt = this.#deps.clock.now();
@@ -160,32 +167,16 @@ export class NotificationQueue {
   }
 }
 
-const numbers = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
-
-function countOf(count: number): string {
-  return numbers[count] ?? String(count);
+function listed(names: readonly string[], { locale, notifications }: Language): string {
+  if (names.length > 3) return notifications.others.replace('{names}', names.slice(0, 2).join(', '));
+  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);
 }
 
-function listed(names: readonly string[]): string {
-  if (names.length > 3) return `${names.slice(0, 2).join(', ')} and others`;
-  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+function asksForNotifications(text: string, { notifications }: Language): boolean {
+  return new RegExp(notifications.asking).test(wordsIn(text).join(' '));
 }
 
-const asking =
-  /\b(any|what|got|have|hear|read|tell|give|play|check|is there|are there|were there)\b.*\b(news|messages?|updates?|results?)\b|\bwhat did (they|he|she|it) (say|find)\b|\banything new\b/;
-
-function asksForNotifications(text: string): boolean {
-  return asking.test(wordsIn(text).join(' '));
-}
-
-function isYes(text: string): boolean {
-  return /^((oh|um|uh|well|and) )*(yes|yeah|yep|yup|sure|okay|ok|please|go ahead|go on|tell me|read|of course|absolutely|why not|lets hear|i do|definitely|alright|all right)\b/.test(
-    wordsIn(text).join(' '),
-  );
-}
-
-function isNo(text: string): boolean {
-  return /^((oh|um|uh|well) )*(no|nope|nah|not now|later|not yet|maybe later|dont|in a)\b/.test(
-    wordsIn(text).join(' '),
-  );
+function answers(text: string, answer: 'yes' | 'no', { notifications }: Language): boolean {
+  const pattern = `^(?:(?:${notifications.opening}) )*(?:${notifications[answer]})(?= |$)`;
+  return new RegExp(pattern).test(wordsIn(text).join(' '));
 }

@@ -1,4 +1,5 @@
 import type { Delivery } from '../delivery/delivery.ts';
+import type { Language } from '../languages/languages.ts';
 
 /** Called for every session that opens or closes. */
 export type SessionListener = (session: VoiceSession) => void;
@@ -46,6 +47,8 @@ export class SessionRegistry {
 export interface VoiceSession {
   readonly id: string;
   readonly userId: string;
+  /** English if not given. */
+  readonly language?: Language;
   /** Takes something to say under its policy; `spoken` of the delivery is called once it was heard. */
   offer(delivery: Delivery): void;
 }

@@ -3,6 +3,7 @@ import { interruptionOf, type Tool } from '@trunkline/llm';
 import { compactionNote, type TurnEvent } from '@trunkline/loop';
 import type { Clock } from '@trunkline/schedule';
 import type { ToolOutcome } from '../../delivery/delivery.ts';
+import type { Language } from '../../languages/languages.ts';
 import type { TurnMarks } from '../../metrics/metrics.ts';
 import { type ModelMessage, type ModelMessages, type Persona, runPersona } from '../../turn/persona.ts';
 import { Alarm } from '../clock.ts';
@@ -22,6 +23,7 @@ import { stillRunning, type ToolRuns } from './tool-runs.ts';
 
 export interface ReplyDeps {
   persona: Persona;
+  language: Language;
   /** The conversation before. */
   messages: ModelMessages;
   /** What the caller said; empty where `outcome` is announced. */
@@ -50,11 +52,6 @@ export interface ReplyDeps {
 const thinkingLimitMs = 30_000;
 /** Characters of a tool's result that the page is sent. */
 const longestShown = 2000;
-const apologies = {
-  failed: 'Sorry, something went wrong on my side. Please try again.',
-  stuck: 'Sorry, I got stuck on that. Please ask me again.',
-  empty: 'Sorry, I have no answer to that.',
-};
 
 /**
  * One answer, from the first token to the last sound. While preemptive it is generated, but nothing is heard of it and
@@ -255,7 +252,7 @@ export class Reply {
   }
 
   #sayClause({ text, start, end }: Clause): void {
-    const spoken = spokenText(text);
+    const spoken = spokenText(text, this.#deps.language);
     if (this.#deps.spoken && isSayable(spoken)) this.#sayAloud({ text, start, end }, spoken);
     else this.#onceCommitted(() => this.#hear(end));
   }
@@ -295,12 +292,12 @@ export class Reply {
     this.#finishIfHeard();
   }
 
-  #apologise(kind: keyof typeof apologies): void {
+  #apologise(kind: keyof Language['apologies']): void {
     // Nobody has just asked for a late result: it is announced another time.
     if (this.#deps.outcome !== undefined) return;
     this.#started = true;
     this.#deps.fillers.stop();
-    this.#deps.player.say({ text: apologies[kind], cached: true });
+    this.#deps.player.say({ text: this.#deps.language.apologies[kind], cached: true });
   }
 
   /** No reply may hang: the model is given up when it is silent for too long while no tool runs. */

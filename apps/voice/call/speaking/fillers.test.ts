@@ -1,13 +1,16 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
+import { languageOf, languages } from '../../languages/languages.ts';
 import type { Verbosity } from '../../skills/skill.ts';
-import { Fillers, phrases } from './fillers.ts';
+import { Fillers } from './fillers.ts';
 
 function open(verbosity: Verbosity, { acknowledges = true, quiet = (): boolean => true } = {}) {
   const clock = new FakeClock(0);
   const said: string[] = [];
   const say = (text: string) => said.push(`${clock.now()} ${text}`);
-  return { clock, said, fillers: new Fillers({ clock, verbosity, acknowledges, isQuiet: quiet, say }) };
+  const language = languageOf('en');
+  const fillers = new Fillers({ clock, verbosity, language, acknowledges, isQuiet: quiet, say });
+  return { clock, said, fillers };
 }
 
 const times = (said: string[]) => said.map((line) => Number(line.split(' ')[0]));
@@ -18,11 +21,24 @@ describe('fillers', () => {
     ['narrated', 4, 8],
     ['chatty', 1, 12],
   ] as const)('%s says %i to %i words before a tool', (level, least, most) => {
-    for (const text of phrases[level].preambles) {
+    for (const text of languageOf('en').fillers[level].preambles) {
       const count = text.split(' ').length;
       expect(count, text).toBeGreaterThanOrEqual(least);
       expect(count, text).toBeLessThanOrEqual(most);
     }
+  });
+
+  it.each(Object.entries(languages))('%s has phrases for every occasion, each ending a sentence', (_, language) => {
+    const { fillers, apologies, backchannel, reprompt, stillThere } = language;
+    const { silent, ...spoken } = fillers;
+    expect(Object.values(silent).flat()).toEqual([]);
+    for (const [level, { acknowledgements, preambles, progress }] of Object.entries(spoken)) {
+      expect([acknowledgements.length, preambles.length]).toEqual([3, 3]);
+      expect(progress).toHaveLength(level === 'brief' ? 0 : 3);
+    }
+    const filled = Object.values(spoken).flatMap((kinds) => Object.values(kinds).flat());
+    for (const text of [...filled, ...Object.values(apologies), backchannel, reprompt, stillThere])
+      expect(text).toMatch(/^\S.*[.?।]$/);
   });
 
   it('tells of progress at two seconds and every six after, in narrated and chatty alone', async () => {

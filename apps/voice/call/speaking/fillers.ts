@@ -1,52 +1,12 @@
 import type { Clock } from '@trunkline/schedule';
+import type { FillerPhrases, Language } from '../../languages/languages.ts';
 import type { Verbosity } from '../../skills/skill.ts';
 import { Alarm } from '../clock.ts';
-
-interface Phrases {
-  /** Said when the model is late. */
-  acknowledgements: readonly string[];
-  /** Said when a tool starts and the model has said nothing: 2-4, 4-8 and up to 12 words. */
-  preambles: readonly string[];
-  /** Said while a slow tool runs. */
-  progress: readonly string[];
-}
-
-const none: Phrases = { acknowledgements: [], preambles: [], progress: [] };
-
-export const phrases: Record<Verbosity, Phrases> = {
-  silent: none,
-  brief: {
-    acknowledgements: ['Okay.', 'Mm-hm.', 'Right.'],
-    preambles: ['One moment.', 'Let me check.', 'Just a second.'],
-    progress: [],
-  },
-  narrated: {
-    acknowledgements: ['Okay.', 'All right.', 'Mm-hm.'],
-    preambles: [
-      'Let me look that up for you.',
-      'I will check that for you.',
-      'Give me a moment to find out.',
-    ],
-    progress: ['I am still working on it.', 'This takes a little longer.', 'Not done yet, please hold on.'],
-  },
-  chatty: {
-    acknowledgements: ['Okay, sure.', 'All right then.', 'Got it.'],
-    preambles: [
-      'Sure, let me have a quick look and find that out.',
-      'Good one, give me a moment while I look into it.',
-      'Let me see what I can find out about that.',
-    ],
-    progress: [
-      'I am still on it, it just takes a little longer.',
-      'Almost there I hope, thank you for waiting with me.',
-      'Still looking, this one is not so quick.',
-    ],
-  },
-};
 
 export interface FillerDeps {
   clock: Clock;
   verbosity: Verbosity;
+  language: Language;
   /** Whether an acknowledgement precedes a late reply. */
   acknowledges: boolean;
   /** Neither side is speaking. */
@@ -122,8 +82,9 @@ export class Fillers {
   }
 
   /** Rotates the phrases, so that none comes twice in a row. */
-  #sayOne(kind: keyof Phrases): void {
-    const choices = phrases[this.#deps.verbosity][kind];
+  #sayOne(kind: keyof FillerPhrases): void {
+    const { language, verbosity } = this.#deps;
+    const choices = language.fillers[verbosity][kind];
     const text = choices[this.#said % Math.max(1, choices.length)];
     if (text === undefined || !this.#deps.isQuiet()) return;
     this.#said += 1;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { languageOf } from '../../languages/languages.ts';
 import { ClauseSplitter, isQuestion, isSayable, lengthOfShare, spokenText } from './speech-text.ts';
 
 function split(...chunks: string[]): string[] {
@@ -25,6 +26,8 @@ describe('a text that is being written', () => {
     [['Dr. Watson met Mr. Holmes. They talked.'], ['Dr. Watson met Mr. Holmes.', 'They talked.']],
     [['Oh, well. Yes!'], ['Oh, well.', 'Yes!']],
     [['one\n\ntwo'], ['one', 'two']],
+    [['El Sr. Gil y la Sra. Paz. Hola.'], ['El Sr. Gil y la Sra. Paz.', 'Hola.']],
+    [['डॉ. शर्मा आए। ठीक है।'], ['डॉ. शर्मा आए।', 'ठीक है।']],
     [['There are 1,000 of them here.'], ['There are 1,000 of them here.']],
     [['   '], []],
   ])('cuts %j into %j', (chunks, clauses) => {
@@ -66,6 +69,17 @@ describe('a text that is being written', () => {
     const text = '明日は東京へ行きます';
     expect(text.slice(0, lengthOfShare(text, 0.5))).toBe('明日は東京');
     expect(lengthOfShare(text, 1)).toBe(text.length);
+  });
+
+  it('keeps a block of code in one piece, of which nothing is spoken', () => {
+    const code = `const a = 1;\n\nconst long = "${'x, '.repeat(200)}";\n`;
+    const text = `Here it is:\n\n\`\`\`ts\n${code}\`\`\`\n\nThat was all. Bye.`;
+    for (const chunks of [[text], [...text]])
+      expect(split(...chunks).map((clause) => spokenText(clause)).filter(isSayable)).toEqual([
+        'Here it is:',
+        'That was all.',
+        'Bye.',
+      ]);
   });
 
   it('does not wait for a sentence that does not end', () => {
@@ -119,8 +133,21 @@ describe('a text that is spoken', () => {
     ['15 / 100 * 80 = 12 and (1+1)*4', '15 / 100 times 80 = 12 and (1+1) times 4'],
     ['2 ** 10 = 1024', '2 to the power of 10 = 1024'],
     ['a **2** b', 'a 2 b'],
+    ['| City | Weather |', 'City, Weather.'],
+    ['|---|:--:|', ''],
+    ['| City | °C |\n|---|---|\n| Rome | 20 |\n| Oslo | |', 'City, °C. Rome, 20. Oslo.'],
+    ['Buy:\n- milk\n- bread!\n- eggs', 'Buy: milk. bread! eggs'],
+    ['## Today\nIt rains.', 'Today. It rains.'],
   ])('says %j as %j', (written, spoken) => {
     expect(spokenText(written)).toBe(spoken);
+  });
+
+  it.each([
+    ['es', 'Mira https://x.example y 2 * 3', 'Mira un enlace y 2 por 3'],
+    ['fr', 'Voir https://x.example et 2 ** 3', 'Voir un lien et 2 puissance 3'],
+    ['hi', 'देखें https://x.example', 'देखें एक लिंक'],
+  ])('is spoken in %s: %s', (language, written, spoken) => {
+    expect(spokenText(written, languageOf(language))).toBe(spoken);
   });
 
   it('knows what makes no sound', () => {

@@ -1,3 +1,5 @@
+import { languageOf } from '../../languages/languages.ts';
+
 /** A part of a text that can be spoken by itself, with its place in the text. */
 export interface Clause {
   text: string;
@@ -45,17 +47,23 @@ export class ClauseSplitter {
   #findEnd(): number | undefined {
     const rest = this.#text.slice(this.#start);
     for (const end of breaksIn(rest)) if (this.#endsAt(rest, end)) return this.#start + end;
-    return rest.length > longestClause ? this.#start + longestClause : undefined;
+    const isCut = rest.length > longestClause && !isInCode(rest.slice(0, longestClause));
+    return isCut ? this.#start + longestClause : undefined;
   }
 
   #endsAt(rest: string, end: number): boolean {
     const text = rest.slice(0, end);
     const words = countWords(text);
-    if (words === 0) return false;
+    if (words === 0 || isInCode(text)) return false;
     if (/\n\s*$/.test(text) || isSentence(text)) return true;
     if (isPhrase(text, rest.slice(end))) return words >= (this.#first ? firstClauseWords : laterClauseWords);
     return words >= (this.#first ? firstBreakWords : laterBreakWords) || text.length > longestClause;
   }
+}
+
+/** Whether a block of code has begun and not ended. It is one clause, of which nothing is said. */
+function isInCode(text: string): boolean {
+  return text.split('```').length % 2 === 0;
 }
 
 /** Scripts that put no blanks between words. */
@@ -100,8 +108,9 @@ export function isQuestion(text: string): boolean {
   return /[?？؟\u037e]["'”’」』）)\]»]*\s*$/.test(text);
 }
 
+/** Of all languages that are spoken here. */
 const abbreviation =
-  /\b(mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|e\.g|i\.e|no|approx|dept|inc|ltd|a\.m|p\.m|[a-z])\.$/i;
+  /(?<![\p{L}\p{M}\p{N}])(mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|e\.g|i\.e|no|approx|dept|inc|ltd|a\.m|p\.m|sra|srta|dra|uds?|p\. ?ej|pág|núm|avda?|mm|p\. ?ex|tél|tel|sigg?|dott|avv|ing|pag|profa|डॉ|प्रो|[a-z])\.$/iu;
 
 function isSentence(text: string): boolean {
   const trimmed = text.trim();
@@ -120,20 +129,35 @@ export function lengthOfShare(text: string, share: number): number {
   return [...segmenter.segment(text)].findLast(({ index }) => index <= length)?.index ?? 0;
 }
 
-/** A written text as it can be said: without markup, source numbers, addresses and pictographs. */
-export function spokenText(text: string): string {
-  return text
-    .replace(/```[\s\S]*?(```|$)/g, ' ')
+/** A written text as it can be said: without markup, code, source numbers, addresses and pictographs. */
+export function spokenText(text: string, language = languageOf('en')): string {
+  const { link, spoken } = language;
+  return spokenLines(text.replace(/```[\s\S]*?(```|$)/g, ' '))
     .replace(/\s*\[\d+(?:, ?\d+)*\](?:\([^)\s]*\))?/g, '')
     .replace(/!?\[([^\]]*)\]\((?:[^)\s]*)\)/g, '$1')
-    .replace(/https?:\/\/\S+/g, 'a link')
+    .replace(/https?:\/\/\S+/g, link)
     .replace(/^\s*(?:#{1,6}|[-*+]|>)\s+/gm, '')
-    .replace(/(?<=[\d)]) *\*\* *(?=[\d(])/g, ' to the power of ')
-    .replace(/(?<=[\d)]) *\* *(?=[\d(])/g, ' times ')
+    .replace(/(?<=[\d)]) *\*\* *(?=[\d(])/g, ` ${spoken.symbols['**']} `)
+    .replace(/(?<=[\d)]) *\* *(?=[\d(])/g, ` ${spoken.symbols['×']} `)
     .replace(/\*\*|__|[*`~|]|(?<=\s|^)_|_(?=\s|$)/g, '')
     .replace(/\p{Extended_Pictographic}|\u{FE0F}|\u{200D}/gu, '')
     .replace(/\s+/g, ' ')
     .trim();
+}
+
+/** Rows of tables and items of lists become sentences, so that a pause follows each. */
+function spokenLines(text: string): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const said = lines.map((line, index) => {
+    const row = /^\s*\|(.+)\|\s*$/.exec(line)?.[1];
+    if (row !== undefined) {
+      const cells = row.split('|').map((cell) => cell.trim());
+      return cells.some(isSayable) ? `${cells.filter(isSayable).join(', ')}.` : '';
+    }
+    const isItem = /^\s*(?:#{1,6}|[-*+]|\d+[.)])\s+\S/.test(line) && index < lines.length - 1;
+    return isItem && !/[.!?:;,…।。]["')*_`]*\s*$/.test(line) ? `${line}.` : line;
+  });
+  return said.join('\n');
 }
 
 /** Whether there is anything in it that makes a sound. */

@@ -1,10 +1,12 @@
 import type { Clock } from '@trunkline/schedule';
+import type { Language } from '../../languages/languages.ts';
 import { Alarm } from '../clock.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 
 export interface BackchannelDeps {
   player: SpeechPlayer;
   clock: Clock;
+  language: Language;
   /** Whether the bot says "Mm-hm" to a caller who speaks for long. */
   enabled: boolean;
   /** Silence after which the caller is asked whether they are still there; undefined: never. */
@@ -16,8 +18,6 @@ export interface BackchannelDeps {
 /** Speech of this length without a word gets a reprompt. */
 const repromptAfterMs = 800;
 const repromptEveryMs = 20_000;
-const repromptText = 'Sorry, I did not catch that.';
-const stillThereText = 'Are you still there?';
 /** A caller who has spoken for this long gets a backchannel in a pause. */
 const backchannelAfterMs = 5000;
 const backchannelPauseMs = 450;
@@ -46,14 +46,14 @@ export class Backchannel {
 
   /** Somebody may speak, or a model think, since the bot's turn ended. */
   #askIfQuiet(limitMs: number): void {
-    const { player, quietMs } = this.#deps;
+    const { player, quietMs, language } = this.#deps;
     const leftMs = limitMs - quietMs();
     if (leftMs > 0) {
       this.#silence.set(leftMs, () => this.#askIfQuiet(limitMs));
       return;
     }
     this.#askedStillThere = true;
-    player.say({ text: stillThereText, cached: true });
+    player.say({ text: language.stillThere, cached: true });
   }
 
   close(): void {
@@ -74,18 +74,18 @@ export class Backchannel {
 
   /** The caller spoke for so long, and nothing was understood. */
   reprompt(speechMs: number): void {
-    const { clock, player } = this.#deps;
+    const { clock, player, language } = this.#deps;
     if (speechMs < repromptAfterMs || clock.now() - this.#repromptedAt < repromptEveryMs) return;
     this.#repromptedAt = clock.now();
-    player.say({ text: repromptText, cached: true });
+    player.say({ text: language.reprompt, cached: true });
   }
 
   /** The caller has spoken for so long and pauses in mid-thought. */
   offer(speechMs: number, silenceMs: number): void {
-    const { clock, player, enabled } = this.#deps;
+    const { clock, player, enabled, language } = this.#deps;
     if (!enabled || speechMs < backchannelAfterMs || silenceMs < backchannelPauseMs || !player.idle) return;
     if (clock.now() - this.#saidAt < backchannelEveryMs) return;
     this.#saidAt = clock.now();
-    player.say({ text: 'Mm-hm.', cached: true, backchannel: true });
+    player.say({ text: language.backchannel, cached: true, backchannel: true });
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { languageOf } from '../../languages/languages.ts';
 import { judgeInterruption } from './interruption.ts';
 
 describe('barge-in: speech while the bot speaks', () => {
@@ -18,6 +19,23 @@ describe('barge-in: speech while the bot speaks', () => {
       expect(judge(200, words, true)).toBe('ignore');
     },
   );
+
+  it.each([
+    ['es', 'vale, claro', 'ignore'],
+    ['es', 'espera', 'interrupt'],
+    ['fr', "d'accord", 'ignore'],
+    ['fr', 'attendez', 'interrupt'],
+    ['it', 'ho capito', 'ignore'],
+    ['it', 'basta', 'interrupt'],
+    ['pt', 'tá bom', 'ignore'],
+    ['pt', 'espere', 'interrupt'],
+    ['hi', 'ठीक है', 'ignore'],
+    ['hi', 'रुकिए', 'interrupt'],
+    ['en', 'vale claro', 'interrupt'],
+  ])('in %s takes %j: %s', (code, words, verdict) => {
+    const overlap = { speechMs: 250, words, over: false, selfSpeech: false, asks: false };
+    expect(judgeInterruption({ ...overlap, language: languageOf(code) }).verdict).toBe(verdict);
+  });
 
   it.each([
     ['a stop word', 250, 'Stop!'],

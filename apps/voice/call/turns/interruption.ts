@@ -1,4 +1,8 @@
+import { type Language, languageOf } from '../../languages/languages.ts';
+
 // Barge-in: does speech over the bot's own interrupt it?
+
+const english = languageOf('en');
 
 /** The caller speaks while the bot has the turn. */
 export interface Overlap {
@@ -12,6 +16,8 @@ export interface Overlap {
   selfSpeech: boolean;
   /** The bot is saying a question, and nothing after it. */
   asks: boolean;
+  /** English if not given. */
+  language?: Language | undefined;
 }
 
 /**
@@ -25,7 +31,7 @@ const unsureMs = 500;
 const sureWords = 2;
 
 export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerdict; reason: string } {
-  const { speechMs, words, over, selfSpeech, asks } = overlap;
+  const { speechMs, words, over, selfSpeech, asks, language } = overlap;
   const judged = (verdict: InterruptionVerdict, reason: string) => ({ verdict, reason });
   if (selfSpeech) return judged('ignore', "it sounds like the bot's own voice");
   if (words === undefined)
@@ -35,11 +41,11 @@ export function judgeInterruption(overlap: Overlap): { verdict: InterruptionVerd
   const count = wordsIn(words).length;
   if (count === 0) return judged('ignore', 'no words were understood');
   // "Okay" shows that somebody listens, except when it is what the bot has just asked for.
-  if (isBackchannel(words))
+  if (isBackchannel(words, language))
     return asks
       ? judged('answer', `"${words}" answers the question`)
       : judged('ignore', `"${words}" is a backchannel`);
-  if (isStopWord(words)) return judged('interrupt', `"${words}" holds a stop word`);
+  if (isStopWord(words, language)) return judged('interrupt', `"${words}" holds a stop word`);
   if (count >= sureWords) return judged('interrupt', `"${words}" is two words or more`);
   if (speechMs >= sureMs) return judged('interrupt', `"${words}" lasted ${sureMs} ms or longer`);
   if (asks) return judged('answer', `"${words}" answers the question`);
@@ -57,53 +63,53 @@ export function wordsIn(text: string): string[] {
     text
       .toLowerCase()
       .replace(/[’']/g, '')
-      .match(/[\p{L}\p{N}]+/gu) ?? []
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
   );
 }
 
-/** Words of a listener who wants the speaker to go on. */
-const backchannelWords = new Set(
-  'mhm mmhm mm mmm hm hmm uhhuh huh yeah yep yup yes right okay ok sure oh ah aha wow really cool nice great good true exactly indeed gotcha alright interesting fine'.split(
-    ' ',
-  ),
-);
-const backchannelPhrases = [
-  'i see',
-  'got it',
-  'uh huh',
-  'mm hm',
-  'm hm',
-  'mm hmm',
-  'of course',
-  'i know',
-  'go on',
-  'makes sense',
-  'sounds good',
-  'all right',
-];
-const hesitations = new Set(['um', 'uh', 'er', 'erm', 'uhm', 'eh']);
 const longestBackchannel = 4;
 
+interface Heard {
+  words: ReadonlySet<string>;
+  phrases: readonly string[];
+  hesitations: ReadonlySet<string>;
+  stop: ReadonlySet<string>;
+}
+
+const heardIn = new Map<Language, Heard>();
+
+/** The words of callers in a language. */
+function heardWords(language: Language): Heard {
+  const known = heardIn.get(language);
+  if (known !== undefined) return known;
+  const { backchannels, hesitations, stop } = language.heard;
+  const listed = backchannels.split(', ');
+  const heard = {
+    words: new Set(listed.filter((entry) => !entry.includes(' '))),
+    phrases: listed.filter((entry) => entry.includes(' ')),
+    hesitations: new Set(hesitations.split(', ')),
+    stop: new Set(stop.split(', ')),
+  };
+  heardIn.set(language, heard);
+  return heard;
+}
+
 /** Whether somebody only shows that they listen: "mhm", "yeah, right", "I see". */
-export function isBackchannel(text: string): boolean {
+export function isBackchannel(text: string, language = english): boolean {
+  const { words: single, phrases, hesitations } = heardWords(language);
   const words = wordsIn(text);
   if (words.length === 0 || words.length > longestBackchannel) return false;
-  const rest = backchannelPhrases.reduce(
-    (left, phrase) => left.replaceAll(` ${phrase} `, ' '),
-    ` ${words.join(' ')} `,
-  );
-  return rest.split(' ').every((word) => word === '' || backchannelWords.has(word) || hesitations.has(word));
+  const rest = phrases.reduce((left, phrase) => left.replaceAll(` ${phrase} `, ' '), ` ${words.join(' ')} `);
+  return rest.split(' ').every((word) => word === '' || single.has(word) || hesitations.has(word));
 }
-
-const stopWords = new Set(['stop', 'wait', 'no', 'cancel', 'quiet', 'enough', 'pause', 'hey', 'sorry']);
 
 /** Whether a single word is meant to stop the one who speaks. */
-export function isStopWord(text: string): boolean {
-  return wordsIn(text).some((word) => stopWords.has(word));
+export function isStopWord(text: string, language = english): boolean {
+  return wordsIn(text).some((word) => heardWords(language).stop.has(word));
 }
 
-export function isHesitation(word: string): boolean {
-  return hesitations.has(word);
+export function isHesitation(word: string, language = english): boolean {
+  return heardWords(language).hesitations.has(word);
 }
 
 /** Limit of one message; the beginning is dropped. */

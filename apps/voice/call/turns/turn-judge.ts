@@ -1,3 +1,4 @@
+import type { Language } from '../../languages/languages.ts';
 import type { SpeechInput } from '../listening/speech-input.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import type { EchoFilter } from './echo-filter.ts';
@@ -9,6 +10,7 @@ interface TurnJudgeDeps {
   player: SpeechPlayer;
   echo: EchoFilter;
   speakingRate: SpeakingRate;
+  language: Language;
   /** The final transcript is overdue. */
   isOverdue(): boolean;
 }
@@ -40,7 +42,7 @@ export class TurnJudge {
 
   /** What the caller says while the bot has the turn. `isGenerating`: more of the reply may follow. */
   overlap(isGenerating: boolean): OverlapJudgement {
-    const { input, player, echo } = this.#deps;
+    const { input, player, echo, language } = this.#deps;
     const over = !input.speaking && input.finalTranscript !== undefined;
     const { isSelfSpeech } = echo;
     if (isSelfSpeech === undefined && !over)
@@ -52,6 +54,7 @@ export class TurnJudge {
       over,
       selfSpeech: isSelfSpeech ?? false,
       asks: player.asks && !isGenerating,
+      language,
     });
     return { ...judged, over, words: words ?? '' };
   }

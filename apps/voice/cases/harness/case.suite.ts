@@ -49,6 +49,8 @@ const caseSchema = z.strictObject({
   /** `code`: words as readable sound, at once. `local`: the real models, where they are installed. */
   voices: z.enum(['code', 'local']).default('code'),
   verbosity: z.enum(verbosityLevels).default('brief'),
+  /** The skill's language. */
+  lang: z.string().optional(),
   half_duplex: z.boolean().default(false),
   behavior: z
     .strictObject({

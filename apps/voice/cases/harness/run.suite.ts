@@ -29,8 +29,8 @@ export interface Outcome {
 
 /** Runs one case on a clock of its own. */
 export async function runCase(test: VoiceCase, voices: (clock: FakeClock) => Voices): Promise<Outcome> {
-  const { model: answers, tools, verbosity, behavior, half_duplex: halfDuplex } = test;
-  const stage = new Stage({ answers, tools, verbosity, behavior, settings: { halfDuplex }, voices });
+  const { model: answers, tools, verbosity, behavior, lang, half_duplex: halfDuplex } = test;
+  const stage = new Stage({ answers, tools, verbosity, behavior, lang, settings: { halfDuplex }, voices });
   try {
     return await new Run(test, stage).play();
   } finally {

@@ -28,6 +28,8 @@ export interface StageSetup {
   answers?: readonly ScriptedAnswer[];
   tools?: Record<string, StageTool>;
   verbosity?: Verbosity;
+  /** The skill's. */
+  lang?: string | undefined;
   behavior?: Skill['behavior'];
   settings?: Partial<CallSettings>;
   voices?: (clock: FakeClock) => Voices;
@@ -147,11 +149,11 @@ export class Stage {
   }
 
   persona(): Persona {
-    const { verbosity = 'brief', behavior = {}, tools = {} } = this.#setup;
+    const { verbosity = 'brief', behavior = {}, tools = {}, lang } = this.#setup;
     return {
       user: defaultUser,
       principal: anonymous,
-      skill: { ...plainSkill, behavior },
+      skill: { ...plainSkill, behavior, lang },
       verbosity,
       instructions: 'You are a test.',
       tools: Object.entries(tools).map(([name, tool]) => this.#tool(name, tool)),

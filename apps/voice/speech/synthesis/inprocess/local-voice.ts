@@ -33,7 +33,7 @@ export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
     async *speak(request) {
       options.prepare?.();
       const choice = choose(request);
-      const pieces = splitForSpeech(normalise(withoutProsody(request.text)));
+      const pieces = splitForSpeech(normalise(withoutProsody(request.text), choice.language));
       for (const [index, text] of pieces.entries()) {
         const { signal } = request;
         const work: UtteranceWork = { text, ...choice };
@@ -47,14 +47,14 @@ export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
 }
 
 function trimmed(text: string, { samples, sampleRate }: Utterance): Float32Array {
-  const after = /[.!?…]["')\]]?$/.test(text) ? pauses.afterSentence : pauses.afterClause;
+  const after = /[.!?…।]["')\]]?$/.test(text) ? pauses.afterSentence : pauses.afterClause;
   return trimSilence(samples, sampleRate, { before: pauses.before, after });
 }
 
 /** Splits a text into sentences, and long ones into clauses. */
 export function splitForSpeech(text: string): string[] {
   const sentences = text
-    .split(/(?<=[.!?…]["')\]]?)\s+(?=\S)/)
+    .split(/(?<=[.!?…।]["')\]]?)\s+(?=\S)/)
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
   const [first, ...rest] = sentences;
   if (first === undefined) return [];

@@ -1,146 +1,177 @@
-type Rule = readonly [RegExp, string | ((...groups: string[]) => string)];
+import { type Language, languageOf } from '../../../languages/languages.ts';
+import { amounts, digits, numbers, type Rule } from './spoken-numbers.ts';
+import { dates } from './spoken-times.ts';
 
-const months = 'January February March April May June July August September October November December'.split(
-  ' ',
-);
-const monthPattern = months.map((month) => `${month.slice(0, 3)}(?:${month.slice(3)})?`).join('|');
+const compiled = new Map<string, readonly Rule[]>();
 
-const currencies: Record<string, readonly [string, string]> = {
-  $: ['dollar', 'cent'],
-  '€': ['euro', 'cent'],
-  '£': ['pound', 'penny'],
-};
-
-const marks: readonly Rule[] = [
-  [/https?:\/\/(?:www\.)?([^\s/]+)[^\s]*/gi, (_whole, host = '') => host.replaceAll('.', ' dot ')],
-  [/\b([\w.+-]+)@([\w-]+(?:\.[\w-]+)+)/g, (_whole, name = '', host = '') => spelledAddress(name, host)],
-  [/^\s*#+\s+/gm, ''],
-  [/(?<=\w)_+(?=\w)/g, ' '],
-  [/[*_`~|]+/g, ''],
-  [/\p{Extended_Pictographic}\uFE0F?/gu, ' '],
-  [/[“”]/g, '"'],
-  [/[‘’]/g, "'"],
-  [/\s*&\s*/g, ' and '],
-];
-
-const abbreviations: readonly Rule[] = [
-  [/\bDr\.(?= [A-Z])/g, 'Doctor'],
-  [/\bMr\.(?= )/g, 'Mister'],
-  [/\bMrs\.(?= )/g, 'Missus'],
-  [/\bMs\.(?= )/g, 'Miz'],
-  [/\bProf\.(?= )/g, 'Professor'],
-  [/\bSt\.(?= [A-Z])/g, 'Saint'],
-  [/\be\.\s?g\.,?/gi, 'for example,'],
-  [/\bi\.\s?e\.,?/gi, 'that is,'],
-  [/\betc\./gi, 'et cetera.'],
-  [/\bvs\.?(?= )/gi, 'versus'],
-  [/\bapprox\.(?= )/gi, 'approximately'],
-  [/\bNo\. ?(?=\d)/g, 'number '],
-  [/(\d) ?([ap])\.?m\b\.?/gi, (_whole, digit = '', letter = '') => `${digit} ${letter.toUpperCase()}M`],
-];
-
-const units: readonly Rule[] = [
-  [/(\d)\s?km\/h\b/g, '$1 kilometres per hour'],
-  [/(\d)\s?km\b/g, '$1 kilometres'],
-  [/(\d)\s?kg\b/g, '$1 kilograms'],
-  [/(\d)\s?cm\b/g, '$1 centimetres'],
-  [/(\d)\s?mm\b/g, '$1 millimetres'],
-  [/(\d)\s?ms\b/g, '$1 milliseconds'],
-  [/(\d)\s?GB\b/g, '$1 gigabytes'],
-  [/(\d)\s?MB\b/g, '$1 megabytes'],
-  [/(\d)\s?°\s?C\b/g, '$1 degrees Celsius'],
-  [/(\d)\s?°\s?F\b/g, '$1 degrees Fahrenheit'],
-  [/(\d)\s?°/g, '$1 degrees'],
-  [/(\d)\s?%/g, '$1 percent'],
-];
-
-const numbers: readonly Rule[] = [
-  [
-    /([$€£])(\d[\d,]*(?:\.\d+)?) (thousand|million|billion|trillion)\b/g,
-    (_whole, sign = '', sum = '', size = '') => `${sum} ${size} ${currencies[sign]?.[0] ?? ''}s`,
-  ],
-  [
-    /([$€£])(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d\d))?(?!\d)/g,
-    (_whole, sign = '', whole = '', part = '') => money(sign, whole.replaceAll(',', ''), part),
-  ],
-  [
-    /\b(\d{4})-(\d\d)-(\d\d)\b/g,
-    (whole, year = '', month = '', day = '') => monthDay(months[Number(month) - 1], day, year) ?? whole,
-  ],
-  [
-    new RegExp(String.raw`\b(${monthPattern})\.? (\d{1,2})(?:st|nd|rd|th)?\b(?!:)`, 'g'),
-    (_whole, month = '', day = '') => `${fullMonth(month)} ${ordinal(Number(day))}`,
-  ],
-  [/\b(\d{1,2}):00(?= ?[AP]M\b)/g, '$1'],
-  [/\b(\d{1,2}):00\b/g, "$1 o'clock"],
-  [/\b(\d{1,2}):0([1-9])\b/g, '$1 oh $2'],
-  [/\b(\d{1,2}):([1-5]\d)\b/g, '$1 $2'],
-  [/\b(?:\d{3}[- ])?\d{3}-\d{4}\b/g, (digits) => spelledDigits(digits)],
-  [
-    /(?<![\d.,-])(1[1-9]|20)(\d\d)(?!\d|[.,-]\d| ?(?:dollar|euro|pound|percent|degree|kilo|metre|mega|giga))/g,
-    (whole, first = '', second = '') => year(first, second) ?? whole,
-  ],
-  [/\+?\d{7,}/g, (digits) => spelledDigits(digits)],
-  [/(?<=\d),(?=\d{3}\b)/g, ''],
-  [/(\d) ?[–-] ?(?=\d)(?!\d+-)/g, '$1 to '],
-  [/#(?=\d)/g, 'number '],
-];
-
-/** Writes out what a voice cannot read: links, symbols, units, dates, sums. Plain numbers stay. */
-export function normalise(text: string): string {
-  const rules = [...marks, ...abbreviations, ...units, ...numbers];
+/**
+ * Writes out what a voice cannot read in a language (a code or Kokoro's letter): addresses, symbols, units, dates, sums.
+ * Plain numbers stay.
+ */
+export function normalise(text: string, lang = 'en'): string {
+  const language = languageOf(lang);
+  // 06/05 is June in American English only.
+  const isDayFirst = !language.locale.startsWith('en') || /^(?:b|en-(?!us).*)$/i.test(lang);
+  const key = `${language.locale} ${isDayFirst}`;
+  const rules = compiled.get(key) ?? rulesOf(language, isDayFirst);
+  compiled.set(key, rules);
   const said = rules.reduce((result, [pattern, replacement]) => {
     if (typeof replacement === 'string') return result.replace(pattern, replacement);
     return result.replace(pattern, (...groups: unknown[]) =>
       replacement(...groups.map((group) => textOf(group))),
     );
   }, text);
-  return said.replace(/\s+/g, ' ').trim();
+  return said.replaceAll('’', "'").replace(/\s+/g, ' ').trim();
 }
 
 function textOf(group: unknown): string {
   return typeof group === 'string' ? group : '';
 }
 
-function spelledAddress(name: string, host: string): string {
-  return `${name.replaceAll('.', ' dot ')} at ${host.replaceAll('.', ' dot ')}`;
+/** Each rule sees what those before it have left. */
+function rulesOf(language: Language, isDayFirst: boolean): Rule[] {
+  return [
+    ...addresses(language),
+    ...marks(language),
+    ...abbreviations(language),
+    ...dates(language, isDayFirst),
+    ...digits(language),
+    ...amounts(language),
+    ...symbols(language),
+    ...numbers(language),
+  ];
 }
 
-function spelledDigits(digits: string): string {
-  return [...digits.replace(/[^\d+]/g, '')].join(' ').replace('+', 'plus');
+const domains = 'com|org|net|io|dev|app|ai|edu|gov|eu|uk|us|de|es|fr|it|br|pt|in|mx|ch|info|example';
+const files =
+  'pdf|docx?|xlsx?|pptx?|txt|csv|md|json|ya?ml|xml|html?|css|tsx?|jsx?|py|rs|go|sh|sql|png|jpe?g|gif|svg|mp3|wav|mp4|zip|gz|log|env';
+
+function addresses({ spoken }: Language): Rule[] {
+  const spelled = (text: string) => spellMarks(text, spoken);
+  return [
+    [
+      /https?:\/\/(?:www\.)?([^\s/:?#]+?)(?:[/:?#]\S*?)?([.,;:!?)]*)(?=\s|$)/gi,
+      (_whole, host = '', end = '') => `${spelled(host)}${end}`,
+    ],
+    [
+      /\b([\w.+-]+)@([\w-]+(?:\.[\w-]+)+)/g,
+      (_whole, name = '', host = '') => `${spelled(name)} ${spoken.at} ${spelled(host)}`,
+    ],
+    [
+      new RegExp(String.raw`\b(?:www\.)?((?:[\w-]+\.)+(?:${domains}))(?![\w.-]*\w)(?:/[^\s,;]*)?`, 'g'),
+      (_whole, host = '') => spelled(host),
+    ],
+    [
+      new RegExp(String.raw`(?<![\w/.])((?:[\w.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:${files}))\b(?!\.\w)`, 'g'),
+      (_whole, name = '') => spelled(name),
+    ],
+    [/(?<=^|\s)(?:~?(?:\/[a-zA-Z.](?:[\w.-]*\w)?)+\/?)(?=$|[\s,;:.!?)])/g, (path) => spelled(path.replace(/^~|\/$/g, ''))],
+    [/(?<=^|\s)--?([a-z][a-z-]*)/g, (whole) => spelled(whole)],
+  ];
 }
 
-function money(sign: string, whole: string, part: string): string {
-  const [unit = '', small = ''] = currencies[sign] ?? [];
-  const units = `${whole} ${plural(unit, Number(whole))}`;
-  const cents = Number(part);
-  if (cents === 0) return units;
-  const change = `${cents} ${plural(small, cents)}`;
-  return Number(whole) === 0 ? change : `${units} and ${change}`;
+function spellMarks(text: string, { dot, slash, hyphen, underscore, symbols }: Language['spoken']): string {
+  const words: Record<string, string> = {
+    '.': dot,
+    '/': slash,
+    '-': hyphen,
+    _: underscore,
+    '+': symbols['+'] ?? '',
+  };
+  return text.replace(/[./_+-]/g, (mark) => ` ${words[mark]} `).trim();
 }
 
-function plural(word: string, count: number): string {
-  if (count === 1) return word;
-  return word === 'penny' ? 'pence' : `${word}s`;
+function marks({ spoken: { and, or, symbols } }: Language): Rule[] {
+  return [
+    [/[०-९]/g, (digit) => String(digit.charCodeAt(0) - 0x966)],
+    [/^\s*#+\s+/gm, ''],
+    // snake_case and camelCase, with the brackets of a call.
+    [/(?<=\w)_+(?=\w)/g, ' '],
+    [/\b[a-z]{2,}(?:[A-Z][a-z]+)+\b/g, (name) => name.replace(/(?=[A-Z])/g, ' ').toLowerCase()],
+    [/(?<=\w)\(\)/g, ''],
+    [new RegExp(`(?<![\\p{L}\\p{M}])${and}/${or}(?![\\p{L}\\p{M}])`, 'gu'), `${and} ${or}`],
+    [/(?<=[\p{Ll}\p{Lo}\p{M}])\/(?=[\p{Ll}\p{Lo}]{2})/gu, ` ${or} `],
+    [/(?<=\p{Lu})\/(?=\p{Lu})/gu, ' '],
+    [/(?<=\S)\s*\|\s*(?=\S)/g, ', '],
+    [/(?<=[\d)]) ?\*\* ?(?=[\d(])/g, ` ${symbols['**']} `],
+    [/(?<=[\d)]) ?\* ?(?=[\d(])/g, ` ${symbols['×']} `],
+    [/~(?=\d)/g, '≈'],
+    [/[*_`~|]+/g, ''],
+    [/\p{Extended_Pictographic}\uFE0F?/gu, ' '],
+    [/[“”«»]/g, '"'],
+    [/[‘’]/g, "'"],
+    [/\s*&\s*/g, ` ${and} `],
+  ];
 }
 
-function monthDay(month: string | undefined, day: string, year: string): string | undefined {
-  return month === undefined || Number(day) > 31 ? undefined : `${month} ${ordinal(Number(day))}, ${year}`;
+/** Where an abbreviation may stand: not inside a word. */
+const [before, after] = [String.raw`(?<![\p{L}\p{M}\p{N}.])`, String.raw`(?![\p{L}\p{M}])`];
+
+function abbreviations({ locale, spoken }: Language): Rule[] {
+  const written = Object.keys(spoken.abbreviations).toSorted((left, right) => right.length - left.length);
+  const isInitial = (text: string) => /^\p{L}\.$/u.test(text);
+  const whole = written.filter((text) => !isInitial(text)).map(escaped);
+  const initials = written.filter(isInitial).map((text) => `${escaped(text)}(?= [\\p{Lu}\\d])`);
+  const common: Rule = [
+    new RegExp(`${before}(?:${[...whole, ...initials].join('|')})${after},?`, 'gu'),
+    (whole) => {
+      const said = spoken.abbreviations[whole] ?? spoken.abbreviations[whole.replace(/,$/, '')] ?? whole;
+      if (!whole.endsWith(',')) return said;
+      return `${said.replace(/[,.]$/, '')},`;
+    },
+  ];
+  return [
+    ...(locale.startsWith('en') ? english : []),
+    common,
+    [/(?<=et cetera|etcétera|eccetera)\.(?= \p{Ll})/gu, ''],
+  ];
 }
 
-function fullMonth(text: string): string {
-  return months.find((month) => month.startsWith(text.slice(0, 3))) ?? text;
+const english: readonly Rule[] = [
+  [/\bDr\.(?= [A-Z])/g, 'Doctor'],
+  [/(?<=\d\w* (?:[A-Z]\w+ )+)St\b\.?/g, 'Street'],
+  [/\bSt\.(?= [A-Z])/g, 'Saint'],
+  [/\bNo\. ?(?=\d)/g, 'number '],
+  [/(\d) ?([ap])\.?m\b\.?/gi, (_whole, digit = '', letter = '') => `${digit} ${letter.toUpperCase()}M`],
+];
+
+/** Symbols between numbers or words. */
+function symbols({ spoken }: Language): Rule[] {
+  const word = (sign: string) => ` ${spoken.symbols[sign] ?? ''} `;
+  const between = (signs: string): RegExp =>
+    new RegExp(String.raw`(?<=[\p{L}\p{N})])\s?${signs}\s?(?=[\p{L}\p{N}(])`, 'gu');
+  const fractions = Object.keys(spoken.fractions).join('|');
+  const vulgar: Readonly<Record<string, string>> = { '½': '1/2', '⅓': '1/3', '⅔': '2/3', '¼': '1/4', '¾': '3/4' };
+  return [
+    [/(\d?)([½⅓⅔¼¾])/g, (_whole, whole = '', sign = '') => mixed(whole, vulgar[sign] ?? '', spoken)],
+    [
+      new RegExp(String.raw`(?<![\d/.,])(?:(\d) )?(${fractions})(?![\d/.,]\d|\d| ?=)`, 'g'),
+      (_whole, whole = '', sign = '') => mixed(whole, sign, spoken),
+    ],
+    [/\b24\/7\b/g, '24 7'],
+    [/(?<=\d) ?× ?(?=\d)/g, word('×')],
+    [/(?<=\d) ?(?:÷|\/) ?(?=[\d(])/g, word('÷')],
+    [/(?<=\d) [-−–] (?=\d[\d.,]* =)/g, word('-')],
+    [/(?<=[\d)])\s?\+\s?(?=[\d(])/g, word('+')],
+    [between('='), word('=')],
+    [between('≠'), word('≠')],
+    [/(?<![\p{L}\p{N}])[-−](?=\d)/gu, word('-')],
+    [/≈\s?/g, word('≈')],
+    [/(?:≤|<=)\s?(?=\d)/g, word('≤')],
+    [/(?:≥|>=)\s?(?=\d)/g, word('≥')],
+    [/<\s?(?=\d)/g, word('<')],
+    [/>\s?(?=\d)/g, word('>')],
+    [/±\s?(?=\d)/g, word('±')],
+    [/\s?(?:→|->)\s?/g, word('→')],
+  ];
 }
 
-function ordinal(value: number): string {
-  const tens = value % 100;
-  const ending = tens >= 11 && tens <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][value % 10] ?? 'th');
-  return `${value}${ending}`;
+/** `1½` is one and a half. */
+function mixed(whole: string, fraction: string, { and, fractions }: Language['spoken']): string {
+  const said = fractions[fraction] ?? fraction;
+  return whole === '' ? said : `${whole} ${and} ${said}`;
 }
 
-/** Years are read in two halves, except those just after a century. */
-function year(first: string, second: string): string | undefined {
-  if (second === '00') return first === '20' ? undefined : `${first} hundred`;
-  if (first === '20' && second.startsWith('0')) return undefined;
-  return second.startsWith('0') ? `${first} oh ${second.slice(1)}` : `${first} ${second}`;
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
 }
