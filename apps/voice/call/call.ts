@@ -1,9 +1,7 @@
 import type { Logger } from '@trunkline/config';
-import { defineTool } from '@trunkline/llm';
 import { markOf } from '@trunkline/loop';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
-import { z } from 'zod';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
 import { type Language, languageOfSkill } from '../languages/languages.ts';
@@ -14,6 +12,7 @@ import type { SpeechParts } from '../speech/speech.ts';
 import type { Synthesizer } from '../speech/synthesis/synthesizer.ts';
 import type { CallRecorder, CallRecording } from '../timeline/recorder.ts';
 import type { Persona } from '../turn/persona.ts';
+import { withCallTools } from './call-tools.ts';
 import { Alarm } from './clock.ts';
 import { fieldsOf, type Line, type LineMessage, type Outgoing, readMessage } from './line.ts';
 import { type AudioInput, ModelLoading, openAudioInput } from './listening/audio-input.ts';
@@ -87,7 +86,10 @@ export class Call implements VoiceSession {
 
   constructor(components: CallComponents) {
     const { line, clock, logger, settings, runs, histories } = components;
-    const persona = withCallTools(components.persona, () => this.#turns.endCall());
+    const persona = withCallTools(components.persona, {
+      end: () => this.#turns.endCall(),
+      hold: () => this.#turns.hold(),
+    });
     this.#components = { ...components, persona };
     const language = languageOfSkill(persona.skill, settings.language);
     this.language = language;
@@ -372,22 +374,4 @@ export class Call implements VoiceSession {
   #sendError(words: string, error: unknown): void {
     this.#send({ type: 'error', data: { message: `${words}: ${errorMessage(error)}`, fatal: false } });
   }
-}
-
-/** What a model can do with the call itself. */
-function withCallTools(persona: Persona, endCall: () => void): Persona {
-  const { tools: allowed } = persona.skill;
-  const end = defineTool({
-    name: 'end_call',
-    description:
-      'Ends the call after your next words. Use it only when the caller says goodbye or asks you to hang up; then say a short farewell.',
-    effects: ['reads'],
-    input: z.object({}),
-    execute: async () => {
-      endCall();
-      return 'The call ends after your next words. Say a short farewell now.';
-    },
-  });
-  const isAllowed = allowed === undefined || allowed.includes(end.name);
-  return isAllowed ? { ...persona, tools: [...persona.tools, end] } : persona;
 }

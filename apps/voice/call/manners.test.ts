@@ -57,6 +57,45 @@ it('goes on when the caller writes more before a call has ended', async () => {
   expect(wasTold(stage, 'call-ended')).toBe(false);
 });
 
+describe('a call that is put on hold', () => {
+  const answers = [
+    { to: 'hold', tool: 'hold_call' },
+    { result_of: 'hold_call', text: 'Sure, I will wait.' },
+    { to: 'open', text: 'At nine.' },
+    { to: 'back', text: 'Good, where were we?' },
+    { to: 'kitchen', text: 'I should not answer this.' },
+  ];
+  async function openHeld() {
+    const stage = await openCall({ answers, behavior: { reprompt_after: 3 } });
+    await stage.say('Please hold the line.');
+    await stage.until(() => heard(stage).endsWith('I will wait.') && !stage.caller.speaker.sounding);
+    await stage.pass(500);
+    return stage;
+  }
+
+  it('answers nobody, asks nothing and announces nothing until the caller is back', async () => {
+    const stage = await openHeld();
+    const asked = stage.model.prompts.length;
+    await stage.say('The keys are in the kitchen, I think.');
+    stage.delivery.deliver(undefined, { from: 'Ada', text: 'I am home.', policy: 'next_silence' });
+    await stage.pass(20_000);
+    expect(heard(stage)).toBe('Sure, I will wait.');
+    expect(stage.model.prompts).toHaveLength(asked);
+    await stage.say("Okay, I'm back.");
+    await stage.until(() => heard(stage).includes('where were we?'));
+    expect(JSON.stringify(stage.model.prompts)).not.toContain('kitchen');
+    await stage.until(() => heard(stage).includes('Ada says: I am home.'));
+  });
+
+  it('goes on with a written message', async () => {
+    const stage = await openHeld();
+    stage.caller.tell({ type: 'send-text', data: { content: 'When do you open?' } });
+    await stage.until(() => heard(stage).endsWith('At nine.'));
+    await stage.say('And on Sundays, do you open?');
+    await stage.until(() => heard(stage).endsWith('At nine. At nine.'));
+  });
+});
+
 describe('a greeting', () => {
   const behavior = { greeting: 'Hello, this is the museum.' };
 

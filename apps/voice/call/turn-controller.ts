@@ -7,7 +7,13 @@ import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { TurnControllerDeps } from './turn-controller-deps.ts';
 import { TranscriptTimeout } from './turns/endpointing.ts';
-import { falseInterruptionTimeoutMs, isBackchannel, joined, wordsIn } from './turns/interruption.ts';
+import {
+  comesBack,
+  falseInterruptionTimeoutMs,
+  isBackchannel,
+  joined,
+  wordsIn,
+} from './turns/interruption.ts';
 import { TurnJudge } from './turns/turn-judge.ts';
 
 /** Decides whose turn it is. Owns the state of the call (`call-state.ts`); input and player report events to it. */
@@ -26,6 +32,8 @@ export class TurnController {
   #userTurnEndedAt = -Infinity;
   /** The call ends with the bot's turn. */
   #ending = false;
+  /** The caller talks to somebody else. */
+  #onHold = false;
 
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
@@ -40,7 +48,7 @@ export class TurnController {
   /** How long the call has been idle. */
   get quietMs(): number {
     const { player, clock } = this.#deps;
-    return this.#state.name === 'idle' && player.idle ? clock.now() - this.#state.since : 0;
+    return this.#state.name === 'idle' && player.idle && !this.#onHold ? clock.now() - this.#state.since : 0;
   }
 
   /** The caller began to speak, or went on after a pause. */
@@ -91,6 +99,11 @@ export class TurnController {
   /** Ends the call when the bot has said what it is saying, unless the caller says more. */
   endCall(): void {
     this.#ending = true;
+  }
+
+  /** Answers nothing until the caller comes back, writes or interrupts. */
+  hold(): void {
+    this.#onHold = true;
   }
 
   onUtteranceQueued(): void {
@@ -229,6 +242,7 @@ export class TurnController {
   #stopBot(event: CallEvent): void {
     const { player, history, send } = this.#deps;
     const [reply, spoke] = [replyOf(this.#state), player.speaking];
+    this.#onHold = false;
     this.#preemptive.cancel();
     this.#dispatch(event);
     reply?.abandon();
@@ -244,7 +258,7 @@ export class TurnController {
     const { text, isOver, isLikelyOver, reason } = this.#judge.silence();
     decisions.note(isOver ? 'end-of-turn' : 'wait', reason);
     if (isOver) this.#endOfTurn(text ?? input.transcript ?? '');
-    else if (text === undefined) return;
+    else if (text === undefined || this.#onHold) return;
     else if (isLikelyOver && wordsIn(text).length > 0) this.#generatePreemptively(text);
     else backchannel.offer(input.totalSpeechMs, input.silenceMs);
   }
@@ -267,6 +281,8 @@ export class TurnController {
     const overlapped = this.isFalseInterruption;
     const isTail = echo.isTail(this.#userTurnEndedAt);
     this.endUserTurn();
+    this.#onHold &&= !comesBack(text, language);
+    if (this.#onHold) return this.#deps.decisions.note('no-answer', 'the call is on hold');
     const understood = wordsIn(text).length > 0;
     // A backchannel or noise from the time when the bot spoke needs no answer.
     if (understood && !isTail && !(overlapped && isBackchannel(text, language))) this.#answer(text, marks, true);

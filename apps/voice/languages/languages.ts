@@ -81,7 +81,7 @@ export interface Language {
     asking: string;
   };
   /** Words and phrases of callers, separated by commas. */
-  heard: { backchannels: string; hesitations: string; stop: string };
+  heard: { backchannels: string; comesBack: string; hesitations: string; stop: string };
   spoken: SpokenWords;
 }
 

@@ -108,6 +108,12 @@ export function isStopWord(text: string, language = english): boolean {
   return wordsIn(text).some((word) => heardWords(language).stop.has(word));
 }
 
+/** Whether somebody who has put the call on hold wants to go on. */
+export function comesBack(text: string, language: Language): boolean {
+  const words = ` ${wordsIn(text).join(' ')} `;
+  return language.heard.comesBack.split(', ').some((phrase) => words.includes(` ${phrase} `));
+}
+
 export function isHesitation(word: string, language = english): boolean {
   return heardWords(language).hesitations.has(word);
 }

@@ -1,0 +1,41 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import type { Persona } from '../turn/persona.ts';
+
+interface CallControls {
+  /** Ends the call after the bot's next words. */
+  end(): void;
+  /** Answers nothing until the caller comes back. */
+  hold(): void;
+}
+
+/** What a model can do with the call itself, as far as the skill allows it. */
+export function withCallTools(persona: Persona, { end, hold }: CallControls): Persona {
+  const callTools: Tool[] = [
+    defineTool({
+      name: 'end_call',
+      description:
+        'Ends the call after your next words. Use it only when the caller says goodbye or asks you to hang up; then say a short farewell.',
+      effects: ['reads'],
+      input: z.object({}),
+      execute: async () => {
+        end();
+        return 'The call ends after your next words. Say a short farewell now.';
+      },
+    }),
+    defineTool({
+      name: 'hold_call',
+      description:
+        'Puts the call on hold: you answer nothing until the caller says that they are back. Use it only when the caller asks you to wait or to hold; then say in a few words that you wait.',
+      effects: ['reads'],
+      input: z.object({}),
+      execute: async () => {
+        hold();
+        return 'The call is on hold after your next words. Say in a few words that you wait.';
+      },
+    }),
+  ];
+  const { tools: allowed } = persona.skill;
+  const usable = callTools.filter(({ name }) => allowed === undefined || allowed.includes(name));
+  return { ...persona, tools: [...persona.tools, ...usable] };
+}
