@@ -282,17 +282,18 @@ export class TurnController {
     const isTail = echo.isTail(this.#userTurnEndedAt);
     this.endUserTurn();
     this.#onHold &&= !comesBack(text, language);
-    if (this.#onHold) return this.#deps.decisions.note('no-answer', 'the call is on hold');
     const understood = wordsIn(text).length > 0;
     // A backchannel or noise from the time when the bot spoke needs no answer.
-    if (understood && !isTail && !(overlapped && isBackchannel(text, language))) this.#answer(text, marks, true);
+    const isIgnored = this.#onHold || isTail || (overlapped && isBackchannel(text, language));
+    if (understood && !isIgnored) this.#answer(text, marks, true);
     else {
       this.#preemptive.cancel();
       const because = isTail ? "the end of the bot's own words" : 'a backchannel while the bot spoke';
-      this.#deps.decisions.note('no-answer', understood ? because : 'no words were understood');
+      const reason = this.#onHold ? 'the call is on hold' : understood ? because : 'no words were understood';
+      this.#deps.decisions.note('no-answer', reason);
     }
     this.#hangUpIfAsked();
-    if (!understood && !overlapped) backchannel.reprompt(speechMs);
+    if (!understood && !overlapped && !this.#onHold) backchannel.reprompt(speechMs);
   }
 
   /** The sound went on for too long without a word. */

@@ -28,11 +28,41 @@ function open(language = 'en') {
 
 describe('notifications in a call', () => {
   it.each([
-    ['en', 'I have two messages for you, from Ada and Bob. Do you want to hear them?', 'no thanks', 'yes please', 'any messages?'],
-    ['es', 'Tengo dos mensajes para usted, de Ada y Bob. ¿Quiere oírlos?', 'no, ahora no', 'sí, por favor', '¿Hay algún mensaje?'],
-    ['fr', "J'ai deux messages pour vous, de Ada et Bob. Voulez-vous les entendre ?", 'non merci', "d'accord", 'Quoi de neuf ?'],
-    ['it', 'Ho due messaggi per lei, da Ada e Bob. Vuole ascoltarli?', 'no, più tardi', 'sì', 'Ci sono dei messaggi?'],
-    ['pt', 'Tenho duas mensagens para você, de Ada e Bob. Quer ouvir?', 'não, depois', 'quero sim', 'Tem alguma mensagem?'],
+    [
+      'en',
+      'I have two messages for you, from Ada and Bob. Do you want to hear them?',
+      'no thanks',
+      'yes please',
+      'any messages?',
+    ],
+    [
+      'es',
+      'Tengo dos mensajes para usted, de Ada y Bob. ¿Quiere oírlos?',
+      'no, ahora no',
+      'sí, por favor',
+      '¿Hay algún mensaje?',
+    ],
+    [
+      'fr',
+      "J'ai deux messages pour vous, de Ada et Bob. Voulez-vous les entendre ?",
+      'non merci',
+      "d'accord",
+      'Quoi de neuf ?',
+    ],
+    [
+      'it',
+      'Ho due messaggi per lei, da Ada e Bob. Vuole ascoltarli?',
+      'no, più tardi',
+      'sì',
+      'Ci sono dei messaggi?',
+    ],
+    [
+      'pt',
+      'Tenho duas mensagens para você, de Ada e Bob. Quer ouvir?',
+      'não, depois',
+      'quero sim',
+      'Tem alguma mensagem?',
+    ],
     ['hi', 'आपके लिए दो संदेश हैं, Ada और Bob से। क्या आप सुनना चाहेंगे?', 'नहीं', 'हाँ', 'क्या कोई संदेश है?'],
   ])('are asked about, answered and asked for in %s', async (language, question, no, yes, asking) => {
     for (const [answer, isTaken] of [

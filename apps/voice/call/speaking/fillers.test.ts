@@ -28,18 +28,21 @@ describe('fillers', () => {
     }
   });
 
-  it.each(Object.entries(languages))('%s has phrases for every occasion, each ending a sentence', (_, language) => {
-    const { fillers, apologies, backchannel, reprompt, stillThere } = language;
-    const { silent, ...spoken } = fillers;
-    expect(Object.values(silent).flat()).toEqual([]);
-    for (const [level, { acknowledgements, preambles, progress }] of Object.entries(spoken)) {
-      expect([acknowledgements.length, preambles.length]).toEqual([3, 3]);
-      expect(progress).toHaveLength(level === 'brief' ? 0 : 3);
-    }
-    const filled = Object.values(spoken).flatMap((kinds) => Object.values(kinds).flat());
-    for (const text of [...filled, ...Object.values(apologies), backchannel, reprompt, stillThere])
-      expect(text).toMatch(/^\S.*[.?।]$/);
-  });
+  it.each(Object.entries(languages))(
+    '%s has phrases for every occasion, each ending a sentence',
+    (_, language) => {
+      const { fillers, apologies, backchannel, reprompt, stillThere } = language;
+      const { silent, ...spoken } = fillers;
+      expect(Object.values(silent).flat()).toEqual([]);
+      for (const [level, { acknowledgements, preambles, progress }] of Object.entries(spoken)) {
+        expect([acknowledgements.length, preambles.length]).toEqual([3, 3]);
+        expect(progress).toHaveLength(level === 'brief' ? 0 : 3);
+      }
+      const filled = Object.values(spoken).flatMap((kinds) => Object.values(kinds).flat());
+      for (const text of [...filled, ...Object.values(apologies), backchannel, reprompt, stillThere])
+        expect(text).toMatch(/^\S.*[.?।]$/);
+    },
+  );
 
   it('tells of progress at two seconds and every six after, in narrated and chatty alone', async () => {
     for (const level of ['silent', 'brief', 'narrated', 'chatty'] as const) {

@@ -75,11 +75,11 @@ describe('a text that is being written', () => {
     const code = `const a = 1;\n\nconst long = "${'x, '.repeat(200)}";\n`;
     const text = `Here it is:\n\n\`\`\`ts\n${code}\`\`\`\n\nThat was all. Bye.`;
     for (const chunks of [[text], [...text]])
-      expect(split(...chunks).map((clause) => spokenText(clause)).filter(isSayable)).toEqual([
-        'Here it is:',
-        'That was all.',
-        'Bye.',
-      ]);
+      expect(
+        split(...chunks)
+          .map((clause) => spokenText(clause))
+          .filter(isSayable),
+      ).toEqual(['Here it is:', 'That was all.', 'Bye.']);
   });
 
   it('does not wait for a sentence that does not end', () => {

@@ -65,7 +65,10 @@ function addresses({ spoken }: Language): Rule[] {
       new RegExp(String.raw`(?<![\w/.])((?:[\w.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:${files}))\b(?!\.\w)`, 'g'),
       (_whole, name = '') => spelled(name),
     ],
-    [/(?<=^|\s)(?:~?(?:\/[a-zA-Z.](?:[\w.-]*\w)?)+\/?)(?=$|[\s,;:.!?)])/g, (path) => spelled(path.replace(/^~|\/$/g, ''))],
+    [
+      /(?<=^|\s)(?:~?(?:\/[a-zA-Z.](?:[\w.-]*\w)?)+\/?)(?=$|[\s,;:.!?)])/g,
+      (path) => spelled(path.replace(/^~|\/$/g, '')),
+    ],
     [/(?<=^|\s)--?([a-z][a-z-]*)/g, (whole) => spelled(whole)],
   ];
 }
@@ -141,7 +144,13 @@ function symbols({ spoken }: Language): Rule[] {
   const between = (signs: string): RegExp =>
     new RegExp(String.raw`(?<=[\p{L}\p{N})])\s?${signs}\s?(?=[\p{L}\p{N}(])`, 'gu');
   const fractions = Object.keys(spoken.fractions).join('|');
-  const vulgar: Readonly<Record<string, string>> = { '½': '1/2', '⅓': '1/3', '⅔': '2/3', '¼': '1/4', '¾': '3/4' };
+  const vulgar: Readonly<Record<string, string>> = {
+    '½': '1/2',
+    '⅓': '1/3',
+    '⅔': '2/3',
+    '¼': '1/4',
+    '¾': '3/4',
+  };
   return [
     [/(\d?)([½⅓⅔¼¾])/g, (_whole, whole = '', sign = '') => mixed(whole, vulgar[sign] ?? '', spoken)],
     [

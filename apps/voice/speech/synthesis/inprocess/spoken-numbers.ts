@@ -22,9 +22,15 @@ export function digits({ locale, spoken }: Language): Rule[] {
       /(?<![\d.,])\d+(?:\.\d+){2,}(?![\d.,]*\d)/g,
       (whole) => (isGrouped(whole) ? whole : whole.replaceAll('.', ` ${versionDot} `)),
     ],
-    [/(?<![\d)])\+\d+(?:[ .-]?\(?\d+\)?)*/g, (whole) => (whole.replace(/\D/g, '').length < 7 ? whole : spell(whole))],
+    [
+      /(?<![\d)])\+\d+(?:[ .-]?\(?\d+\)?)*/g,
+      (whole) => (whole.replace(/\D/g, '').length < 7 ? whole : spell(whole)),
+    ],
     [new RegExp(spoken.phones, 'g'), spell],
-    [new RegExp(String.raw`(?<![\p{L}\p{M}])(${spoken.digitsAfter}) (\d[\d-]{2,})(?![\d.,]*\d)`, 'giu'), spellSecond],
+    [
+      new RegExp(String.raw`(?<![\p{L}\p{M}])(${spoken.digitsAfter}) (\d[\d-]{2,})(?![\d.,]*\d)`, 'giu'),
+      spellSecond,
+    ],
     ...(isEnglish
       ? [[/\b([A-Z]{2}) (\d{5}(?:-\d{4})?)\b/g, spellSecond] as const]
       : [[/(?<![\d.,])(?:\d{5}-\d{3}(?!\d)|\d{5}(?= \p{Lu}))/gu, spell] as const]),
@@ -137,7 +143,10 @@ function sayMoney(language: Language, sign: string, sum: string, size: string): 
     one === undefined ? currencyName(locale, code, count) : isOne(locale, count) ? one : (many ?? one);
   if (size !== '') {
     const of = isThousand(spoken, size) || spoken.scaleOf === '' ? '' : `${spoken.scaleOf} `;
-    const named = `${of}${name(1_000_000)}`.replace(/^de (?=[aeiouhé])/i, locale.startsWith('fr') ? "d'" : 'de ');
+    const named = `${of}${name(1_000_000)}`.replace(
+      /^de (?=[aeiouhé])/i,
+      locale.startsWith('fr') ? "d'" : 'de ',
+    );
     return `${sayNumber(language, sum)} ${scaleWord(language, sum, size)} ${named}`;
   }
   const cents = Number(decimals.padEnd(2, '0'));

@@ -66,7 +66,10 @@ const englishDays: readonly Rule[] = [
     (_whole, month = '', day = '') => `${fullMonth(month)} ${ordinal(Number(day))}`,
   ],
   [
-    new RegExp(String.raw`(\bthe )?(?<![\d:.,])\b(\d{1,2})(?:st|nd|rd|th)? (?:of )?(${monthPattern})\b\.?`, 'g'),
+    new RegExp(
+      String.raw`(\bthe )?(?<![\d:.,])\b(\d{1,2})(?:st|nd|rd|th)? (?:of )?(${monthPattern})\b\.?`,
+      'g',
+    ),
     (_whole, _the = '', day = '', month = '') => `the ${ordinal(Number(day))} of ${fullMonth(month)}`,
   ],
 ];
