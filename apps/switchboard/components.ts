@@ -193,6 +193,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         env,
         workspace,
         projects: parts.projects,
+        peers: parts.peers,
         agentTools: () => vectors.tools(),
         gateway: models,
         policy,

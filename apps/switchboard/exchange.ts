@@ -9,6 +9,7 @@ import { FileMarks } from '@trunkline/tools';
 import { type AgentParts, createAgentExecutor, toolsOfAgents } from './agents/agent-executor.ts';
 import { createStepStore } from './agents/step-store.ts';
 import { createSkillBroker, type SkillBroker } from './broker/skill-broker.ts';
+import type { Peers } from './cluster/peers.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
 import type { MessageFiles } from './content/message-files.ts';
 import { startCommands } from './control/commands.ts';
@@ -18,6 +19,7 @@ import { AgentLimiter } from './dispatch/agent-limiter.ts';
 import { Cooldowns } from './dispatch/agent-queues.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { createLongTasks, type LongTasks } from './dispatch/long-tasks.ts';
+import { createOtherWorkers } from './dispatch/other-workers.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
 import { type AbTests, createAbTests } from './experiments/ab-tests.ts';
 import { type ApprovalRules, HumanInput } from './human/human-input.ts';
@@ -41,6 +43,7 @@ export interface ExchangeSettings {
   workspace: Workspace;
   stores: Stores;
   files: MessageFiles;
+  peers: Pick<Peers, 'offer' | 'ask'>;
   projects: ProjectDirectory;
   /** Plugins' tools for every agent with tools. */
   agentTools: () => Tool[];
@@ -129,6 +132,11 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     queueConcurrency: concurrency * (1 + waitingForEach),
     executorWaitMs: options.executorWaitMs,
     timeoutMs: options.skillTimeoutMs,
+    others: createOtherWorkers({
+      peers: settings.peers,
+      flows: stores.flows,
+      takeoverMs: options.takeoverMs,
+    }),
     senderRefusal: settings.senders.refusalOf,
     callbackUrl: publicUrl ? (id) => `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}` : undefined,
     logger,

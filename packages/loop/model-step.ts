@@ -30,6 +30,8 @@ export interface RequestedCall {
   input: unknown;
   /** Set when the arguments were no JSON; `input` then holds them as text. */
   unreadable?: true;
+  /** How many calls of the same answer have the same id and come before; some endpoints give no better ones. */
+  nth?: number;
 }
 
 /** One answer of the model. */

@@ -274,7 +274,7 @@ export type Step = ModelRecord | ToolStartRecord | ToolEndRecord | GapRecord;
 
 /** Where the steps of turns are stored, so that another process can go on with a turn whose own was killed. */
 export interface StepLog {
-  /** All steps of a turn, in order; none for a turn that has none. */
+  /** All steps of a turn, in order; none for a turn that has none. A StepConflictError leaves it to another process. */
   read(turn: string): Promise<readonly Step[]>;
   /**
    * Stores steps behind the `position` that the turn has. They survive the process when the promise resolves. Rejects
@@ -289,4 +289,6 @@ export interface TurnStepOptions {
   turn: string;
   /** Whether an earlier run may have stored steps. */
   resumes: boolean;
+  /** Called at most once, where steps cannot be stored: the turn goes on without. */
+  onProblem?: (error: unknown) => void;
 }

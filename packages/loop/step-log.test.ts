@@ -2,12 +2,13 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { RunTurnOptions, Step, StepLog, TurnPolicy } from './options.ts';
-import { StepConflictError } from './step-log.ts';
+import { StepConflictError, StepReadError } from './step-log.ts';
 import {
   calling,
   collect,
   ended,
   failed,
+  limits,
   paused,
   resultsOf,
   serve,
@@ -32,10 +33,13 @@ class MemoryLog implements StepLog {
   }
 }
 
-class Killed extends Error {}
+/** Ends a turn at once; a store that merely fails would not. */
+class Killed extends StepConflictError {}
 
 /** A turn that sends a mail and notes the time; it is killed where `killAt` names the tool. */
-function createWork(more: { policy?: TurnPolicy; sends?: Partial<Tool>; answer?: string } = {}) {
+function createWork(
+  more: { policy?: TurnPolicy; sends?: Partial<Tool>; answer?: string; sameIds?: true } = {},
+) {
   const log = new MemoryLog();
   const runs: string[] = [];
   const keys: (string | undefined)[] = [];
@@ -80,7 +84,9 @@ function createWork(more: { policy?: TurnPolicy; sends?: Partial<Tool>; answer?:
       const done = messages.filter(({ role }) => role === 'tool').length;
       asked.push(`call ${done + 1}`);
       if (done === 0) return { text: more.answer ?? 'I look.', ...calling(['look', {}]) };
-      return done === 1 ? calling(['send', {}]) : 'All is sent.';
+      if (done > 1) return 'All is sent.';
+      const send = { id: 'same', name: 'send', arguments: {} };
+      return more.sameIds ? { toolCalls: [send, send] } : calling(['send', {}]);
     });
     killAt = kill;
     isDead = false;
@@ -138,6 +144,13 @@ describe('a turn with a log of its steps', () => {
     expect(keys[2]).toBe(keys[1]);
     expect(new Set(keys).size).toBe(2);
     expect(keys[1]).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('tells calls with the same id apart', async () => {
+    const { start, keys } = createWork({ sameIds: true });
+    await start();
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(3);
   });
 
   it('does not repeat a call whose end is not known where nobody can be asked, and says so', async () => {
@@ -209,9 +222,47 @@ describe('a turn with a log of its steps', () => {
     );
   });
 
+  it('is left, with nothing stored of the call, when that is so for the turn of an agent that a tool has asked', async () => {
+    const { start, log } = createWork({
+      sends: {
+        execute: async () => {
+          throw new StepConflictError('elsewhere');
+        },
+      },
+    });
+    await expect(start()).rejects.toThrow('elsewhere');
+    expect((await log.read()).map(({ kind }) => kind)).toEqual(['model', 'tool-end', 'model', 'tool-start']);
+  });
+
+  it('goes on without storing when the store fails, and says so once', async () => {
+    const { start, runs } = createWork();
+    const problems: unknown[] = [];
+    const append = async () => {
+      throw new Error('no room');
+    };
+    const onProblem = (error: unknown) => void problems.push(error);
+    const log = { read: async () => [], append };
+    const { events } = await start(undefined, { steps: { log, turn: 'turn-1', resumes: true, onProblem } });
+    expect(ended(events.at(-1)).text).toContain('All is sent.');
+    expect([runs, problems]).toEqual([['look', 'send'], [new Error('no room')]]);
+  });
+
+  it('does not begin anew when what it has done cannot be read', async () => {
+    const { start, asked, log: own } = createWork();
+    const read = async () => {
+      throw new Error('no leader');
+    };
+    const log = { read, append: own.append.bind(own) };
+    await expect(start(undefined, { steps: { log, turn: 'turn-1', resumes: true } })).rejects.toThrow(
+      StepReadError,
+    );
+    expect(asked).toEqual([]);
+  });
+
   it('says so when the steps of an earlier run were too large to be stored', async () => {
     const { start, log, asked, runs } = createWork({ answer: 'x'.repeat(300_000) });
-    await start('send');
+    // A long answer takes a while on a busy machine.
+    await start('send', { limits: { ...limits, turnTimeoutMs: 120_000 } });
     expect((await log.read()).map(({ kind }) => kind)).toEqual(['gap']);
     const before = [runs.length, asked.length];
     const { events } = await start();

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isReadOnly, type RunningTool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import { toPlainJson } from './checkpoint.ts';
+import type { RequestedCall } from './model-step.ts';
 import type { GapRecord, ModelRecord, Step, ToolEndRecord, TurnStepOptions } from './options.ts';
 
 /** A call that has run; it has not ended where it asks a person. */
@@ -10,6 +12,14 @@ interface EndedCall extends Pick<ToolEndRecord, 'result' | 'origins' | 'files'> 
 
 /** Another process has stored steps of the turn: it works on it, or has. */
 export class StepConflictError extends Error {}
+
+/** Nobody knows what an earlier run has done, so that to begin would be to do it twice. */
+export class StepReadError extends Error {}
+
+/** Whether the turn must be left as it is, for another process or another attempt. */
+export function leavesTurn(error: unknown): boolean {
+  return error instanceof StepConflictError || error instanceof StepReadError;
+}
 
 export class StepLogError extends Error {
   readonly code = 'steps-lost' as const;
@@ -33,7 +43,8 @@ export class TurnSteps {
   #position = 0;
   #waiting: Step[] = [];
   #writing: Promise<void> = Promise.resolve();
-  #isFull = false;
+  /** Nothing is stored any more: the steps were too many or too large, or the store failed. */
+  #isClosed = false;
 
   private constructor(options: TurnStepOptions, past: readonly Step[]) {
     this.#options = options;
@@ -47,7 +58,7 @@ export class TurnSteps {
   }
 
   static async open(options: TurnStepOptions): Promise<TurnSteps> {
-    return new TurnSteps(options, options.resumes ? await options.log.read(options.turn) : []);
+    return new TurnSteps(options, options.resumes ? await readSteps(options) : []);
   }
 
   /** The next answer of the model that an earlier run got. */
@@ -107,17 +118,42 @@ export class TurnSteps {
     return this.#writing;
   }
 
+  /** A store that fails does not end the work: a tool may have had its effect, and the answer must still go out. */
   async #write(): Promise<void> {
     const steps = this.#waiting;
     this.#waiting = [];
-    if (steps.length === 0 || this.#isFull) return;
-    const { log, turn } = this.#options;
+    if (steps.length === 0 || this.#isClosed) return;
+    const { log, turn, onProblem } = this.#options;
     const isTooLong = JSON.stringify(steps).length > longestBatch;
-    this.#isFull = isTooLong || this.#position >= mostBatches;
-    const stored = this.#isFull ? [gap()] : steps;
-    await log.append(turn, this.#position, stored);
-    this.#position += stored.length;
+    this.#isClosed = isTooLong || this.#position >= mostBatches;
+    const stored = this.#isClosed ? [gap()] : steps;
+    try {
+      await log.append(turn, this.#position, stored);
+      this.#position += stored.length;
+    } catch (error) {
+      if (leavesTurn(error)) throw error;
+      this.#isClosed = true;
+      onProblem?.(error);
+    }
   }
+}
+
+async function readSteps({ log, turn }: TurnStepOptions): Promise<readonly Step[]> {
+  try {
+    return await log.read(turn);
+  } catch (cause) {
+    if (leavesTurn(cause)) throw cause;
+    const words = `The steps of this work before the restart could not be read: ${errorMessage(cause)}`;
+    throw new StepReadError(words, { cause });
+  }
+}
+
+/** Tells calls of one answer apart, whatever ids they have. */
+export function numbered(calls: readonly RequestedCall[]): RequestedCall[] {
+  return calls.map((call, index) => {
+    const nth = calls.slice(0, index).filter(({ toolCallId }) => toolCallId === call.toolCallId).length;
+    return nth === 0 ? call : { ...call, nth };
+  });
 }
 
 /** A call that may be made twice: it changes nothing, or whoever carries it out knows it again. */

@@ -16,7 +16,7 @@ import { grantFor, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolStart, TurnPolicy } from './options.ts';
 import type { RepeatedCalls } from './repeated-calls.ts';
-import { interruptedRule, type TurnSteps } from './step-log.ts';
+import { interruptedRule, leavesTurn, type TurnSteps } from './step-log.ts';
 
 /** More calls than this in one step are a model gone astray. */
 const mostCalls = 32;
@@ -42,7 +42,7 @@ export interface ToolDeps {
   grants: Set<string>;
   steps?: TurnSteps | undefined;
   /** Names a call within the turn. */
-  placeOf(call: Pick<RequestedCall, 'toolCallId'>): string;
+  placeOf(call: Pick<RequestedCall, 'toolCallId' | 'nth'>): string;
   /** For the call that asked a person in an earlier run. */
   answered?: ToolContext['answered'];
 }
@@ -270,6 +270,7 @@ async function runWithin(
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));
   } catch (error) {
+    if (leavesTurn(error)) throw error;
     if (deadline.isExpired) {
       ownWords?.();
       return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;

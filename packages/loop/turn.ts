@@ -28,7 +28,7 @@ import type {
   TurnPolicy,
 } from './options.ts';
 import { RepeatedCalls } from './repeated-calls.ts';
-import { StepLogError, TurnSteps } from './step-log.ts';
+import { numbered, StepLogError, TurnSteps } from './step-log.ts';
 import { createFenceFilter, isPersonLast, markOf, markRequest, originsIn, withoutFences } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
 import {
@@ -131,7 +131,7 @@ function toolDeps(
     isPersonLast: () => isPersonLast(state.messages),
     quotesUrl: (url) => quotesUrl(url, state.messages),
     grants: state.grants,
-    placeOf: ({ toolCallId }) => `${state.steps}:${toolCallId}`,
+    placeOf: ({ toolCallId, nth = 0 }) => `${state.steps}:${toolCallId}${nth === 0 ? '' : `:${nth}`}`,
   };
 }
 
@@ -174,7 +174,7 @@ async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
     if (limit !== undefined) return yield* stopAt(limit, state);
     const { calls, finishReason } = (yield* replayStep(turn)) ?? (yield* nextStep(turn));
     if (calls.length === 0) return yield end(state, finishReason);
-    state.calls = yield* runCalls(calls, deps);
+    state.calls = yield* runCalls(numbered(calls), deps);
   }
 }
 

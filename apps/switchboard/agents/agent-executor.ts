@@ -36,7 +36,7 @@ import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { askLimitMs, createAskHuman, type HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
-import type { StepStore } from './step-store.ts';
+import { type StepStore, stepsUnlessElsewhere } from './step-store.ts';
 
 export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
@@ -63,6 +63,7 @@ const ownFaults: ReadonlySet<string> = new Set([
   'context-too-long',
   'bad-checkpoint',
   'content-filter',
+  'steps-lost',
 ]);
 
 export function createAgentExecutor(agent: AgentDefinition, parts: AgentParts): SkillExecutor {
@@ -90,7 +91,8 @@ async function runAgent(
   ];
   const notes: string[] = [];
   const made: StoredFile[] = [];
-  const turn = request.turn ?? request.requestId;
+  const turn = request.turn ?? turnOf(agent, request);
+  let usedTools = false;
   const events = runTurn({
     model: parts.gateway.languageModel(agent.model),
     instructions: skill?.systemPromptOverride ?? agent.systemPrompt,
@@ -106,17 +108,23 @@ async function runAgent(
     policy: policyOf(agent, request, context, parts, (note) => notes.push(note)),
     cost: (model, tokens) => costOf(parts.gateway.price(model), tokens),
     signal: context.signal,
-    steps: { log: parts.steps, turn, resumes: request.resumes === true },
+    steps: {
+      log: stepsUnlessElsewhere(parts.steps, context.isElsewhere),
+      turn,
+      resumes: request.resumes === true,
+      onProblem: (error) => parts.steps.warn(error),
+    },
     messages,
   });
   const progress = createProgress(context, originsIn(messages));
   for await (const event of events) {
     if (event.type === 'compaction' && notes.length === 0) notes.push(compactionNote(event));
+    usedTools ||= event.type === 'tool-end';
     if (event.type === 'tool-end') made.push(...(event.files ?? []));
     const result = progress(event);
     if (result === undefined) continue;
     remember(agent, request, result, parts);
-    if (result.error === undefined) parts.steps.forgetLater(turn);
+    if (result.error === undefined && usedTools) parts.steps.forgetLater(turn);
     return {
       ...result,
       content: [...notes, result.content].join('\n\n'),
@@ -124,6 +132,11 @@ async function runAgent(
     };
   }
   throw new Error(`The turn of ${agent.name} ended without an end.`);
+}
+
+/** Callers choose ids of messages: under the same one, another's work and that of another agent stay apart. */
+function turnOf({ name }: AgentDefinition, request: SkillRequest): string {
+  return JSON.stringify([request.requestId, name, ownerOfMessage(request)]);
 }
 
 /** What policy asks about goes to the people who may approve, as any other approval of an agent. */

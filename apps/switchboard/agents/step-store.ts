@@ -4,8 +4,12 @@ import type { Logger } from '@trunkline/config';
 import { type Step, StepConflictError, type StepLog } from '@trunkline/loop';
 
 export interface StepStore extends StepLog {
-  /** Removes the steps of a turn that ended well, once nobody can be given its request again. */
+  /** Removes what the steps of a turn that ended well say, once nobody can be given its request again. */
   forgetLater(turn: string): void;
+  /** Says once that steps cannot be stored, and again after they could. */
+  warn(error: unknown): void;
+  /** Does what `forgetLater` put off, where its time has come. */
+  forgetEnded(): Promise<void>;
   close(): void;
 }
 
@@ -16,6 +20,8 @@ const longest = 300_000;
 /** A crash right after the end has the request delivered again, perhaps elsewhere: its steps must still be there. */
 const forgetAfterMs = 5 * 60 * 1000;
 const lookEveryMs = 30_000;
+/** In place of the steps of a turn that has ended, so that a process that stood still meanwhile does not go on with it. */
+const endMark = '"ended"';
 /** More turns than this leave their steps to their time limit. */
 const mostEnded = 10_000;
 
@@ -25,7 +31,7 @@ interface EndedTurn {
 }
 
 /** Steps of agents' turns in a memory of the bus, so that any switchboard that shares it can go on with them. */
-export function createStepStore(bus: Bus, logger: Logger): StepStore {
+export function createStepStore(bus: Bus, logger: Logger, now: () => number = Date.now): StepStore {
   let opening: Promise<Memory> | undefined;
   const memory = () => {
     opening ??= bus.memory('steps', { ttlMs: keptMs, longest }).catch((error: unknown) => {
@@ -35,52 +41,79 @@ export function createStepStore(bus: Bus, logger: Logger): StepStore {
     return opening;
   };
   const ended: EndedTurn[] = [];
+  let isForgetting = false;
+  let isFailing = false;
   const forgetEnded = async () => {
-    while (ended[0] !== undefined && Date.now() - ended[0].endedAt > forgetAfterMs) {
-      const { turn } = ended[0];
-      await forget(await memory(), turn);
-      ended.shift();
+    if (isForgetting) return;
+    isForgetting = true;
+    try {
+      while (ended[0] !== undefined && now() - ended[0].endedAt > forgetAfterMs) {
+        await forget(await memory(), ended[0].turn);
+        ended.shift();
+      }
+    } catch (err) {
+      logger.warn({ err }, 'failed to remove steps of ended turns');
+    } finally {
+      isForgetting = false;
     }
   };
-  const timer = setInterval(() => {
-    forgetEnded().catch((err: unknown) => logger.warn({ err }, 'failed to remove steps of ended turns'));
-  }, lookEveryMs);
-  timer.unref();
+  const timer = setInterval(() => void forgetEnded(), lookEveryMs).unref();
   return {
     async read(turn) {
-      return (await batchesOf(await memory(), turn)).flat();
+      const batches = await batchesOf(await memory(), turn);
+      if (batches === undefined) throw new StepConflictError('This work has ended, on another switchboard.');
+      return batches.flat();
     },
     async append(turn, position, steps) {
       const value = JSON.stringify(steps);
       const stored = await (await memory()).keep(keyOf(turn, position), value);
-      if (stored !== value)
-        throw new StepConflictError(`Another switchboard has stored steps of the work ${turn}.`);
+      isFailing = false;
+      if (stored !== value) throw new StepConflictError('Another switchboard has stored steps of this work.');
     },
     forgetLater(turn) {
-      if (ended.length < mostEnded) ended.push({ turn, endedAt: Date.now() });
+      if (ended.length < mostEnded) ended.push({ turn, endedAt: now() });
     },
+    warn(err) {
+      if (!isFailing) logger.warn({ err }, 'failed to store steps of turns; a crash would begin them anew');
+      isFailing = true;
+    },
+    forgetEnded,
     close: () => clearInterval(timer),
   };
 }
 
-async function batchesOf(memory: Memory, turn: string): Promise<Step[][]> {
+/** Steps of an earlier run, unless whoever stored them is still at work. */
+export function stepsUnlessElsewhere(steps: StepLog, isElsewhere?: () => Promise<boolean>): StepLog {
+  return {
+    append: (...given) => steps.append(...given),
+    async read(turn) {
+      const stored = await steps.read(turn);
+      if (stored.length > 0 && (await isElsewhere?.()))
+        throw new StepConflictError('Another switchboard is at work on this.');
+      return stored;
+    },
+  };
+}
+
+/** Undefined where the turn has ended and what it did is gone. */
+async function batchesOf(memory: Memory, turn: string): Promise<Step[][] | undefined> {
   const batches: Step[][] = [];
   for (let position = 0; ; ) {
     const value = await memory.recall(keyOf(turn, position));
     if (value === undefined) return batches;
+    if (value === endMark) return undefined;
     const steps = JSON.parse(value) as Step[];
     batches.push(steps);
     position += steps.length;
   }
 }
 
-/** From the last batch to the first: what a crash leaves behind is still whole. */
+/** From the first batch to the last: what a crash leaves behind cannot be gone on with, and its time limit removes it. */
 async function forget(memory: Memory, turn: string): Promise<void> {
-  const batches = await batchesOf(memory, turn);
-  let position = batches.flat().length;
-  for (const batch of batches.reverse()) {
-    position -= batch.length;
-    await memory.forget(keyOf(turn, position));
+  let position = 0;
+  for (const batch of (await batchesOf(memory, turn)) ?? []) {
+    await memory.replace(keyOf(turn, position), endMark);
+    position += batch.length;
   }
 }
 

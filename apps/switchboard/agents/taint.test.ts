@@ -48,6 +48,7 @@ interface RunOptions {
   answer?: string;
   memory?: TurnMemory;
   conversationId?: string;
+  requestId?: string;
 }
 
 let requests = 0;
@@ -55,7 +56,7 @@ let requests = 0;
 /** Runs an agent whose model follows the script; says what people were asked and what the agent published. */
 async function run(
   agent: Partial<AgentDefinition>,
-  { script, principal, answer = 'no', memory, conversationId }: RunOptions,
+  { script, principal, answer = 'no', memory, conversationId, requestId = `r${++requests}` }: RunOptions,
 ) {
   const server = await startModelServer({ script });
   const { path: home, remove } = temporaryDirectory();
@@ -77,6 +78,7 @@ async function run(
   const asked: string[] = [];
   const frames: SkillFrame[] = [];
   const published: Draft[] = [];
+  const turns = new Set<string>();
   const parts = {
     gateway: createModelGateway({ url: server.url, model: 'm', maxRetries: 0 }),
     registry,
@@ -91,7 +93,11 @@ async function run(
     policy: new Policy({ home, logger }),
     memory: memory ?? { recall: () => [], note: ignore },
     files: { contents: async () => [], turnFiles: () => undefined },
-    steps: { read: async () => [], append: async () => undefined, forgetLater: ignore },
+    steps: {
+      read: async () => [],
+      append: async (turn: string) => void turns.add(turn),
+      forgetLater: ignore,
+    },
     builtIn: { directory: home, marks: new FileMarks(home), shell: 'off', path: '', sandbox: {} },
     moreTools: () => [],
     bus: { publish: async (draft: Draft) => ({ id: String(published.push(draft)) }) },
@@ -111,14 +117,28 @@ async function run(
     ...agent,
   } as unknown as AgentDefinition;
   const result = await createAgentExecutor(definition, parts).execute(
-    { ...request(principal), requestId: `r${++requests}`, ...(conversationId && { conversationId }) },
+    { ...request(principal), requestId, ...(conversationId && { conversationId }) },
     { ...context, tell: (frame) => void frames.push(frame) },
   );
-  return { result, asked, published, frames, handedOn, chats: server.chats() };
+  return { result, asked, published, frames, handedOn, turns: [...turns], chats: server.chats() };
 }
 
 const delegate = (target: string) => ({
   toolCalls: [{ name: 'delegate_to', arguments: { target, query: 'q' } }],
+});
+
+it('keeps the steps of people and agents apart, whatever id their messages have', async () => {
+  const stored = async (name: string, principal: Principal) => {
+    const script = [delegate('mate'), 'done'];
+    const { turns } = await run({ name, canDelegate: ['mate'] }, { script, principal, requestId: 'same' });
+    expect(turns).toHaveLength(1);
+    return turns[0];
+  };
+  const person: Principal = { kind: 'person', id: 'anna', via: [] };
+  const own = await stored('helm', operator);
+  expect(await stored('helm', operator)).toBe(own);
+  expect(await stored('helm', person)).not.toBe(own);
+  expect(await stored('mate-2', operator)).not.toBe(own);
 });
 
 it('counts what the turn of an agent costs', async () => {

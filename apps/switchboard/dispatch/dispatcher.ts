@@ -1,6 +1,6 @@
 import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { StepConflictError } from '@trunkline/loop';
+import { leavesTurn, StepConflictError } from '@trunkline/loop';
 import { Deadline, errorMessage, type Slot, untilAborted } from '@trunkline/std';
 import type { Flow } from '../api-types.ts';
 import { ownerOfMessage } from '../core/messages.ts';
@@ -24,6 +24,7 @@ import {
   type SkillFrame,
   type SkillResult,
 } from './executor.ts';
+import type { OtherWorkers } from './other-workers.ts';
 import {
   type DropReason,
   type ExecutorRegistry,
@@ -60,6 +61,7 @@ export interface DispatcherSettings {
   /** Limit of the wait for an executor that has not answered since the start. */
   executorWaitMs: number;
   timeoutMs: number;
+  others: OtherWorkers;
   /** Why whoever asks does not reach the agent. */
   senderRefusal(dispatch: Dispatch, executor: SkillExecutor): SenderRefusal | undefined;
   /** Undefined when other services cannot reach this one. */
@@ -72,6 +74,9 @@ interface Run extends TrackedRun {
   /** Counts the attempt; called when the agent has a free slot. */
   begin(): Promise<void>;
 }
+
+/** A request over which switchboards cannot agree is left to the attempts of the bus. */
+const mostConflicts = 3;
 
 /** No process can have been killed and followed by another since a message of this age was published. */
 const freshMs = 500;
@@ -230,7 +235,31 @@ export class Dispatcher {
     return true;
   }
 
+  /** Runs a request, unless another switchboard has taken it over: then that one answers. */
   async #run(run: Run): Promise<void> {
+    const { flows, others } = this.#settings;
+    const { flowId, ending } = run;
+    for (let conflicts = 1; ; conflicts += 1) {
+      try {
+        return await this.#runHere(run);
+      } catch (error) {
+        if (!(error instanceof StepConflictError) || conflicts === mostConflicts) throw error;
+      } finally {
+        others.running.delete(run.dispatch.requestId);
+      }
+      ending.waits(true);
+      flows.trace(flowId, 'elsewhere', { agent: run.executor.agent });
+      const end = await others.waitForEnd(run.dispatch, ending.signal);
+      if (end !== undefined) {
+        const { error } = end;
+        await flows.end(flowId, error, { taskState: error === undefined ? 'completed' : 'failed', error });
+        return;
+      }
+      run.dispatch = { ...run.dispatch, resumes: true };
+    }
+  }
+
+  async #runHere(run: Run): Promise<void> {
     const { executor, flowId, dispatch } = run;
     const { signal: stopping } = run.ending;
     const work = async (slot: Slot) => {
@@ -265,15 +294,16 @@ export class Dispatcher {
   /** Failures become results; an executor that ignores its signal is abandoned. */
   async #execute(run: Run, slot: Slot): Promise<SkillResult> {
     const { executor, dispatch, ending } = run;
-    const { timeoutMs, logger } = this.#settings;
+    const { timeoutMs, others, logger } = this.#settings;
     const deadline = new Deadline({ timeoutMs, signal: ending.signal });
     const { signal } = deadline;
+    others.running.add(dispatch.requestId);
     try {
       const work = executor.execute(dispatch, { ...this.#contextOf(run, signal), slot });
       return await untilAborted(work, signal);
     } catch (error) {
-      // Another switchboard works on it and answers; if that one fails, the bus brings it here once more.
-      if (error instanceof StepConflictError) throw error;
+      // It goes on at another switchboard, or at the next attempt.
+      if (leavesTurn(error)) throw error;
       // The remote task continues without the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
       const words = deadline.isExpired
@@ -291,6 +321,7 @@ export class Dispatcher {
     return {
       signal,
       tell: (frame) => this.#tell(run, frame),
+      isElsewhere: async () => (await this.#settings.others.ask(run.dispatch)) !== undefined,
       track: (task) => this.#tracker.tryTrack(run, task),
       ...(callback !== undefined && { callback }),
     };

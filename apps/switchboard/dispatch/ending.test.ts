@@ -3,19 +3,24 @@ import { join } from 'node:path';
 import { type Bus, createEmbeddedBus, type Delivery, type Handler } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
 import { anonymous } from '@trunkline/identity';
+import { StepConflictError } from '@trunkline/loop';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FlowStore } from '../flows/flow-store.ts';
 import { AgentLimiter } from './agent-limiter.ts';
 import { Cooldowns } from './agent-queues.ts';
 import { Dispatcher } from './dispatcher.ts';
-import type { SkillResult } from './executor.ts';
+import type { SkillRequest, SkillResult } from './executor.ts';
+import { createOtherWorkers } from './other-workers.ts';
 import { ExecutorRegistry, SkillStore } from './registry.ts';
 import { TaskStore } from './task-store.ts';
 
 let [directory, bus, flows, tasks] = [] as unknown as [TemporaryDirectory, Bus, FlowStore, TaskStore];
 const registry = new ExecutorRegistry();
 const deliveries: Delivery[] = [];
+/** What another switchboard answers, one question after the other; the last answer stays. */
+let elsewhere: unknown[] = [];
+let questions = 0;
 
 beforeEach(async () => {
   directory = temporaryDirectory();
@@ -35,6 +40,7 @@ beforeEach(async () => {
     queueConcurrency: 32,
     executorWaitMs: 60_000,
     timeoutMs: 50,
+    others: createOtherWorkers({ peers: { offer: () => undefined, ask: askOther }, flows, takeoverMs: 20 }),
     callbackUrl: undefined,
     logger: createLogger({ name: 'test', level: 'ERROR', destination: { write: () => undefined } }),
   }).start();
@@ -46,6 +52,12 @@ afterEach(async () => {
   tasks.close();
   directory.remove();
 });
+
+async function askOther<Answer>(): Promise<Answer[]> {
+  questions += 1;
+  const [answer] = elsewhere.length > 1 ? elsewhere.splice(0, 1) : elsewhere;
+  return answer === undefined ? [] : [answer as Answer];
+}
 
 /** The bus, with a look at what it hands to its durable subscriber. */
 function watched(real: Bus): Bus {
@@ -60,9 +72,9 @@ function watched(real: Bus): Bus {
   return { subscribe, isHeard, publish: (draft) => real.publish(draft) } as Bus;
 }
 
-function skill(execute: (signal: AbortSignal) => Promise<SkillResult>): void {
+function skill(execute: (signal: AbortSignal, request: SkillRequest) => Promise<SkillResult>): void {
   const skills = [{ name: 'work', description: '', keywords: [] }];
-  const run = (_: unknown, { signal }: { signal: AbortSignal }) => execute(signal);
+  const run = (request: SkillRequest, { signal }: { signal: AbortSignal }) => execute(signal, request);
   registry.replace('test', [{ agent: 'worker', type: 'in-process', skills, execute: run }]);
 }
 
@@ -99,4 +111,35 @@ it('leaves behind a skill that does not heed its signal when its time is over, a
   expect(flows.list({ limit: 1, principal: anonymous })[0]?.errorPreview).toContain(
     'SWITCHBOARD_SKILL_TIMEOUT_MS',
   );
+});
+
+it('leaves work to the switchboard that has taken it over, for as long as that one is at work', async () => {
+  elsewhere = ['running', {}];
+  questions = 0;
+  const answers: unknown[] = [];
+  await bus.subscribe('agent.skill.response.#', ({ payload }) => void answers.push(payload));
+  let runs = 0;
+  skill(async () => {
+    runs += 1;
+    throw new StepConflictError('elsewhere');
+  });
+  await ask(1);
+  await waitFor(() => ended('done') === 1);
+  expect([runs, questions, answers]).toEqual([1, 2, []]);
+  expect(await bus.deadLetters()).toEqual([]);
+});
+
+it('goes on with the steps of another switchboard once that one is silent', async () => {
+  elsewhere = [];
+  const runs: (boolean | undefined)[] = [];
+  skill(async (_, { resumes }) => {
+    runs.push(resumes);
+    if (runs.length === 1) throw new StepConflictError('elsewhere');
+    return { content: 'done', taskState: 'completed' };
+  });
+  await ask(1);
+  await waitFor(() => ended('done') === 1);
+  expect(runs).toHaveLength(2);
+  expect(runs[1]).toBe(true);
+  expect(deliveries.at(-1)?.attempt).toBe(1);
 });

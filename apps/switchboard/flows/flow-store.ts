@@ -117,6 +117,11 @@ export class FlowStore extends Store {
     return { ...flow };
   }
 
+  ofMessage(messageId: string, correlationId: string): Flow | undefined {
+    const known = [...this.#knownFlows(messageId, `skill-${correlationId}`)];
+    return known.find((flow) => flow.messageId === messageId)?.flow;
+  }
+
   start(id: string, executorType: string, targetAgent: string): Flow | undefined {
     const now = this.now();
     const fields = {

@@ -74,6 +74,8 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
       return step('Dead letter', text(fields.why), 'failed');
     case 'start':
       return step('Started', `by ${text(fields.agent)}, ${text(fields.executor)}`, 'live');
+    case 'elsewhere':
+      return step('Elsewhere', 'another switchboard has taken it over', 'waiting');
     case 'dropped':
       return step('Dropped', text(fields.why) || text(fields.reason), 'failed');
     case 'remote-task':
