@@ -164,13 +164,14 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   );
   const files = component(
     'files',
-    { parts },
-    ({ parts: { peers } }) =>
+    { parts, senders },
+    ({ parts: { peers }, senders: { takesFiles } }) =>
       new MessageFiles({
         directory: join(home, 'content'),
         maxFileBytes: options.maxFileMb * 2 ** 20,
         maxTotalBytes: options.filesMb * 2 ** 20,
         peers,
+        takesFiles,
         logger,
       }),
     (opened) => opened.close(),

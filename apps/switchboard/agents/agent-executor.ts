@@ -380,5 +380,6 @@ async function ask(
   context.made?.push(...(result.files ?? []));
   if (result.error !== undefined)
     throw new DelegateError('delegate_failed', `${executor.agent}: ${result.error}`);
-  return result.content;
+  const names = (result.files ?? []).map(({ name }) => name).join(', ');
+  return result.content.trim() === '' && names !== '' ? `(answered with files: ${names})` : result.content;
 }

@@ -149,6 +149,24 @@ it('stays off when it is told to [S048]', async () => {
   await other.stop();
 });
 
+it('fetches files that an agent gives as links from its own address, not from others on its machine', async () => {
+  answer = {
+    text: 'seen',
+    files: [
+      { name: 'card.json', mimeType: 'application/json', uri: `${scout.origin}/.well-known/agent-card.json` },
+      { name: 'varz.json', mimeType: 'application/json', uri: `${clerk.origin}/varz` },
+    ],
+  };
+  // The first fetch loads its client, which may take longer than a skill may here.
+  const { content, files } = await waitFor(async () => {
+    const result = await run('look');
+    return result.files && result;
+  });
+  expect(files).toMatchObject([{ name: 'card.json' }]);
+  expect(content).toMatch(/seen\n\[varz\.json could not be read: 127\.0\.0\.1 leads to/);
+  expect(clerk.requests.some(({ line }) => line === 'GET /varz')).toBe(false);
+});
+
 it('hands files on to another agent, and those of its answer back', async () => {
   const plan = Buffer.from('Sail at noon.').toString('base64');
   const chart = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64');

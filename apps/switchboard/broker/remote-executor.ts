@@ -153,7 +153,7 @@ async function settle(
   return await goOn(request, result, context, parts);
 }
 
-/** Files among the artifacts; the agent's own host may hold those that it gives as links. */
+/** Files among the artifacts; the agent's own address may hold those that it gives as links. */
 async function filesIn(
   { artifacts, state }: RemoteReply,
   { principal = anonymous }: SkillRequest,
@@ -161,9 +161,9 @@ async function filesIn(
   { files, agent }: RemoteParts,
 ) {
   if (state !== 'completed' && state !== 'input-required') return { files: [], problems: [] };
-  const { hostname } = new URL(agent.url);
+  const { origin } = new URL(agent.url);
   const found = artifacts.flatMap(({ parts }) => parts);
-  return await files.fromParts(found, principal, { allowedHosts: [hostname], signal });
+  return await files.fromParts(found, principal, { origin, signal });
 }
 
 function originsOf({ agent }: RemoteParts): readonly Origin[] {

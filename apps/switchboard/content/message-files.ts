@@ -1,10 +1,11 @@
 import type { Part } from '@trunkline/a2a';
 import type { Draft } from '@trunkline/bus';
 import type { ExtractionPool } from '@trunkline/documents';
-import { createGuardedFetch } from '@trunkline/http';
+import { createGuardedFetch, type GuardedFetch } from '@trunkline/http';
 import { anonymous, maySee, ownerKey, type Principal, quotaKey } from '@trunkline/identity';
 import {
   type Content,
+  ContentError,
   ContentStore,
   type FileRecord,
   fitContents,
@@ -25,13 +26,17 @@ export interface MessageFilesSettings {
   maxFileBytes: number;
   maxTotalBytes: number;
   peers: Pick<Peers, 'offer' | 'ask'>;
+  /** Whether the files of a message are fetched, by who wrote it. */
+  takesFiles(draft: Draft): boolean;
   logger: Parameters<typeof hourly>[1];
 }
 
 /** Files of one message; surfaces allow ten or twenty. */
 const mostFiles = 20;
-/** For all files of a message together: the messages behind it wait. */
+/** For all files of a message together: the messages behind it, or whoever asked, wait. */
 const receiveMs = 60_000;
+/** Strangers of one surface may fill this part of the store, so that there is room for the others. */
+const guestsShare = 1 / 8;
 /** Of a file that another switchboard stores, one message of the bus at a time. */
 const chunkBytes = 512 * 1024;
 const longestText = 2_000_000;
@@ -81,6 +86,14 @@ export class MessageFiles {
   async receive(draft: Draft, sources: readonly FileSource[]): Promise<Draft> {
     if (sources.length === 0) return draft;
     const payload = draft.payload as { content: string };
+    if (!this.#settings.takesFiles(draft)) {
+      const names = sources
+        .slice(0, mostFiles)
+        .map(({ name }) => plainName(name))
+        .join(', ');
+      const words = `[Not read: ${names}. Files are taken from people whom the operator has paired.]`;
+      return { ...draft, payload: { ...payload, content: `${payload.content}\n${words}` } };
+    }
     const signal = AbortSignal.timeout(receiveMs);
     const files: StoredFile[] = [];
     const problems: string[] = [];
@@ -90,10 +103,7 @@ export class MessageFiles {
       } catch (error) {
         problems.push(`[${plainName(source.name)} could not be read: ${errorMessage(error)}]`);
       }
-    if (sources.length > mostFiles)
-      problems.push(
-        `[${sources.length - mostFiles} more files were not read: a message may have ${mostFiles}.]`,
-      );
+    problems.push(...tooMany(sources));
     const content = [payload.content, ...problems].join('\n');
     return { ...draft, payload: { ...payload, content, ...(files.length > 0 && { files }) } };
   }
@@ -112,8 +122,14 @@ export class MessageFiles {
     return await this.put({ bytes, name, mediaType }, principal);
   }
 
-  put(file: NewFile, principal: Principal): Promise<StoredFile> {
-    return this.#store.put(file, ownerKey(principal), undefined, quotaKey(principal));
+  async put(file: NewFile, principal: Principal): Promise<StoredFile> {
+    const [owner, quota] = [ownerKey(principal), quotaKey(principal)];
+    if (quota !== owner && this.bytesOf(quota) >= this.#settings.maxTotalBytes * guestsShare)
+      throw new ContentError(
+        'full',
+        'Guests have no more room for files here today. Ask the operator to pair you.',
+      );
+    return await this.#store.put(file, owner, undefined, quota);
   }
 
   /** The bytes of a file that somebody may see; undefined where no switchboard stores it any more. */
@@ -134,9 +150,9 @@ export class MessageFiles {
 
   async #chunk(id: string, from: number, viewer: Principal): Promise<FileChunk | undefined> {
     const file = this.#find(id, viewer);
-    const bytes = file && (await this.#store.read(id));
-    if (file === undefined || bytes === undefined || !Number.isSafeInteger(from)) return undefined;
-    return { size: file.size, bytes: bytes.subarray(from, from + chunkBytes).toString('base64') };
+    if (file === undefined || !Number.isSafeInteger(from) || from < 0) return undefined;
+    const bytes = await this.#store.readSome(id, from, chunkBytes);
+    return bytes && { size: file.size, bytes: bytes.toString('base64') };
   }
 
   #find(id: string, viewer: Principal): FileRecord | undefined {
@@ -213,19 +229,23 @@ export class MessageFiles {
     };
   }
 
-  /** The files among the parts of another agent's answer, or of a message for one of ours, stored for the principal. */
+  /**
+   * The files among the parts of another agent's answer, or of a message for one of ours, stored for the principal.
+   * `origin` (scheme, host and port) may be fetched from although it is not public; nothing else of its host may.
+   */
   async fromParts(
     parts: readonly Part[],
     principal: Principal,
-    { allowedHosts = [], signal }: { allowedHosts?: readonly string[]; signal: AbortSignal },
+    { origin, signal }: { origin?: string; signal: AbortSignal },
   ): Promise<{ files: StoredFile[]; problems: string[] }> {
-    const fetch = createGuardedFetch({ allowedHosts, maxBytes: this.#settings.maxFileBytes });
+    const fetch = createFileFetch(this.#settings.maxFileBytes, origin);
     const found = parts.filter((part) => part.type === 'file');
-    const sources = found.map((part, index) => sourceOf(part, index, fetch)).slice(0, mostFiles);
-    const [files, problems]: [StoredFile[], string[]] = [[], []];
-    for (const source of sources)
+    const sources = found.map((part, index) => sourceOf(part, index, fetch));
+    const [files, problems]: [StoredFile[], string[]] = [[], tooMany(sources)];
+    const reading = AbortSignal.any([signal, AbortSignal.timeout(receiveMs)]);
+    for (const source of sources.slice(0, mostFiles))
       try {
-        const bytes = await source.read(signal);
+        const bytes = await source.read(reading);
         files.push(
           await this.put({ bytes, name: plainName(source.name), mediaType: source.mediaType }, principal),
         );
@@ -243,11 +263,32 @@ interface FileChunk {
   bytes: string;
 }
 
-function sourceOf(
-  part: Extract<Part, { type: 'file' }>,
-  index: number,
-  fetch: ReturnType<typeof createGuardedFetch>,
-): FileSource {
+function tooMany({ length }: readonly FileSource[]): string[] {
+  return length > mostFiles
+    ? [`[${length - mostFiles} more files were not read: a message may have ${mostFiles}.]`]
+    : [];
+}
+
+const mostRedirects = 5;
+
+/** Fetches from public addresses and from one origin; a redirect leaves that origin for public addresses alone. */
+function createFileFetch(maxBytes: number, origin: string | undefined): GuardedFetch {
+  const anywhere = createGuardedFetch({ maxBytes });
+  if (origin === undefined) return anywhere;
+  const there = createGuardedFetch({ allowedHosts: [new URL(origin).hostname], maxBytes, maxRedirects: 0 });
+  return async (input, request) => {
+    let url = String(input);
+    for (let count = 0; count <= mostRedirects && URL.parse(url)?.origin === origin; count += 1) {
+      const answer = await there(url, request);
+      const location = answer.headers.get('location');
+      if (location === null || answer.status < 300 || answer.status > 399) return answer;
+      url = URL.parse(location, url)?.href ?? location;
+    }
+    return await anywhere(url, request);
+  };
+}
+
+function sourceOf(part: Extract<Part, { type: 'file' }>, index: number, fetch: GuardedFetch): FileSource {
   const { bytes, uri = '', name = `file-${index + 1}`, mediaType = 'application/octet-stream' } = part;
   const read = async (signal: AbortSignal) => {
     if (bytes !== undefined) return Buffer.from(bytes, 'base64');

@@ -3,7 +3,6 @@ import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Execu
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type AccountAccess, ownerKey } from '@trunkline/identity';
-import type { StoredFile } from '@trunkline/loop';
 import type { Responses } from '@trunkline/openai-api';
 import type { ServiceAddress } from '@trunkline/service';
 import type { Question } from '../api-types.ts';
@@ -34,52 +33,49 @@ function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Exec
       const ending = new AbortController();
       const end = () => ending.abort();
       signal.addEventListener('abort', end, { once: true });
-      const found = answersFor(await withFiles(request, parts, signal), ending, parts, parked);
+      const found = await answersFor(request, ending, parts, parked);
       if ('error' in found) {
         yield { type: 'rejected', message: found.error };
         return;
       }
       // Not `for await`: it would end the generator that continues after a question.
       for (let next = await found.next(); !next.done; next = await found.next()) {
-        if (next.value.type === 'result') yield* artifactsOf(next.value.result, request, parts);
-        if (next.value.type !== 'question') yield* eventsOf(next.value);
-        else return yield* park(next.value, () => parked.keep(request.task.id, found, ending));
+        if (next.value.type === 'question')
+          return yield* park(next.value, () => parked.keep(request.task.id, found, ending));
+        if (next.value.type === 'frame') yield* frameEvents(next.value.frame);
+        else yield* resultEvents(yield* artifactsOf(next.value.result, request, parts));
       }
     },
   };
 }
 
-interface FiledRequest extends ExecutionRequest {
-  files: readonly StoredFile[];
-}
-
-/** The request with its files stored; data stands in its text, and what could not be stored is named there. */
-async function withFiles(
-  request: ExecutionRequest,
-  { files: store }: GatewayParts,
-  signal: AbortSignal,
-): Promise<FiledRequest> {
-  const { message, principal, text: said } = request;
-  const { files, problems } = await store.fromParts(message.parts, principal, { signal });
+/** The text of a message, and its data. */
+function textOf({ text: said, message }: ExecutionRequest): string {
   const data = message.parts.flatMap((part) =>
     part.type === 'data'
       ? [`Data${part.name === undefined ? '' : ` ${part.name}`}:\n${JSON.stringify(part.data)}`]
       : [],
   );
-  return { ...request, files, text: [said, ...data, ...problems].filter((words) => words !== '').join('\n') };
+  return lines([said, ...data]);
 }
 
-/** The files of an answer, each as an artifact. */
+function lines(texts: readonly string[]): string {
+  return texts.filter((words) => words !== '').join('\n');
+}
+
+/** The files of an answer, each as an artifact; returns the answer, whose text names those that are gone. */
 async function* artifactsOf(
   result: SkillResult,
   { principal }: ExecutionRequest,
   { files: store }: GatewayParts,
-): AsyncGenerator<ExecutionEvent> {
-  const { files } = await store.open(result, principal);
+): AsyncGenerator<ExecutionEvent, SkillResult> {
+  const { files, lost } = await store.open(result, principal);
   for (const { bytes, name, mediaType } of files) {
     const content = Buffer.from(bytes).toString('base64');
     yield { type: 'artifact', name, parts: [{ type: 'file', name, mediaType, bytes: content }] };
   }
+  const gone = lost.map((name) => `(${name} is no longer stored.)`);
+  return { ...result, content: lines([result.content, ...gone]) };
 }
 
 /** Only new requests need admission; what cannot be done ends the task. */
@@ -96,9 +92,12 @@ function admitTask(
 }
 
 /** The engine releases the task when it is parked; only then may more arrive for it. */
-function* park(question: Answer, keep: () => void): Generator<ExecutionEvent> {
+function* park(
+  { question }: Extract<Answer, { type: 'question' }>,
+  keep: () => void,
+): Generator<ExecutionEvent> {
   try {
-    yield* eventsOf(question);
+    yield { type: 'input-required', question: question.question };
   } finally {
     keep();
   }
@@ -110,18 +109,20 @@ function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Ans
   return (correlationId) => (signal) => listen(bus, { correlationId, signal, begin });
 }
 
-function answersFor(
-  { task, text: content, files, metadata, principal, resume, tenant }: FiledRequest,
+async function answersFor(
+  request: ExecutionRequest,
   ending: AbortController,
-  { bus, humanInput, routing }: GatewayParts,
+  { bus, humanInput, routing, files: store }: GatewayParts,
   parked: ParkedAnswers,
-): Answers | { error: string } {
+): Promise<Answers | { error: string }> {
+  const { task, message, metadata, principal, resume, tenant } = request;
+  const said = textOf(request);
   const { signal } = ending;
   const kept = resume === undefined ? undefined : parked.take(task.id);
   if (kept?.wentOn === true) return goingOn(kept, signal);
   const waiting = humanInput.pending().find(({ correlationId }) => correlationId === task.id);
   const isAnswer = resume !== undefined && waiting !== undefined;
-  const refusal = isAnswer ? humanInput.refusalOf(waiting, content, principal) : undefined;
+  const refusal = isAnswer ? humanInput.refusalOf(waiting, said, principal) : undefined;
   if (isAnswer && refusal !== undefined) {
     const words = refusal === 'unclear' ? 'Please answer yes or no.' : humanInput.whereToApprove();
     const going = kept && goingOn(kept, signal);
@@ -129,11 +130,16 @@ function answersFor(
   }
   kept?.ending.abort();
   if (isAnswer) {
-    const begin = () => humanInput.answer(waiting.requestId, content, principal);
+    const hasFiles = message.parts.some(({ type }) => type === 'file');
+    // It would make the yes of an approval unclear.
+    const answer = hasFiles && !waiting.approval ? lines([said, noFiles]) : said;
+    const begin = () => humanInput.answer(waiting.requestId, answer, principal);
     return listen(bus, { correlationId: task.id, signal, begin });
   }
   const target = targetOf(tenant ?? text(metadata.agent), text(metadata.skillHint), routing);
   if ('error' in target) return target;
+  const { files, problems } = await store.fromParts(message.parts, principal, { signal });
+  const content = lines([said, ...problems]);
   // The answer to a remote agent's question is a request of its own.
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
   // Whoever names the context of somebody else begins a conversation of their own.
@@ -141,6 +147,8 @@ function answersFor(
   const source = { interface: 'a2a' };
   return askSkill(bus, target, { content, files, correlationId, conversationId, source, principal, signal });
 }
+
+const noFiles = '[Files that come with an answer are not read: send them with a message of their own.]';
 
 /** The answer did not count: says why and keeps waiting. */
 async function* askAgain({ requestId, question }: Question, words: string, going: Answers): Answers {
@@ -154,12 +162,6 @@ async function* goingOn({ answers, next, ending }: Parked, signal: AbortSignal):
   if (done === true) return;
   yield value;
   yield* answers;
-}
-
-function* eventsOf(answer: Answer): Generator<ExecutionEvent> {
-  if (answer.type === 'question') yield { type: 'input-required', question: answer.question.question };
-  else if (answer.type === 'frame') yield* frameEvents(answer.frame);
-  else yield* resultEvents(answer.result);
 }
 
 function* frameEvents(frame: Extract<Answer, { type: 'frame' }>['frame']): Generator<ExecutionEvent> {

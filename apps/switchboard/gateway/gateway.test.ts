@@ -60,9 +60,15 @@ describe('the switchboard as an A2A agent', () => {
     const asked = await send('sail');
     expect(asked.status).toMatchObject({ state: 'input-required' });
     expect(asked.status.message.parts[0].text).toBe('Which port?');
-    const done = await send('the left one', { taskId: asked.id, contextId: asked.contextId });
+    const file = { kind: 'file', file: { name: 'port.txt', mimeType: 'text/plain', bytes: 'UG9ydA==' } };
+    const parts = [{ kind: 'text', text: 'the left one' }, file];
+    const done = await send('', { taskId: asked.id, contextId: asked.contextId, parts });
     expect(done.status.state).toBe('completed');
-    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the left one');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toMatch(
+      /the left one\\\\?n\[Files that come with an answer are not read/,
+    );
+    await send('', { parts: [{ kind: 'text', text: 'many' }, ...Array.from({ length: 21 }, () => file)] });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('1 more files were not read');
   });
 
   it('brings its caller the result when somebody else answered what the agent asked', async () => {

@@ -8,7 +8,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 
 interface SurfaceSenderOptions extends Omit<Parameters<typeof createSenders>[0], 'trustPage'> {
   accounts: Pick<Accounts, 'byIdentity' | 'get' | 'requestPairing'>;
-  workspace: Pick<Workspace, 'approvers' | 'channels' | 'routes' | 'cloud'>;
+  workspace: Pick<Workspace, 'agents' | 'externalAgents' | 'approvers' | 'channels' | 'routes' | 'cloud'>;
   /** Address of this service. */
   url(): string;
 }
@@ -88,6 +88,15 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     return { why, notice: noticeFor(dispatch, principal) };
   }
 
+  /** Whether files that come with a message are fetched: those of guests only where an agent could read them. */
+  function takesFiles(draft: Draft): boolean {
+    const principal = principalOf(draft);
+    if (roleOf(principal) !== 'guest') return true;
+    if (accountOf(principal)?.disabled) return false;
+    const agents = [...workspace.agents(), ...workspace.externalAgents()];
+    return isNamedLabel(draft) || agents.some(({ public: isPublic }) => isPublic);
+  }
+
   function accountOf(principal: Principal) {
     const id = accountIdOf(principal);
     return id === undefined ? accounts.byIdentity(principal.id) : accounts.get(id);
@@ -117,7 +126,7 @@ export function createSurfaceSenders({ workspace, url, ...options }: SurfaceSend
     return senders.notice(id, text(author) ?? text(name) ?? id);
   }
 
-  return { stamp, refusalOf, currentSender };
+  return { stamp, refusalOf, takesFiles, currentSender };
 }
 
 /** For the operator, on the surface that OPERATOR_TOPIC names. What a stranger calls themselves is a quotation. */

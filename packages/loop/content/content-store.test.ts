@@ -51,6 +51,8 @@ describe('stored files', () => {
     store.forget('one');
     expect(store.find(mine.id)).toBeUndefined();
     expect(String(await store.read(theirs.id))).toBe('same');
+    expect(String(await store.readSome(theirs.id, 1, 2))).toBe('am');
+    expect(await store.readSome(mine.id, 0, 2)).toBeUndefined();
     store.forget('two');
     expect(blobs()).toEqual([]);
   });
@@ -86,6 +88,15 @@ describe('stored files', () => {
     expect(blobs()).toHaveLength(2);
   });
 
+  it('that are sent again stay for a day from then', async () => {
+    const { id } = await store.put(file('loose'), 'a');
+    now += 23 * hour;
+    await store.put(file('loose'), 'a');
+    now += 2 * hour;
+    store.prune(() => false);
+    expect(store.find(id)).toBeDefined();
+  });
+
   it('have limits, also for many that come at once', async () => {
     await expect(store.put(file('x'.repeat(101)), 'a')).rejects.toThrow('CORE_MAX_FILE_MB');
     await expect(store.put(file(''), 'a')).rejects.toThrow('a.txt is empty');
@@ -117,6 +128,7 @@ describe('stored files', () => {
     ['C:\\Users\\ada\\a "b".txt', 'a b.txt'],
     ['a\r\nset-cookie: x', 'aset-cookie x'],
     ['\u202Egnp.exe', 'gnp.exe'],
+    [`😀${'a'.repeat(149)}`, 'a'.repeat(149)],
     ['', 'file'],
   ])('have plain names: %j', (given, name) => {
     expect(plainName(given)).toBe(name);

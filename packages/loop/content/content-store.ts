@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Database,
@@ -85,6 +85,10 @@ export class ContentStore {
       .prepare<Row>('SELECT * FROM file WHERE hash = ? AND owner = ? AND name = ? AND session_id IS ?')
       .get(hash, owner, name, sessionId ?? null);
     if (known !== undefined) {
+      // What no conversation has lives for a day from when it was last sent.
+      this.#database
+        .prepare('UPDATE file SET created_at = ? WHERE id = ?')
+        .run(this.#options.now(), known.id);
       // A crash, or a restore without the files, may have left the row alone.
       await this.#write(hash, bytes);
       return recordOf(known);
@@ -127,7 +131,7 @@ export class ContentStore {
     if (!isKnown && total + row.size > maxTotalBytes)
       throw new ContentError(
         'full',
-        `There is no room for ${row.name}: files may take ${megabytes(maxTotalBytes)} MB together. Delete chats with files, or ask the operator to raise CORE_FILES_MB.`,
+        `There is no room for ${row.name}: files may take ${megabytes(maxTotalBytes)} MB together. Delete chats with files (others go after a day), or ask the operator to raise CORE_FILES_MB.`,
       );
     const refusal = room(quota, row.size);
     if (refusal !== undefined) throw new ContentError('full', `${refusal}.`);
@@ -152,6 +156,19 @@ export class ContentStore {
   async read(id: string): Promise<Buffer | undefined> {
     const row = this.#row(id);
     return row === undefined ? undefined : await ifExists(readFile(this.#path(row.hash)));
+  }
+
+  /** At most so many bytes from this place of a file on. */
+  async readSome(id: string, from: number, length: number): Promise<Buffer | undefined> {
+    const row = this.#row(id);
+    const file = row && (await ifExists(open(this.#path(row.hash))));
+    if (file === undefined) return undefined;
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
   }
 
   /** The text that was read from a file. */
@@ -280,8 +297,9 @@ function recordOf({ id, name, media_type, size }: Row): StoredFile {
 /** The last part of a name, without what a header, a page or a terminal could take for something else. */
 export function plainName(name: string): string {
   const last = name.split(/[\\/]/).at(-1) ?? '';
-  const plain = last.replace(/[\p{C}"<>|:*?]/gu, '').trim();
-  return plain.slice(-longestName) || 'file';
+  // Cut first: a cut may leave half of a character, which then goes too.
+  const plain = last.slice(-longestName).replace(/[\p{C}"<>|:*?]/gu, '');
+  return plain.trim() || 'file';
 }
 
 function megabytes(bytes: number): string {

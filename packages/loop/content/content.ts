@@ -71,7 +71,9 @@ function partsOf(content: Content): UserPart[] {
     }
     case 'data':
       return [
-        text(`Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data, null, 1)}`),
+        text(
+          `Data${content.name === undefined ? '' : ` ${content.name}`}:\n${JSON.stringify(content.data, null, 1)}`,
+        ),
       ];
   }
 }

@@ -14,7 +14,7 @@ export interface PeerRequest {
 
 /** How the peer answers a message. */
 export type PeerAnswer =
-  | { text: string; files?: readonly { name: string; mimeType: string; bytes: string }[] }
+  | { text: string; files?: readonly { name: string; mimeType: string; bytes?: string; uri?: string }[] }
   | { question: string }
   | { failure: string }
   /** A task without any artifact. */

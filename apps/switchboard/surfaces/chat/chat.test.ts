@@ -16,7 +16,7 @@ const botId = '600000000000000001';
 const adaBotId = '600000000000000002';
 const user = '500000000000000001';
 const general = '700000000000000077';
-const bound = '700000000000000088';
+const [bound, gallery] = ['700000000000000088', '700000000000000099'];
 const [alerts, digest, welcome, modLog] = [
   '700000000000000001',
   '700000000000000002',
@@ -101,8 +101,7 @@ beforeEach(() => {
 
 /** Somebody new each time, so that nobody is too fast. */
 const somebody = () => `5000000000000${String(speaker).padStart(5, '0')}`;
-const posted = (content: string, timeoutMs = 10_000) =>
-  waitFor(() => guild.posts.find((post) => post.content.includes(content)), { timeoutMs });
+const posted = (content: string) => waitFor(() => guild.posts.find((post) => post.content.includes(content)));
 const publish = (topic: string, payload: Json) => board.call('/publish', { topic, payload });
 const failed = (id: string) =>
   waitFor(async () => {
@@ -148,12 +147,29 @@ describe('what is said', () => {
       files: [{ name: 'dot.png', mediaType: 'image/png', bytes: png }],
     });
     expect(guild.posts.some(({ content }) => content === 'here it is')).toBe(true);
-    guild.server.fail('/messages', {
-      status: 413,
-      body: { message: 'Request entity too large', code: 40_005 },
+    const tooLarge = { status: 413, body: { message: 'Request entity too large', code: 40_005 } };
+    guild.server.fail(`${gallery}/messages`, tooLarge, 2);
+    const [dot] = payload.files;
+    await publish(`message.outbound.chat.${gallery}`, { files: [dot, { ...dot, name: 'copy.png' }] });
+    expect((await posted('did not take dot.png')).content).not.toContain('copy.png');
+    const there = guild.posts.filter(({ channelId }) => channelId === gallery);
+    expect(there.map(({ files: sent = [] }) => sent.map(({ name }) => name))).toEqual([['copy.png'], []]);
+  });
+
+  it('with a file that is slow to come holds up its own channel alone', async () => {
+    const [held, headers] = [Promise.withResolvers<void>(), { 'content-type': 'text/plain' }];
+    const slow = guild.keepFile('slow.txt', 'text/plain', Buffer.from('?'));
+    const { pathname } = new URL(slow.url);
+    guild.server.on(`GET ${pathname}`, async () => {
+      await held.promise;
+      return { body: Buffer.from('here at last'), headers };
     });
-    await publish(`message.outbound.chat.${general}`, { files: payload.files });
-    await posted('did not take dot.png');
+    const channelId = dmChannel(somebody());
+    guild.say({ content: 'read it', channelId, userId: somebody(), to: botId, attachments: [slow] });
+    await waitFor(() => guild.server.requests.some(({ path }) => path === pathname));
+    guild.say({ content: 'and I?', channelId: bound, userId: somebody() });
+    await posted('model-of-ada: and I?').finally(held.resolve);
+    expect(await posted('here at last')).toMatchObject({ channelId });
   });
 
   it('in the channel of an agent goes to that agent, without a mention', async () => {
@@ -205,7 +221,7 @@ describe('what is said', () => {
     guild.loseSessions();
     guild.say({ content: 'in the deep', channelId: bound, userId: somebody() });
     // The library waits some seconds before it begins a new session.
-    await posted('model-of-ada: in the deep', 30_000);
+    await posted('model-of-ada: in the deep');
     expect(guild.identifies + guild.resumes).toBeGreaterThan(before);
     await waitFor(() => guild.connected === 2);
     guild.say({ content: 'at last', channelId: bound, userId: somebody() });

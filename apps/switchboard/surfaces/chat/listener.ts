@@ -1,5 +1,5 @@
 import { createGuardedFetch, type GuardedFetch } from '@trunkline/http';
-import { BoundedMap, errorMessage } from '@trunkline/std';
+import { BoundedMap, errorMessage, KeyedQueue } from '@trunkline/std';
 import type { GuildMember, Interaction, REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugins.ts';
 import type { ProjectDirectory } from '../../projects/registry.ts';
@@ -13,6 +13,12 @@ import type { ChatState, ProgressNotes } from './state.ts';
 const mostUsers = 10_000;
 
 const mostRulings = 10_000;
+
+/** Messages of one channel; more are dropped. */
+const mostWaiting = 1000;
+
+/** The key of work on the bots themselves, in the place of a channel. */
+const signIns = 'sign-ins';
 
 /** Epoch of the platform's ids. */
 const firstMs = 1_420_070_400_000;
@@ -52,8 +58,9 @@ export class ChatListener {
   #unfollow: (() => void) | undefined;
   #registered = '';
   #isOn = false;
-  /** Gateway events are handled one at a time, in order. */
-  #turn: Promise<void> = Promise.resolve();
+  /** Events of a channel are handled one at a time, in order: files in one do not hold up the others. */
+  readonly #events = new KeyedQueue({ maxWaiting: mostWaiting });
+  readonly #queued = new Set<Promise<void>>();
 
   constructor(settings: ListenerSettings) {
     this.#settings = settings;
@@ -69,7 +76,7 @@ export class ChatListener {
         await this.#take(bot, heard);
         await settings.state.read(heard.channelId, heard.id);
       },
-      queue: (work) => this.#queue(work),
+      queue: (channelId, work) => this.#queue(channelId, work),
     });
   }
 
@@ -88,8 +95,12 @@ export class ChatListener {
     clearTimeout(this.#retry);
     this.#missed.stop();
     this.#unfollow?.();
-    this.#queue(() => this.#leave());
-    await this.#turn;
+    const before = [...this.#queued];
+    this.#queue(signIns, async () => {
+      await Promise.all(before);
+      await this.#leave();
+    });
+    await Promise.all(this.#queued);
   }
 
   /** Why it does not hear all that it should; undefined while it listens, or leaves that to another switchboard. */
@@ -114,12 +125,12 @@ export class ChatListener {
   #refresh(): void {
     this.#connectAll();
     const main = this.#bots.get(this.#settings.token);
-    if (main !== undefined) this.#queue(() => this.#register(main));
+    if (main !== undefined) this.#queue(signIns, () => this.#register(main));
   }
 
   /** Connects missing bots; failures are retried. */
   #connectAll(): void {
-    this.#queue(async () => {
+    this.#queue(signIns, async () => {
       const { token, agentBots } = this.#settings;
       for (const bot of [{ agent: undefined, token }, ...agentBots()]) {
         if (!this.#isOn || this.#bots.has(bot.token) || this.#joining.has(bot.token)) continue;
@@ -151,7 +162,8 @@ export class ChatListener {
       apiUrl: options.chatApiUrl,
       welcomes: agent === undefined && context.workspace.chat().channels.welcome !== '',
       onReady: (bot: ChatBot) => this.#settle(bot),
-      onMessage: async (bot: ChatBot, heard: HeardMessage) => this.#queue(() => this.#hear(bot, heard)),
+      onMessage: async (bot: ChatBot, heard: HeardMessage) =>
+        this.#queue(heard.channelId, () => this.#hear(bot, heard)),
       onInteraction: (interaction: Interaction) => this.#interact(interaction),
       onNewcomer: (member: GuildMember) => this.#welcome(member),
       logger: context.logger,
@@ -159,17 +171,19 @@ export class ChatListener {
     return ChatBot.connect(settings, leaving);
   }
 
-  #queue(work: () => Promise<void>): void {
+  #queue(key: string, work: () => Promise<void>): void {
     const { logger } = this.#settings.context;
-    this.#turn = this.#turn
-      .then(work)
-      .catch((error: unknown) => logger.error({ err: error }, 'failed to handle chat event'));
+    const queued: Promise<void> = this.#events
+      .run(key, work)
+      .catch((error: unknown) => logger.error({ err: error }, 'failed to handle chat event'))
+      .finally(() => this.#queued.delete(queued));
+    this.#queued.add(queued);
   }
 
   /** Registers commands and reads missed messages after every new session. */
   #settle(bot: ChatBot): void {
     if (bot.agent !== undefined) return;
-    this.#queue(() => this.#register(bot));
+    this.#queue(signIns, () => this.#register(bot));
     this.#missed.readAll(bot);
   }
 

@@ -19,8 +19,8 @@ export interface MissedSettings {
   state: ChatState;
   /** Handles a message and records how far its channel was read. */
   take(bot: ChatBot, heard: HeardMessage): Promise<void>;
-  /** Runs work after what was queued before. */
-  queue(work: () => Promise<void>): void;
+  /** Runs work after what was queued before for the channel. */
+  queue(channelId: string, work: () => Promise<void>): void;
 }
 
 const longestPauseMs = 60_000;
@@ -36,7 +36,7 @@ export function createMissedChannels({ options, rest, state, take, context, queu
     for (const { platform, channelId } of context.workspace.channels()) {
       if (platform !== 'chat') continue;
       failures.set(channelId, 0);
-      queue(() => read(bot, channelId));
+      queue(channelId, () => read(bot, channelId));
     }
   }
 
@@ -89,7 +89,7 @@ export function createMissedChannels({ options, rest, state, take, context, queu
     failures.set(channelId, count + 1);
     const pause = Math.min(longestPauseMs, options.deliveryRetryMs * 2 ** Math.min(count, 10));
     clearTimeout(timers.get(channelId));
-    const again = () => queue(() => read(bot, channelId));
+    const again = () => queue(channelId, () => read(bot, channelId));
     timers.set(channelId, setTimeout(again, pause).unref());
   }
 

@@ -4,7 +4,7 @@ import { plainPost, splitMessage, visibleLinks } from '@trunkline/tools';
 import type { REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugins.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
+import { type DeliveryAttempt, DeliveryError, notTaken } from '../delivery/outbox.ts';
 import type { ChatState, OpenInteraction, ProgressNotes } from './state.ts';
 
 const prefix = 'message.outbound.chat';
@@ -52,7 +52,9 @@ type OpenFiles = Awaited<ReturnType<ChatSettings['files']['open']>>['files'];
 /** The most that the platform takes in one message. */
 const mostAttached = 10;
 
-/** Posts the files behind the text; those that the platform finds too large are named. */
+const platform = 'The chat platform';
+
+/** Posts the files behind the text. Of a post that is refused each file goes alone, and those that are refused then are named. */
 async function postFiles(
   rest: REST,
   path: `/${string}`,
@@ -63,8 +65,10 @@ async function postFiles(
     const index = parts.length + from / mostAttached;
     if (index < done.length) continue;
     const attached = files.slice(from, from + mostAttached);
-    const send = (content: string, given: OpenFiles) => {
-      const body = { content, nonce: nonceOf(`${message.id} ${index}`), enforce_nonce: true, ...plainPost };
+    const send = (words: string, given: OpenFiles, key = '') => {
+      const content = words.slice(0, 1900);
+      const nonce = nonceOf(`${message.id} ${index}${key}`);
+      const body = { content, nonce, enforce_nonce: true, ...plainPost };
       const data = given.map(({ name, mediaType: contentType, bytes }) => ({
         name,
         contentType,
@@ -72,10 +76,17 @@ async function postFiles(
       }));
       return call<{ id: string }>(() => rest.post(path, { body, files: data, signal }));
     };
-    const { id } = await send('', attached).catch((error: unknown) => {
-      undefinedWhereRefused(error);
-      const names = attached.map(({ name }) => name).join(', ');
-      return send(`The chat platform did not take ${names}: ${(error as Error).message}`.slice(0, 1900), []);
+    const { id } = await send('', attached).catch(async (refusal: unknown) => {
+      const words = notTaken(platform, attached, refusal);
+      if (attached.length === 1) return await send(words, []);
+      const refusals: string[] = [];
+      let last: { id: string } | undefined;
+      for (const [place, file] of attached.entries())
+        last = await send('', [file], `.${place}`).catch((error: unknown) => {
+          refusals.push(notTaken(platform, [file], error));
+          return last;
+        });
+      return refusals.length === 0 && last !== undefined ? last : await send(refusals.join('\n'), []);
     });
     arrived(id);
   }

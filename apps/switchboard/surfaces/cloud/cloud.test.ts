@@ -128,6 +128,7 @@ describe('what comes in', () => {
   it('brings attachments to the agent, and sends files with an answer', async () => {
     const bytes = Buffer.from('item,price\ntea,3\n');
     const attachments = [{ name: 'prices.csv', mediaType: 'text/csv', bytes }];
+    google.server.fail('/m3/attachments/', { status: 503, body: {} });
     google.mails.push({ ...mail('m3'), text: 'See the list.', attachments });
     const message = await waitFor(() => seen.messages.find(({ payload }) => payload.mail?.id === 'm3'));
     expect(message.payload.content).toContain('See the list.');
@@ -146,6 +147,15 @@ describe('what comes in', () => {
     expect(file).toContain("filename*=UTF-8''Preise%20f%C3%BCr%202026.csv");
     expect(Buffer.from(file.split('\r\n\r\n')[1] ?? '', 'base64')).toEqual(bytes);
     expect(end?.startsWith('--')).toBe(true);
+    google.server.fail('POST /upload/gmail', { status: 413, body: { error: { message: 'too large' } } });
+    await board.call('/publish', {
+      topic: 'cloud.mail.reply.m3',
+      payload: { content: 'Once more.', files: [{ ...named[0], name: 'half \ud83d.csv' }] },
+    });
+    const text = ({ raw }: { raw: string }) =>
+      Buffer.from(raw.split('\r\n\r\n')[1] ?? '', 'base64').toString();
+    const plain = await waitFor(() => google.sent.find((each) => text(each).includes('Once more.')));
+    expect(text(plain)).toMatch(/Once more\.\nThe mail service did not take half .*\.csv: /);
   });
 
   it('cannot add headers to an answer by what its subject holds', async () => {

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { gmail_v1 } from '@googleapis/gmail';
 import { type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
+import { systemClock } from '@trunkline/schedule';
 import type { FileSource } from '../../content/references.ts';
 import { derivedId } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
+import { pause } from '../../core/timers.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import type { CloudFile } from '../../workspace/schema/chat.ts';
-import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
+import { type DeliveryAttempt, DeliveryError, notTaken } from '../delivery/outbox.ts';
 import type { CloudAccount } from './account.ts';
 import type { CloudPoll } from './calendar.ts';
 
@@ -220,13 +222,30 @@ function attachmentsOf(
     const read = async (signal: AbortSignal) => {
       const { attachmentId: id } = body;
       if (!id) return Buffer.from(body.data ?? '', 'base64url');
-      const { data } = await account.call(signal, (options) =>
-        gmail.users.messages.attachments.get({ userId: 'me', messageId, id }, options),
+      const { data } = await withRetries(signal, () =>
+        account.call(signal, (options) =>
+          gmail.users.messages.attachments.get({ userId: 'me', messageId, id }, options),
+        ),
       );
       return Buffer.from(data.data ?? '', 'base64url');
     };
     return [{ name: filename, mediaType: mimeType ?? '', size: body.size ?? undefined, read }];
   });
+}
+
+const mostTries = 3;
+const retryMs = 1000;
+
+/** The mail is read once: what may pass is tried again now, within the time that the signal leaves. */
+async function withRetries<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await work();
+    } catch (error) {
+      const mayPass = error instanceof DeliveryError && !error.permanent && !signal.aborted;
+      if (!mayPass || tries === mostTries) throw error;
+      await pause(error.retryAfterMs ?? retryMs * tries, systemClock, signal);
+    }
 }
 
 function partsIn(part: gmail_v1.Schema$MessagePart | undefined): gmail_v1.Schema$MessagePart[] {
@@ -280,7 +299,7 @@ function textPart(text: string): string[] {
 
 /** The name in the form of RFC 2231, which takes any character. */
 function filePart({ name, mediaType, bytes }: Letter['files'][number]): string[] {
-  const encoded = encodeURIComponent(oneLine(name)).replace(
+  const encoded = encodeURIComponent(oneLine(name).toWellFormed()).replace(
     /['()*!]/g,
     (character) => `%${character.charCodeAt(0).toString(16)}`,
   );
@@ -317,21 +336,26 @@ export function createMailReplier(account: CloudAccount, files: MailFiles) {
     );
     const subject = headerOf(mail, 'subject');
     const lost = attached.lost.map((name) => `(${name} is no longer stored.)`);
-    const letter = encodeMail({
+    const head = {
       to: answerTo(mail),
       subject: /^re:/i.test(subject) ? subject : `Re: ${subject}`,
-      text: [content ?? '', ...lost].join('\n'),
-      files: attached.files,
       inReplyTo: headerOf(mail, 'message-id'),
-    });
+    };
     const thread = mail.threadId ? { threadId: mail.threadId } : {};
-    // Only an upload takes mails with large files.
-    const request =
-      attached.files.length === 0
-        ? { requestBody: { raw: Buffer.from(letter).toString('base64url'), ...thread } }
-        : { requestBody: thread, media: { mimeType: 'message/rfc822', body: letter } };
-    const sent = await account.call(signal, (options) =>
-      gmail.users.messages.send({ userId: 'me', ...request }, options),
+    const send = (words: readonly string[], files: Letter['files']) => {
+      const letter = encodeMail({ ...head, text: words.join('\n'), files });
+      // Only an upload takes mails with large files.
+      const request =
+        files.length === 0
+          ? { requestBody: { raw: Buffer.from(letter).toString('base64url'), ...thread } }
+          : { requestBody: thread, media: { mimeType: 'message/rfc822', body: letter } };
+      return account.call(signal, (options) =>
+        gmail.users.messages.send({ userId: 'me', ...request }, options),
+      );
+    };
+    const words = [content ?? '', ...lost];
+    const sent = await send(words, attached.files).catch((error: unknown) =>
+      send([...words, notTaken('The mail service', attached.files, error)], []),
     );
     arrived(sent.data.id ?? '');
   };

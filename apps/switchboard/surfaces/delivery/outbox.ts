@@ -234,6 +234,12 @@ export class DeliveryError extends Error {
   }
 }
 
+/** What to say in place of files that the far side refuses for good, so that the text arrives; throws any other failure. */
+export function notTaken(by: string, files: readonly { name: string }[], error: unknown): string {
+  if (files.length === 0 || !(error instanceof DeliveryError) || !error.permanent) throw error;
+  return `${by} did not take ${files.map(({ name }) => name).join(', ')}: ${error.message}`;
+}
+
 /** The wait that a Retry-After header names in seconds; undefined when it names none. */
 export function retryAfterMs(header: string | null | undefined): number | undefined {
   const seconds = Number(header ?? Number.NaN);

@@ -85,6 +85,28 @@ describe('the messenger', () => {
     const back = await waitFor(() => signal.sent.find(({ message }) => message === 'back'));
     const bytes = Buffer.from('The train leaves at 07:42.').toString('base64');
     expect(back.base64_attachments).toEqual([`data:text/plain;filename=plan.txt;base64,${bytes}`]);
+    signal.server.fail('/v2/send', { status: 413, body: { error: 'too large' } });
+    await publish('message.outbound.messenger.+491', { content: 'again', files: inbound.payload.files });
+    const words = await waitFor(() => signal.sent.find(({ message }) => message.startsWith('again')));
+    expect(words.message).toMatch(/The Signal bridge did not take plan\.txt: .*413/);
+    expect(words).not.toHaveProperty('base64_attachments');
+  });
+
+  it('does not fetch the files of strangers, and loses no text for files that it cannot read', async () => {
+    const attachments = [{ id: 'theirs.txt', contentType: 'text/plain', filename: 'theirs.txt', size: 3 }];
+    signal.attachments.set('theirs.txt', Buffer.from('boo'));
+    signal.receive({ ...text('let me in', { attachments }), sourceNumber: '+4977' });
+    signal.receive(text('see this', { attachments: [{ id: null, filename: 'nowhere.png' }] }));
+    signal.receive(text('and this', { attachments: { count: 2 } }));
+    const { payload } = await seen.first('message.inbound.messenger.+4977');
+    expect(payload.content).toMatch(/let me in\n\[Not read: theirs\.txt\. Files are taken from people/);
+    expect(payload).not.toHaveProperty('files');
+    expect(signal.server.requests.some(({ path }) => path.endsWith('/theirs.txt'))).toBe(false);
+    await waitFor(() =>
+      signal.sent.find(({ message }) => /see this\n\[nowhere\.png could not/.test(message)),
+    );
+    await waitFor(() => signal.sent.find(({ message }) => message === 'You said: and this'));
+    await waitFor(() => signal.sent.find(({ recipients }) => recipients[0] === '+4977'));
   });
 
   it('answers a group in the group', async () => {

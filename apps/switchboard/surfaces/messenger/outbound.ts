@@ -3,7 +3,7 @@ import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import type { PluginContext } from '../../core/plugins.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { type DeliveryAttempt, DeliveryError, retryAfterMs } from '../delivery/outbox.ts';
+import { type DeliveryAttempt, DeliveryError, notTaken, retryAfterMs } from '../delivery/outbox.ts';
 
 export interface BridgeSettings {
   url: string;
@@ -36,8 +36,13 @@ export function createMessengerSender(settings: BridgeSettings) {
     for (const [index, part] of texts.entries()) {
       if (index < done.length) continue;
       // The files go with the last part.
-      const attached = index === texts.length - 1 ? files.map(dataUri) : [];
-      arrived(await send(settings, recipient, { message: part, attached }, signal));
+      const given = index === texts.length - 1 ? files : [];
+      const letter = { message: part, attached: given.map(dataUri) };
+      const sent = send(settings, recipient, letter, signal).catch((error: unknown) => {
+        const message = `${part}\n${notTaken('The Signal bridge', given, error)}`.trim();
+        return send(settings, recipient, { message, attached: [] }, signal);
+      });
+      arrived(await sent);
     }
   };
 }

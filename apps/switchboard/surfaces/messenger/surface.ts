@@ -1,7 +1,7 @@
 import { type Draft, escapeSegment } from '@trunkline/bus';
 import { group, type Logger, redact, text, url } from '@trunkline/config';
 import { createGuardedFetch } from '@trunkline/http';
-import { connectionFailure, errorMessage, systemCode } from '@trunkline/std';
+import { connectionFailure, errorMessage, KeyedQueue, systemCode } from '@trunkline/std';
 import { z } from 'zod';
 import { type FileSource, filesAlone } from '../../content/references.ts';
 import { derivedId } from '../../core/messages.ts';
@@ -20,13 +20,15 @@ const envelopeSchema = z.object({
         attachments: z
           .array(
             z.object({
-              id: z.string(),
+              id: z.string().nullish(),
               contentType: z.string().nullish(),
               filename: z.string().nullish(),
               size: z.number().nullish(),
             }),
           )
-          .nullish(),
+          .nullish()
+          // A list of another shape must not cost the text.
+          .catch([]),
         groupInfo: z.object({ groupId: z.string() }).nullish(),
       })
       .nullish(),
@@ -35,6 +37,8 @@ const envelopeSchema = z.object({
 
 const longestPauseMs = 60_000;
 const explainMs = 5000;
+/** Messages of one person or group; more are dropped. */
+const mostWaiting = 1000;
 
 const variables = 'MESSENGER_URL and MESSENGER_NUMBER';
 
@@ -129,7 +133,7 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
   let timer: NodeJS.Timeout | undefined;
   let failures = 0;
   let stopped = false;
-  let turn: Promise<void> = Promise.resolve();
+  const queue = new KeyedQueue({ maxWaiting: mostWaiting });
   let problem: string | undefined;
 
   function start(): void {
@@ -140,7 +144,7 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
       problem = undefined;
       logger.info('messenger receiver started');
     });
-    socket.addEventListener('message', ({ data }) => receive(String(data)));
+    socket.addEventListener('message', ({ data }) => void receive(String(data)));
     socket.addEventListener('close', () => again());
     // A close follows.
     socket.addEventListener('error', () => void explain());
@@ -160,14 +164,18 @@ function createMessengerReceiver({ url, number, logger, take, retryMs }: Receive
     stopped = true;
     clearTimeout(timer);
     socket?.close();
-    await turn;
+    await queue.idle();
   }
 
-  /** Handles messages one at a time, in order. */
-  function receive(data: string): void {
-    turn = turn
-      .then(() => take(JSON.parse(data)))
-      .catch((error: unknown) => logger.error({ err: error }, 'failed to handle messenger message'));
+  /** Handles the messages of a person or group one at a time, in order: files of one do not hold up the others. */
+  async function receive(data: string): Promise<void> {
+    try {
+      const received: unknown = JSON.parse(data);
+      const place = readEnvelope(received)?.source?.channelId ?? '';
+      await queue.run(place, () => take(received));
+    } catch (error) {
+      logger.error({ err: error }, 'failed to handle messenger message');
+    }
   }
 
   function again(): void {
@@ -206,6 +214,7 @@ function attachmentsOf(received: unknown, url: string, maxBytes: number): FileSo
     mediaType: contentType ?? '',
     size: size ?? undefined,
     async read(signal) {
+      if (!id) throw new Error('the bridge does not say where it is.');
       const fetch = createGuardedFetch({ allowedHosts: [new URL(url).hostname], maxBytes });
       const { body, status } = await fetch(
         `${url.replace(/\/+$/, '')}/v1/attachments/${encodeURIComponent(id)}`,
