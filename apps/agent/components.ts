@@ -52,7 +52,7 @@ import { converse, taskAnswer } from './turns/converse.ts';
 import { TurnExecutor } from './turns/executor.ts';
 import { promptOpener } from './turns/mcp-prompts.ts';
 import { type ObserveTurn, TurnRunner } from './turns/turn-runner.ts';
-import { forgetCanceled, openTurnState, type TurnState } from './turns/turn-state.ts';
+import { forgetEnded, openTurnState, type TurnState } from './turns/turn-state.ts';
 
 /** The running components of the agent, as its routes use them. */
 export type Agent = ComponentValues<ReturnType<typeof agentComponents>>;
@@ -222,12 +222,7 @@ export function agentComponents(
         async (message) => taskAnswer(await converse(a2a.engine, message, canAnswer(context, state))),
       );
       toolset.onInbound(hear, chatDoor(rules));
-      for (const observer of [
-        agentMetrics.tasks,
-        observeActivity(feed),
-        forgetCanceled(state),
-        changes.tasks,
-      ])
+      for (const observer of [agentMetrics.tasks, observeActivity(feed), forgetEnded(state), changes.tasks])
         a2a.engine.observe(observer);
       live.onChange(() => {
         model.reload();
@@ -260,6 +255,7 @@ function openState({ options, live, places, logger }: AgentContext): Promise<Tur
     memoryDirectory: places.memory,
     writeMemory: !options.disableMemory,
     keepDays: live.config.checkpoint.keep_days,
+    resumeInterrupted: options.interruptedTasks === 'resume',
     logger,
   });
 }
@@ -345,6 +341,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
   return new TurnExecutor({
     runner,
     checkpoints: state.checkpoints,
+    running: state.running,
     watch: createGoalKeeper({ goals: stores.goals, verifiers, limits: () => live.config.goal }),
     content: contents.content,
     gate: createAnswerGate({ access: operator, owners, consoleUrl }),

@@ -8,6 +8,7 @@ import {
   startModelServer,
   type TemporaryHome,
   temporaryHome,
+  waitFor,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { answerText } from './fixtures/start-agent.ts';
@@ -24,13 +25,17 @@ let home: TemporaryHome;
 let model: ModelServer;
 let webhook: Server;
 let pushes: Push[];
+/** Requests to a peer that never answers. */
+let unanswered: string[];
 const children: Child[] = [];
 
 beforeEach(async () => {
   home = temporaryHome();
   model = await startModelServer();
   pushes = [];
+  unanswered = [];
   webhook = createServer((request, response) => {
+    if (request.url?.startsWith('/depot')) return void unanswered.push(request.url);
     void receive(request).then(() => response.end());
   });
   await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
@@ -49,8 +54,11 @@ async function receive(request: IncomingMessage): Promise<void> {
   pushes.push({ state: JSON.parse(body).status?.state ?? '', authorization, token, body });
 }
 
-const startProcess = () =>
-  startAgentProcess(home, model, children, { PUSH_NOTIFICATION_ALLOWED_CIDRS: '127.0.0.0/8' });
+const startProcess = (environment = {}) =>
+  startAgentProcess(home, model, children, {
+    PUSH_NOTIFICATION_ALLOWED_CIDRS: '127.0.0.0/8',
+    ...environment,
+  });
 
 it('a conversation outlives kill -9: tool, question, webhook, restart, answer, done [A002] [A025] [A026] [A107] [A152] [A155]', async () => {
   const first = await startProcess();
@@ -124,3 +132,44 @@ it('a task that was working when the process died has failed, and its context go
       ?.messages.map(({ content }) => content),
   ).toContain('I am Ada.');
 });
+
+it('goes on at its last step after kill -9 in a tool call: nothing is done or paid twice, and a person is asked', async () => {
+  const { port } = webhook.address() as AddressInfo;
+  const resuming = { CORE_INTERRUPTED_TASKS: 'resume', PEER_DEPOT_URL: `http://127.0.0.1:${port}/depot` };
+  const first = await startProcess(resuming);
+  model.enqueue(
+    {
+      text: 'I note it.',
+      toolCalls: [{ name: 'notes_write', arguments: { tab: 'list', content: 'eggs', create: true } }],
+    },
+    { toolCalls: [{ name: 'peer_consult', arguments: { name: 'depot', message: 'Send eggs.' } }] },
+  );
+  const configuration = { blocking: false };
+  const { id, contextId } = await first.send('Order eggs.', {}, { configuration });
+  await waitFor(() => unanswered.length === 1, { timeoutMs: 60_000 });
+  await first.child.kill('SIGKILL');
+
+  const second = await startProcess(resuming);
+  const stateOf = async () => (await second.rpc('tasks/get', { id })).result.status.state;
+  await waitFor(async () => (await stateOf()) !== 'working', { timeoutMs: 60_000 });
+  const asking = (await second.rpc('tasks/get', { id })).result;
+  expect([asking.status.state, answerText(asking)]).toEqual([
+    'input-required',
+    expect.stringContaining('peer_consult had begun when the service ended'),
+  ]);
+  expect([model.chats().length, unanswered.length]).toEqual([2, 1]);
+
+  model.enqueue(
+    { toolCalls: [{ name: 'notes_read', arguments: { tab: 'list' } }] },
+    'I have not asked again.',
+  );
+  const done = await second.send('no', { taskId: id, contextId });
+  expect([done.status.state, answerText(done)]).toEqual(['completed', 'I have not asked again.']);
+  const results = model
+    .chats()
+    .at(-1)
+    ?.messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
+  expect(results).toHaveLength(3);
+  expect(String(results?.[2]).match(/eggs/g)).toHaveLength(1);
+  expect([model.chats().length, unanswered.length]).toEqual([4, 1]);
+}, 200_000);

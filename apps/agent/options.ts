@@ -80,6 +80,12 @@ const serviceOptions = group('Service', {
     default: 'keep',
     doc: 'What a restart does to tasks that wait for an answer: keep them, or fail them.',
   }),
+  interruptedTasks: choice({
+    env: 'CORE_INTERRUPTED_TASKS',
+    values: ['fail', 'resume'],
+    default: 'fail',
+    doc: 'What a restart or a crash does to tasks that were running: fail them, or resume them at their last step. Finished tools do not run again; you are asked about one that had begun.',
+  }),
 });
 
 const fileOptions = group('Files', {

@@ -594,6 +594,7 @@ it('gives conversations of older versions the owners that they had', () => {
   database.exec('DROP TABLE session_version; DROP TABLE turn_start; DROP TABLE chat_branch');
   database.exec('ALTER TABLE chat DROP COLUMN head');
   database.exec('ALTER TABLE checkpoint DROP COLUMN timezone; DROP TABLE chosen_model');
+  database.exec('DROP TABLE running_turn; DROP TABLE turn_step');
   database.exec('DROP INDEX chat_by_owner; ALTER TABLE chat DROP COLUMN owner; PRAGMA user_version = 4');
   const scopes = [null, 'operator', 'person:voice:ava', 'context:c3', 'agent:a2a/user:ann', 'people:chat'];
   for (const [index, scope] of scopes.entries()) {

@@ -24,6 +24,7 @@ export type {
   TurnLimits,
   TurnOptions,
   TurnPolicy,
+  TurnStepOptions,
   Usage,
 } from './options.ts';
 export { interruptedRule, leavesTurn, StepConflictError } from './step-log.ts';

@@ -160,8 +160,10 @@ export interface ToolEnd {
   held?: AskReason;
   /** What the call made for whoever asked. */
   files?: readonly StoredFile[];
-  /** It ran before the process was killed. */
+  /** It ran before the process was killed; its start is not reported again. */
   replayed?: true;
+  /** Of a call that is replayed. */
+  input?: unknown;
 }
 
 interface UsageEvent extends Usage {

@@ -356,7 +356,7 @@ export async function* runCalls(
     deps.repeated.record(call, result, failed);
     const { toolCallId, name } = call;
     const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }), ...(files && { files }) };
-    const past = replayed && { replayed };
+    const past = replayed && { replayed, input: call.input };
     yield { type: 'tool-end', toolCallId, name, result, failed, durationMs, ...marked, ...past };
   }
 }

@@ -97,6 +97,9 @@ export function mayAllowAlways({ kind }: Principal): boolean {
   return kind === 'operator' || kind === 'anonymous';
 }
 
+export const mayBeDone =
+  'Asked again: the service ended after you had answered, and nobody knows whether it was done. Look first.';
+
 /** The question of a stored turn once more; the note says why. */
 export function askedAgain(
   call: WaitingCall,

@@ -1,4 +1,4 @@
-import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
+import type { ExecutionEvent, ExecutionRequest, Executor, Task, Usage } from '@trunkline/a2a';
 import { type Principal, withOrigins } from '@trunkline/identity';
 import {
   type Content,
@@ -12,9 +12,10 @@ import { isTimezone } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
 import { type AgentContent, ContentRefusal } from '../content/agent-content.ts';
-import type { CheckpointStore } from './checkpoint-store.ts';
-import type { Spending } from './subagents.ts';
-import { type RunnerEvent, TurnRefusal, type TurnRequest, type TurnRunner } from './turn-runner.ts';
+import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
+import type { InterruptedTurn, RunningTurns, TurnOutcome, TurnRequest } from './running-turns.ts';
+import { Spending } from './subagents.ts';
+import { type RunnerEvent, TurnRefusal, type TurnRunner } from './turn-runner.ts';
 
 /** What follows a turn: another one, or a note beside the answer. */
 export type Verdict = { goOnWith: string } | { note: string };
@@ -32,6 +33,8 @@ interface EndedTurn {
 export interface TurnExecutorOptions {
   runner: TurnRunner;
   checkpoints: CheckpointStore;
+  /** Undefined where a restart ends what was running. */
+  running?: RunningTurns | undefined;
   watch: GoalWatch;
   gate: AnswerGate;
   content: Pick<AgentContent, 'receive' | 'artifact'>;
@@ -83,6 +86,31 @@ export class TurnExecutor implements Executor {
       signal,
     };
     const events = resume === undefined ? runner.run(turn) : runner.resume(turn);
+    yield* this.#toTheEnd(turn, events, parked);
+  }
+
+  recover({ id }: Pick<Task, 'id'>, signal: AbortSignal): AsyncIterable<ExecutionEvent> | undefined {
+    const interrupted = this.#options.running?.takeUp(id);
+    return interrupted && this.#goOn(interrupted, signal);
+  }
+
+  /** Steps that were done are told once more, as the task does not hold what they said. */
+  async *#goOn(interrupted: InterruptedTurn, signal: AbortSignal): AsyncGenerator<ExecutionEvent, void> {
+    const { runner, checkpoints } = this.#options;
+    const { request, isAnswer, outcome } = interrupted;
+    const turn = { ...request, interrupted, signal };
+    const parked = isAnswer ? checkpoints.load(request.taskId) : undefined;
+    yield { type: 'progress', text: 'Going on after a restart of the service' };
+    if (request.earlier !== undefined) yield { type: 'text-delta', text: request.earlier.text };
+    const events = isAnswer ? runner.resume(turn) : runner.run(turn);
+    yield* this.#toTheEnd(turn, outcome === undefined ? events : endedWith(outcome), parked);
+  }
+
+  async *#toTheEnd(
+    turn: TurnRequest,
+    events: AsyncIterable<RunnerEvent>,
+    parked: ParkedTurn | undefined,
+  ): AsyncGenerator<ExecutionEvent, void> {
     const used = (parked?.checkpoint as { usage?: TurnUsage } | undefined)?.usage;
     try {
       // The engine has counted already what a turn used before it waited.
@@ -115,7 +143,8 @@ export class TurnExecutor implements Executor {
     firstCounter: UsageCounter,
   ): AsyncGenerator<ExecutionEvent, void> {
     let [events, counter] = [first, firstCounter];
-    for (let turns = 1; ; turns += 1) {
+    let said = turn.earlier?.text ?? '';
+    for (let turns = (turn.earlier?.turns ?? 0) + 1; ; turns += 1) {
       const end = yield* this.#untilEnd(events, counter);
       if (end === undefined) return;
       const conclusion = conclude(end);
@@ -128,10 +157,16 @@ export class TurnExecutor implements Executor {
       yield { type: 'progress', text: 'The goal is not reached yet: going on' };
       yield { type: 'text-delta', text: '\n\n' };
       const principal = withOrigins(turn.principal, end.origins);
-      [events, counter] = [
-        this.#options.runner.run({ ...turn, principal, text: verdict.goOnWith, contents: [] }),
-        new UsageCounter(undefined),
-      ];
+      said += `${end.text}\n\n`;
+      const { interrupted: _, ...asked } = turn;
+      const next = {
+        ...asked,
+        principal,
+        text: verdict.goOnWith,
+        contents: [],
+        earlier: { turns, text: said },
+      };
+      [events, counter] = [this.#options.runner.run(next), new UsageCounter(undefined)];
     }
   }
 
@@ -148,6 +183,13 @@ export class TurnExecutor implements Executor {
     }
     return end;
   }
+}
+
+/** A turn whose end was stored, but not that of its task. */
+async function* endedWith(outcome: TurnOutcome): AsyncGenerator<RunnerEvent, void> {
+  const spending = new Spending({ steps: 0, toolTimeoutMs: 0, turnTimeoutMs: 0 });
+  yield { type: 'text-delta', text: outcome.text, spending };
+  yield { ...outcome, spending };
 }
 
 function filesOf(event: RunnerEvent): readonly StoredFile[] {
@@ -189,8 +231,9 @@ function translate(event: RunnerEvent, counter: UsageCounter): ExecutionEvent[] 
     case 'tool-start':
       return [{ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input }];
     case 'tool-end': {
-      const { toolCallId, name, result, failed } = event;
-      return [{ type: 'tool-end', toolCallId, name, result, failed }];
+      const { toolCallId, name, result, failed, replayed, input: args } = event;
+      const start = { type: 'tool-start' as const, toolCallId, name, args };
+      return [...(replayed ? [start] : []), { type: 'tool-end', toolCallId, name, result, failed }];
     }
     case 'compaction':
       return [{ type: 'progress', text: compactionNote(event) }];

@@ -2,8 +2,9 @@ import { roleOf } from '@trunkline/identity';
 import { markOf, type TurnPolicy } from '@trunkline/loop';
 import type { McpClients, McpPrompt } from '@trunkline/mcp';
 import { errorMessage } from '@trunkline/std';
+import type { TurnRequest } from './running-turns.ts';
 import type { Messages } from './session-store.ts';
-import { TurnRefusal, type TurnRequest } from './turn-runner.ts';
+import { TurnRefusal } from './turn-runner.ts';
 
 const COMMAND = /^\/([A-Za-z0-9_-]+):(\S+)(?:\s+([\s\S]*))?$/;
 const FIELD = /(?:^|\s)([A-Za-z0-9_.-]+)=("[^"]*"|\S+)/g;

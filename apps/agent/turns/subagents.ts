@@ -1,5 +1,5 @@
 import { defineTool, ModelError, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
-import { runTurn, type TurnEvent, type TurnLimits, type Usage } from '@trunkline/loop';
+import { runTurn, type StepLog, type TurnEvent, type TurnLimits, type Usage } from '@trunkline/loop';
 import { ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
 import { type Graph, type Subagent, subagentInstructions, withoutQuestions } from './graph.ts';
@@ -9,6 +9,8 @@ export interface SubagentDeps {
   spending: Spending;
   /** Reports everything that a subagent does. */
   onEvent(event: TurnEvent): void;
+  /** Of the turn; its helpers go on after a crash as it does. */
+  steps?: StepLog | undefined;
 }
 
 const maxTasks = 16;
@@ -40,7 +42,9 @@ export function subagentTools(deps: SubagentDeps): RunningTool[] {
     execute: async ({ tasks }, context) => {
       const limiter = new ConcurrencyLimiter({ limit: atOnce });
       const results = await Promise.all(
-        tasks.map(({ agent, prompt }) => limiter.run(() => runSubagent(agent, prompt, context, deps))),
+        tasks.map(({ agent, prompt }, index) =>
+          limiter.run(() => runSubagent(agent, prompt, withKey(context, index), deps)),
+        ),
       );
       return results.map((result, index) => `[${index + 1}] ${tasks[index]?.agent}\n${result}`).join('\n\n');
     },
@@ -48,14 +52,23 @@ export function subagentTools(deps: SubagentDeps): RunningTool[] {
   return [task, batch] as RunningTool[];
 }
 
+/** Each piece of work has steps of its own. */
+function withKey(context: ToolContext, index: number): ToolContext {
+  const { idempotencyKey } = context;
+  return idempotencyKey === undefined
+    ? context
+    : { ...context, idempotencyKey: `${idempotencyKey}-${index}` };
+}
+
 /** Runs one piece of work to its end. A subagent has no way to ask a person and no helpers of its own. */
 export async function runSubagent(
   name: string,
   prompt: string,
-  { sessionId, signal, principal, scope, timezone, addOrigins }: Omit<ToolContext, 'toolCallId'>,
+  context: Omit<ToolContext, 'toolCallId'>,
   deps: SubagentDeps,
 ): Promise<string> {
-  const { graph } = deps;
+  const { graph, steps: log } = deps;
+  const { sessionId, signal, principal, scope, timezone, addOrigins, idempotencyKey: turn } = context;
   const subagent = graph.subagents.find((candidate) => candidate.name === name);
   if (subagent === undefined) return `Error: there is no helper named "${name}". ${available(graph)}`;
   try {
@@ -72,6 +85,7 @@ export async function runSubagent(
         policy: graph.policy,
         signal,
         cost: graph.cost,
+        steps: log && turn !== undefined ? { log, turn, resumes: true } : undefined,
         messages: [{ role: 'user', content: prompt }],
       }),
       deps,

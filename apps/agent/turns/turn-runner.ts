@@ -1,7 +1,6 @@
 import type { Principal } from '@trunkline/identity';
 import { contextWindowOf, ModelError, type Tool } from '@trunkline/llm';
 import {
-  type Content,
   type EndEvent,
   type ErrorEvent,
   fitContents,
@@ -25,6 +24,7 @@ import {
   askedAgain,
   askedBy,
   mayAllowAlways,
+  mayBeDone,
   policySubject,
   viewOf,
   type WaitingCall,
@@ -34,6 +34,7 @@ import { memoryOf, notYours, type Owners, operatorScope } from '../owners.ts';
 import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import { type Graph, toolsOfSkill, turnInstructions } from './graph.ts';
+import type { RunningTurns, TurnRequest } from './running-turns.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { type Messages, recordOf, type Session, type SessionStore, withExchange } from './session-store.ts';
 import { Spending, subagentTools } from './subagents.ts';
@@ -47,6 +48,8 @@ export interface TurnRunnerOptions {
   findSkill(name: string): Promise<Skill | undefined>;
   sessions: SessionStore;
   checkpoints: CheckpointStore;
+  /** Undefined where a restart ends what was running. */
+  running?: RunningTurns | undefined;
   chats: Pick<ChatStore, 'rootOf' | 'find'>;
   locks: KeyedQueue;
   /** Writes of the stores above at one go. */
@@ -61,27 +64,6 @@ export interface TurnRunnerOptions {
   /** What follows a message that names a prompt of an MCP server; nothing follows others. */
   openPrompt?(request: TurnRequest): Promise<Messages>;
   files(place: Pick<TurnRequest, 'principal' | 'sessionId'>): TurnFiles;
-}
-
-export interface TurnRequest {
-  sessionId: string;
-  /** Under this id the turn is stored when it waits for an answer. */
-  taskId: string;
-  text: string;
-  /** What the message holds besides its text. */
-  contents?: readonly Content[];
-  skill?: string | undefined;
-  /** For whom the work is done. */
-  principal: Principal;
-  /** Who answers the question of a turn that waits; else the principal. */
-  answeredBy?: Principal;
-  /** The user whom a program with a token speaks for, where it names one. */
-  user?: string | undefined;
-  /** IANA zone of the person. */
-  timezone?: string | undefined;
-  /** Goes on with the conversation whoever began it. */
-  joins: boolean;
-  signal: AbortSignal;
 }
 
 /** An event of a turn, with what its subagents have used so far; a question may ask for an approval. */
@@ -114,8 +96,9 @@ export class TurnRunner {
 
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
+    const stored = this.#options.running?.begin(request) ?? request;
     const prompt = (await this.#options.openPrompt?.(request)) ?? [];
-    yield* this.#exclusively(request, true, ({ options, session, window = Number.POSITIVE_INFINITY }) => {
+    yield* this.#exclusively(stored, true, ({ options, session, window = Number.POSITIVE_INFINITY }) => {
       const contents = fitContents(request.contents ?? [], Math.min(window / 3, documentTokens));
       const content = userContent(request.text, contents);
       const messages: Messages = [...session.messages, { role: 'user', content }, ...prompt];
@@ -131,10 +114,14 @@ export class TurnRunner {
     }
     const { skill, principal, user, timezone } = parked;
     const answeredBy = request.answeredBy ?? request.principal;
-    const rest = { ...request, skill, principal, user, timezone, answeredBy };
+    const asked = { ...request, skill, principal, user, timezone, answeredBy };
+    const rest = this.#options.running?.begin(asked, parked.approval ?? null) ?? asked;
+    // An answer that allowed a call before a crash still does: the steps say whether it has run.
+    const isAsked = askedBy(parked.checkpoint)?.ask !== undefined;
+    const { approval = isAsked ? request.interrupted?.approval : undefined } = parked;
     yield* this.#exclusively(rest, false, (prepared) => {
       prepared.session.version = parked.sessionVersion;
-      return this.#answered(parked, rest, prepared);
+      return this.#answered({ ...parked, approval }, rest, prepared);
     });
   }
 
@@ -160,7 +147,7 @@ export class TurnRunner {
       const prepared = { ...(await this.#prepare(request)), session, owner };
       const { spending } = prepared;
       for await (const event of begin(prepared)) {
-        this.#options.observe(request.sessionId, event, request.principal);
+        this.#observe(event, request);
         yield { ...(await this.#settle(event, request, prepared)), spending };
       }
     } catch (error) {
@@ -169,6 +156,12 @@ export class TurnRunner {
     } finally {
       release();
     }
+  }
+
+  /** What ran before a crash was reported then. */
+  #observe(event: TurnEvent, { sessionId, principal }: TurnRequest): void {
+    if (event.type === 'tool-end' && event.replayed) return;
+    this.#options.observe(sessionId, event, principal);
   }
 
   async #prepare(request: TurnRequest): Promise<Omit<Prepared, 'session' | 'owner'>> {
@@ -197,6 +190,7 @@ export class TurnRunner {
       signal: request.signal,
       files: this.#options.files(request),
       cost: graph.cost,
+      steps: request.steps,
       ...(compaction && { compaction }),
     };
     return { options, spending, window, approvals: graph.approvals };
@@ -221,9 +215,10 @@ export class TurnRunner {
     );
   }
 
-  #tools(graph: Graph, spending: Spending, { sessionId, principal }: TurnRequest): Tool[] {
-    const onEvent = (event: TurnEvent) => this.#options.observe(sessionId, event, principal);
-    return [...graph.tools, ...graph.humanTools, ...subagentTools({ graph, spending, onEvent })];
+  #tools(graph: Graph, spending: Spending, request: TurnRequest): Tool[] {
+    const onEvent = (event: TurnEvent) => this.#observe(event, request);
+    const helpers = subagentTools({ graph, spending, onEvent, steps: request.steps?.log });
+    return [...graph.tools, ...graph.humanTools, ...helpers];
   }
 
   async #skill(name: string | undefined): Promise<Skill | undefined> {
@@ -263,10 +258,14 @@ export class TurnRunner {
     const { checkpoint, note } = event;
     const sessionVersion = prepared.session.version;
     const parked = { checkpoint, sessionVersion, skill, principal, user, timezone, approval };
-    this.#options.checkpoints.save(taskId, parked);
-    if (approval === undefined) return event;
-    const question = approvalQuestion(approval, this.#options.consoleUrl(), note);
-    return { ...event, question, approval: viewOf(approval, note) };
+    const { checkpoints, running, consoleUrl, transaction } = this.#options;
+    const question = approval && approvalQuestion(approval, consoleUrl(), note);
+    const asking = approval && question ? { ...event, question, approval: viewOf(approval, note) } : event;
+    transaction(() => {
+      checkpoints.save(taskId, parked);
+      running?.end(taskId, asking);
+    });
+    return asking;
   }
 
   /** The rest of a turn. A call that waited for an approval is carried out or refused first, and shows like any other. */
@@ -287,8 +286,9 @@ export class TurnRunner {
     if (call.ask !== undefined) return yield* this.#allowed(call, checkpoint, request, options);
     if (approval === undefined) {
       const isQuestion = (await approvals.subject(call)) === undefined;
-      if (isQuestion) return yield* resumeTurn({ ...options, checkpoint, answer: text });
-      return yield askedAgain(call, checkpoint);
+      const answer = isQuestion ? text : request.interrupted?.answer;
+      if (answer !== undefined) return yield* resumeTurn({ ...options, checkpoint, answer });
+      return yield askedAgain(call, checkpoint, request.interrupted && mayBeDone);
     }
     const { toolCallId, name, input } = call;
     this.#options.checkpoints.take(taskId);
@@ -301,10 +301,11 @@ export class TurnRunner {
         : { result: notApproved(text) };
     const changed = 'changed' in outcome ? changedWords(outcome.changed, approval.subject) : undefined;
     const result = 'result' in outcome ? outcome.result : `Error: ${changed}`;
+    if (changed === undefined && !request.signal.aborted) this.#options.running?.answer(taskId, result);
     const durationMs = Math.round(performance.now() - start);
     yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
-    if (changed !== undefined) yield askedAgain(call, checkpoint, `Asked again: ${changed}`);
-    else yield* resumeTurn({ ...options, checkpoint, answer: result });
+    if (changed !== undefined) return yield askedAgain(call, checkpoint, `Asked again: ${changed}`);
+    yield* resumeTurn({ ...options, checkpoint, answer: result });
   }
 
   /** The rest of a turn whose call policy asked about. The loop runs it, as any other. */
@@ -343,9 +344,12 @@ export class TurnRunner {
 
   #finish(event: EndEvent | ErrorEvent, request: TurnRequest, prepared: Prepared): void {
     const { session, options } = prepared;
-    const { sessions, checkpoints, owners, transaction } = this.#options;
+    const { sessions, checkpoints, running, owners, transaction } = this.#options;
+    // The service stops: the next process goes on. A task that was cancelled is no longer there.
+    if (event.type === 'error' && event.code === 'aborted' && running?.has(request.taskId)) return;
     const { owner = prepared.owner } = session;
     const messages = transaction(() => {
+      running?.end(request.taskId, event);
       checkpoints.delete(request.taskId);
       const version = sessions.version(request.sessionId);
       const said =

@@ -6,6 +6,7 @@ import { KeyedQueue } from '@trunkline/std';
 import { type Database, openDatabase } from '@trunkline/storage';
 import { ChatStore } from '../chats/chat-store.ts';
 import { CheckpointStore } from './checkpoint-store.ts';
+import { RunningTurns } from './running-turns.ts';
 import { SessionMemory } from './session-memory.ts';
 import { SessionStore } from './session-store.ts';
 
@@ -16,6 +17,8 @@ export interface TurnStateOptions {
   writeMemory: boolean;
   /** Conversations that rested longer than this are forgotten. */
   keepDays: number;
+  /** Whether turns that the last process left unfinished go on. */
+  resumeInterrupted: boolean;
   logger: Logger;
 }
 
@@ -23,6 +26,8 @@ export interface TurnStateOptions {
 export interface TurnState {
   sessions: SessionStore;
   checkpoints: CheckpointStore;
+  /** Undefined where a restart ends what was running. */
+  running: RunningTurns | undefined;
   locks: KeyedQueue;
   /** Writes of the stores at one go. */
   transaction<Result>(work: () => Result): Result;
@@ -54,10 +59,13 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
   sessions.prune(Date.now() - options.keepDays * dayMs);
   chats.prune(Date.now() - options.keepDays * dayMs);
   checkpoints.prune(Date.now() - checkpointDays * dayMs);
+  const running = new RunningTurns(database);
+  running.prune(options.resumeInterrupted ? Date.now() - checkpointDays * dayMs : Number.MAX_SAFE_INTEGER);
   await memory.load();
   return {
     sessions,
     checkpoints,
+    running: options.resumeInterrupted ? running : undefined,
     locks,
     transaction: (work) => database.transaction(work),
     memory,
@@ -72,11 +80,13 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
   };
 }
 
-/** A task that was cancelled while it waited will not be answered. */
-export function forgetCanceled({ checkpoints }: Pick<TurnState, 'checkpoints'>) {
+/** A task that was cancelled will neither be answered nor go on; one that ended otherwise leaves no steps behind. */
+export function forgetEnded({ checkpoints, running }: Pick<TurnState, 'checkpoints' | 'running'>) {
   return {
     turnEnded({ id, state }: { id: string; state: string }) {
-      if (state === 'canceled') checkpoints.delete(id);
+      if (state !== 'canceled') return running?.settle(id);
+      checkpoints.delete(id);
+      running?.delete(id);
     },
   };
 }
@@ -153,6 +163,24 @@ const migrations = [
      by_operator INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
   'ALTER TABLE turn_start ADD COLUMN asker TEXT;',
+  // Turns under way, where CORE_INTERRUPTED_TASKS=resume.
+  `CREATE TABLE running_turn (
+     task_id TEXT PRIMARY KEY,
+     turn TEXT NOT NULL,
+     request TEXT NOT NULL,
+     answer TEXT,
+     outcome TEXT,
+     attempts INTEGER NOT NULL DEFAULT 0,
+     begun_at INTEGER NOT NULL,
+     ended_at INTEGER
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE turn_step (
+     root TEXT NOT NULL,
+     turn TEXT NOT NULL,
+     position INTEGER NOT NULL,
+     steps TEXT NOT NULL,
+     PRIMARY KEY (root, turn, position)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

@@ -117,12 +117,21 @@ export class TaskEngine {
   }
 
   #goOn(live: LiveTask): boolean {
-    const { executor, logger, clock } = this.#options;
+    const { executor, logger, clock, current } = this.#options;
     const controller = new AbortController();
     const events = live.state === 'working' && executor.recover?.(live.snapshot(), controller.signal);
     if (!events) return false;
+    const asker = accountOf(live.snapshot().owner);
+    const reason = asker && current && lostAccess(asker, current, logger);
+    if (reason !== undefined) {
+      this.#cut(live, reason);
+      return true;
+    }
+    live.asker = asker;
     live.controller = controller;
-    void runTurn(live, new Turn(live, clock), () => events, logger);
+    void runTurn(live, new Turn(live, clock), () => events, logger).finally(() => {
+      live.asker = undefined;
+    });
     return true;
   }
 

@@ -1,0 +1,70 @@
+import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+
+let model: ModelServer;
+let home: ReturnType<typeof temporaryDirectory>;
+let agent: TestAgent;
+
+beforeEach(async () => {
+  model = await startModelServer();
+  home = temporaryDirectory();
+  agent = await startAgent(options());
+});
+afterEach(async () => {
+  await agent.stop();
+  await model.stop();
+  home.remove();
+});
+
+const options = () => ({
+  home: home.path,
+  env: { ...modelEnvironment(model.url), CORE_INTERRUPTED_TASKS: 'resume' },
+  config: 'knowledge: { embeddings: "off" }\n',
+});
+
+/** A task that has used a tool and waits for the model, which does not answer. */
+async function startTask() {
+  model.enqueue(
+    { text: 'I count.', toolCalls: [{ name: 'calculator', arguments: { expression: '19*3' } }] },
+    { fault: 'stall' },
+  );
+  const message = { metadata: { channel: 'chat' } };
+  const task = await agent.send('How many tiles?', message, { configuration: { blocking: false } });
+  await waitFor(() => model.chats().length === 2, { timeoutMs: 60_000 });
+  return task;
+}
+
+async function restart() {
+  await agent.stop();
+  model.release();
+  agent = await startAgent(options());
+}
+
+it('goes on after a restart with what the model had said and the tools had done', async () => {
+  const { id, contextId } = await startTask();
+  model.enqueue('You need 57.');
+  await restart();
+  const task = async () => (await agent.rpc('tasks/get', { id })).result;
+  await waitFor(async () => (await task()).status.state !== 'working', { timeoutMs: 60_000 });
+  expect(answerText(await task())).toBe('I count.\n\nYou need 57.');
+  expect(model.chats().map(({ messages }) => messages.filter(({ role }) => role === 'tool').length)).toEqual([
+    0, 1, 1,
+  ]);
+
+  model.enqueue('You are welcome.');
+  await agent.send('Thanks.', { contextId });
+  const said = model
+    .chats()
+    .at(-1)
+    ?.messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
+  expect(said).toEqual(['How many tiles?', 'Thanks.']);
+});
+
+it('leaves a task that was cancelled as it is', async () => {
+  const { id } = await startTask();
+  await agent.rpc('tasks/cancel', { id });
+  await restart();
+  expect((await agent.rpc('tasks/get', { id })).result.status.state).toBe('canceled');
+  expect(model.chats()).toHaveLength(2);
+});
