@@ -53,10 +53,14 @@ interface HostEvents {
 
 interface Thread {
   host: Host;
+  /** True once it has loaded what it parses with: only then the time of a task begins to count. */
+  isReady: boolean;
   job: Job | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
+/** How long a thread may take to start, on a busy machine. */
+const START_MS = 60_000;
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
 
@@ -131,16 +135,20 @@ export class ParserPool<Task, Result> {
     }
     if (job === undefined || thread === undefined) return;
     this.#waiting.shift();
+    thread.job = job;
+    this.#limitTime(thread);
+    thread.host.ref();
+    thread.host.postMessage(job.task);
+  }
+
+  #limitTime(thread: Thread): void {
     const { timeoutMs } = this.#options;
     const limit = timeoutMs < 1000 ? `${timeoutMs} ms` : `${timeoutMs / 1000} seconds`;
-    thread.job = job;
     clearTimeout(thread.timer);
     thread.timer = setTimeout(
       () => void this.#end(thread, new ParserError(`takes longer than ${limit} to read`)),
-      timeoutMs,
+      thread.isReady ? timeoutMs : START_MS + timeoutMs,
     );
-    thread.host.ref();
-    thread.host.postMessage(job.task);
   }
 
   #freeThread(): Thread | undefined {
@@ -167,13 +175,18 @@ export class ParserPool<Task, Result> {
         void this.#end(thread, new ParserError(words, { cause: lastWords }));
       },
     });
-    const thread: Thread = { host, job: undefined, timer: undefined };
+    const thread: Thread = { host, isReady: false, job: undefined, timer: undefined };
     this.#threads.add(thread);
     return thread;
   }
 
   #settle(thread: Thread, reply: ParserReply<unknown>): void {
     const { job } = thread;
+    if ('ready' in reply) {
+      thread.isReady = true;
+      if (job !== undefined) this.#limitTime(thread);
+      return;
+    }
     thread.job = undefined;
     this.#rest(thread);
     if (job !== undefined) {

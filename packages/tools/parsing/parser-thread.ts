@@ -1,7 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
 
-export type ParserReply<Result> = { result: Result } | { problem: string };
+/** `ready` comes once, when the thread can take tasks. */
+export type ParserReply<Result> = { ready: true } | { result: Result } | { problem: string };
 
 const MOST_BUFFER_BYTES = 256 * 1024 * 1024;
 const LOOK_EVERY_MS = 50;
@@ -22,6 +23,7 @@ export function serveParser<Task, Result>(parse: (task: Task) => Result | Promis
     process.on('message', answer as (task: unknown) => void);
     process.on('disconnect', () => process.exit());
   } else parentPort.on('message', answer);
+  reply({ ready: true });
 }
 
 function reply(message: ParserReply<unknown>): void {
