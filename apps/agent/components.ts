@@ -289,7 +289,7 @@ function secretsOf({ options, live, keys }: AgentContext): string[] {
 }
 
 function createScheduler(
-  { options, places, keys, serviceToken, accounts, logger }: AgentContext,
+  { options, places, keys, peers, serviceToken, accounts, logger }: AgentContext,
   address: ServiceAddress,
 ): ScheduleBackend | undefined {
   return chooseBackend(options, {
@@ -298,7 +298,7 @@ function createScheduler(
     url: () => address.url,
     headers: () => headersFor(keys),
     current: (principal) => accounts.current(principal),
-    ...{ serviceToken, logger },
+    ...{ serviceToken, logger, isPeer: peers?.find('switchboard')?.url === options.switchboardApiBase },
   });
 }
 

@@ -10,7 +10,7 @@ import {
   principalHeader,
   readOrCreateSecret,
 } from '@trunkline/identity';
-import type { Clock } from '@trunkline/schedule';
+import { type Clock, systemClock } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import { type Actor, operatorActor } from '../owners.ts';
 import { createInvoke } from './invoke.ts';
@@ -48,6 +48,8 @@ export interface BackendDeps {
   url: () => string;
   /** Keys of this service, for an address of it that the settings name. */
   headers?: () => Readonly<Record<string, string>>;
+  /** Whether the switchboard that stores schedules is one of our own, which shows the service token. */
+  isPeer?: boolean;
   /** Lets this service call itself for others. */
   serviceToken: string;
   current?: AccountAccess['current'];
@@ -95,7 +97,7 @@ export function switchboardOf({ switchboardApiBase: url, switchboardApiKey: apiK
 /** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
 function switchboardBackend(
   settings: SchedulerSettings,
-  { home, current = (principal) => principal }: BackendDeps,
+  { home, clock = systemClock, isPeer = false, current = (principal) => principal }: BackendDeps,
 ): ScheduleBackend {
   const { agentName, switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
   const { url, apiKey } = switchboardOf(settings);
@@ -119,13 +121,17 @@ function switchboardBackend(
   };
   const schedulesOf = (actor: Actor): Schedules => ({
     async add(given) {
-      const checked = checkSchedule(given, { agentName, timezone: TIMEZONE, now: Date.now() });
+      const checked = checkSchedule(given, { agentName, timezone: TIMEZONE, now: clock.now() });
       const { prompt: content, schedule, timezone } = checked;
       const id = withPrefix(checked.id, agentName, actor);
       const asker = given.principal ?? operator;
       const payload = {
         ...{ content, channel: 'a2a', agent_name: agentName, scheduler_job_id: id },
-        [askerField]: sealAsker(asker, { id, prompt: content }, secret),
+        [askerField]: sealAsker(
+          { principal: asker, schedule, timezone, sessionId: given.sessionId },
+          { id, prompt: content },
+          secret,
+        ),
         // For the switchboard, whose messages about its runs are marked with them.
         ...(asker.origins && { origins: asker.origins }),
       };
@@ -145,7 +151,7 @@ function switchboardBackend(
   return {
     ...schedulesOf(operatorActor),
     for: schedulesOf,
-    receive: (command) => receiveRun(command, secret, current),
+    receive: (command) => receiveRun(command, { secret, current, isPeer, now: () => clock.now() }),
     // The switchboard fires; there is nothing to start or stop here.
     start: () => undefined,
     stop: async () => undefined,

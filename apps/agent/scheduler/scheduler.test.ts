@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openAccounts } from '@trunkline/accounts';
 import { readOptions } from '@trunkline/config';
 import { HttpError } from '@trunkline/http';
-import { anonymous, encodePrincipal, type Principal } from '@trunkline/identity';
+import { anonymous, encodePrincipal, type Principal, withOrigins } from '@trunkline/identity';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentOptions } from '../options.ts';
@@ -365,10 +365,11 @@ describe('a fire', () => {
       return { ...principal, role: 'member' };
     };
     const around = { ...{ directory: home.path, home: home.path }, url: () => '', serviceToken: 's', logger };
-    const open = () => chooseBackend(settings, { ...around, current })!;
+    const open = (isPeer = true) => chooseBackend(settings, { ...around, current, clock, isPeer })!;
     const origins = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
     const principal: Principal = { kind: 'approver', id: 'chat:7', via: ['chat'], origins };
-    await open().add({ prompt: 'Go.', when: '0 9 * * *', jobId: 'tea', principal });
+    const made = { timezone: 'Europe/Berlin', sessionId: 'chat-7', principal };
+    await open().add({ prompt: 'Go.', when: '0 9 * * *', jobId: 'tea', ...made });
     stop();
     const { payload } = (seen()[0]!.body as { payload: { payload: Record<string, unknown> } }).payload;
     expect(payload).toMatchObject({ content: 'Go.', origins });
@@ -376,11 +377,16 @@ describe('a fire', () => {
     const { on_behalf_of } = payload;
     const sent = { scheduler_job_id: 'ada-tea', channel: 'a2a', on_behalf_of };
     const run = (
-      { text = 'Go.', by = board, ...more }: { text?: string; by?: Principal; contextId?: string },
+      {
+        text = 'Go.',
+        by = board,
+        isPeer = true,
+        ...more
+      }: { text?: string; by?: Principal; contextId?: string; isPeer?: boolean },
       metadata: object = sent,
     ) =>
       // After a restart.
-      open().receive!({
+      open(isPeer).receive!({
         message: {
           messageId: 'm',
           role: 'user',
@@ -396,6 +402,8 @@ describe('a fire', () => {
       via: ['chat', 'scheduler', 'schedule:ada-tea', 'switchboard'],
     });
     expect(JSON.stringify(command)).not.toContain('on_behalf_of');
+    const shown = { timezone: 'Europe/Berlin', scheduled_in: 'chat-7' };
+    expect(command.metadata).toEqual({ scheduler_job_id: 'ada-tea', channel: 'a2a', ...shown });
     const marked = { ...board, origins: [{ kind: 'schedule', source: 'ada-tea' }] };
     const forged = `${encodePrincipal({ kind: 'operator', id: 'operator', via: [] })}.${String(on_behalf_of).split('.')[1]}`;
     for (const command of [
@@ -406,6 +414,24 @@ describe('a fire', () => {
     ])
       expect(command.principal).toEqual(marked);
     expect(run({}, { ...sent, scheduler_job_id: 'ada-other' }).principal).toMatchObject({ id: 'key:ada' });
+    // Somebody with the token of the agent who has read the schedule. It is 11:00 in Berlin.
+    const reader: Principal = { kind: 'agent', id: 'a2a', via: [] };
+    const replayed = (scheduled_at?: string, isPeer = false) =>
+      run({ by: reader, isPeer }, { ...sent, scheduled_at, scheduled_in: 'chat-8' });
+    const unproven = withOrigins(reader, marked.origins);
+    expect(replayed('2026-03-01T08:00:00.000Z', true).principal).toEqual(unproven);
+    for (const time of [
+      ...[undefined, 'soon', '2026-03-01T08:30:00.000Z', '2026-02-28T08:00:00.000Z'],
+      '2026-03-02T08:00:00.000Z',
+    ])
+      expect(replayed(time)).toMatchObject({
+        principal: unproven,
+        metadata: { scheduler_job_id: 'ada-tea' },
+      });
+    // A switchboard elsewhere has no other token: a time of the schedule counts, as one task.
+    const due = replayed('2026-03-01T08:00:00.000Z');
+    expect(due).toMatchObject({ requestId: 'ada-tea@2026-03-01T08:00:00.000Z', metadata: shown });
+    expect(due.principal).toMatchObject({ id: 'chat:7', via: ['chat', 'scheduler'], origins });
     const guest: Principal = { kind: 'person', id: 'mail:eve', via: [], role: 'guest' };
     expect(run({ by: guest }).principal).toMatchObject({ id: 'mail:eve', role: 'guest' });
     expect(run({}, { scheduler_job_id: 'ada-tea' }).principal).toEqual(board);

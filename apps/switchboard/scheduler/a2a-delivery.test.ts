@@ -63,7 +63,7 @@ it('hands on whom it is for, and marks what its words were drawn from', async ()
   await fire({ on_behalf_of: 'sealed', origins });
   await waitFor(async () => (await newest())?.status === 'done');
   expect(peer.requests[0]?.body).toMatchObject({
-    params: { message: { metadata: { on_behalf_of: 'sealed' } } },
+    params: { message: { metadata: { on_behalf_of: 'sealed', scheduled_at: '2026-03-02T09:00:00.000Z' } } },
   });
   const about = board.messages.filter(({ topic }) => /^(cron|agent.skill.response)\./.test(topic));
   expect(about.map(({ principal }) => principal?.origins)).toEqual([origins, origins]);

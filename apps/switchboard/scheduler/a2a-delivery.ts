@@ -94,10 +94,11 @@ export function createA2aDelivery({ bus, logger, clock, targets, client }: A2aDe
     { id, payload, principal }: Message,
     signal: AbortSignal,
   ): Promise<Omit<Result, 'attempts'>> {
-    const { content, agent_name, scheduler_job_id, on_behalf_of } = fieldsOf(payload);
-    // Whom the agent had it scheduled for, in a form that only the agent can make and read.
+    const { content, agent_name, scheduler_job_id, on_behalf_of, scheduledAt } = fieldsOf(payload);
+    // Whom the agent had it scheduled for, in a form that only the agent can make and read, and for which time.
     const asker = text(on_behalf_of);
-    const metadata = { scheduler_job_id, channel: 'a2a', agent_name, ...(asker && { on_behalf_of: asker }) };
+    const run = asker && { on_behalf_of: asker, scheduled_at: scheduledAt };
+    const metadata = { scheduler_job_id, channel: 'a2a', agent_name, ...run };
     // Stable, so that the target can deduplicate attempts.
     const messageId = uuidOf(derivedId(id, 'a2a'), '8', 'a');
     const outgoing = { text: text(content) ?? '', messageId, metadata };

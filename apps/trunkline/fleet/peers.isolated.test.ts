@@ -144,6 +144,23 @@ describe('four services as peers', () => {
     const seenBy = async (who: Record<string, string>) =>
       JSON.stringify(await (await fetch(`${urls.agent}/tasks`, { headers: who })).json());
     await waitFor(async () => (await seenBy(ofAva)).includes('what is 7*8'));
-    expect(await seenBy({ ...headers, 'a2a-version': '1.0' })).not.toContain('what is 7*8');
+    const byToken = { ...headers, 'a2a-version': '1.0' };
+    expect(await seenBy(byToken)).not.toContain('what is 7*8');
+    // Whoever holds the agent's token and has read the schedule runs it as themselves, not as her.
+    const { data } = await board('/api/bus/history?topic=cron.%23');
+    const { on_behalf_of, scheduler_job_id, scheduledAt } = data.messages
+      .map(({ message }: { message: { payload: Record<string, unknown> } }) => message.payload)
+      .find(({ content }: Record<string, unknown>) => content === 'what is 7*8');
+    expect(on_behalf_of).toEqual(expect.any(String));
+    const metadata = { on_behalf_of, scheduler_job_id, scheduled_at: scheduledAt };
+    const parts = [{ kind: 'text', text: 'what is 7*8' }];
+    const params = { message: { role: 'user', messageId: 'again', parts, metadata } };
+    await fetch(`${urls.agent}/a2a`, {
+      ...{ method: 'POST', headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params }),
+    });
+    expect(await seenBy(byToken)).toContain('what is 7*8');
+    const { tasks: ofHers } = JSON.parse(await seenBy(ofAva)) as { tasks: object[] };
+    expect(ofHers.filter((each) => JSON.stringify(each).includes('what is 7*8'))).toHaveLength(1);
   }, 120_000);
 });
