@@ -38,7 +38,13 @@ class Killed extends StepConflictError {}
 
 /** A turn that sends a mail and notes the time; it is killed where `killAt` names the tool. */
 function createWork(
-  more: { policy?: TurnPolicy; sends?: Partial<Tool>; answer?: string; sameIds?: true } = {},
+  more: {
+    policy?: TurnPolicy;
+    looks?: Partial<Tool>;
+    sends?: Partial<Tool>;
+    answer?: string;
+    sameIds?: true;
+  } = {},
 ) {
   const log = new MemoryLog();
   const runs: string[] = [];
@@ -73,7 +79,7 @@ function createWork(
       }),
       ...extra,
     }) as Tool;
-  const tools = [tool('look', ['reads']), tool('send', ['sends'], more.sends)];
+  const tools = [tool('look', ['reads'], more.looks), tool('send', ['sends'], more.sends)];
   const policy: TurnPolicy = {
     agent: 'test',
     decide: () => ({ decision: 'allow', rule: 'rules[0]', why: 'it may' }),
@@ -107,6 +113,23 @@ function createWork(
 }
 
 describe('a turn with a log of its steps', () => {
+  it('knows after a kill what it has read from outside', async () => {
+    const known: unknown[] = [];
+    const policy: TurnPolicy = {
+      agent: 'test',
+      decide({ tool, origins }) {
+        if (tool === 'send') known.push(origins);
+        return { decision: 'allow', rule: 'rules[0]', why: 'it may' };
+      },
+    };
+    const { start } = createWork({ policy, looks: { external: true }, sends: { idempotent: true } });
+    await start('send');
+    const { events } = await start();
+    const origins = [{ kind: 'look', source: '' }];
+    expect(known).toEqual([origins, origins]);
+    expect(ended(events.at(-1))).toMatchObject({ origins });
+  });
+
   it('goes on behind what is done: no model call and no tool twice', async () => {
     const { start, runs, asked, log } = createWork({ sends: { idempotent: true } });
     await start('send');

@@ -280,7 +280,9 @@ async function toMessages(
   return told;
 }
 
-/** Images go to the model as they came; sound and files are taken as those of any other message. */
+const pictureMark = markOf([{ kind: 'file', source: 'image' }]);
+
+/** Images go to the model as they came, marked as files are; sound and files are taken as those of any other message. */
 async function userMessage(
   entry: RequestMessage,
   content: AgentContent,
@@ -294,7 +296,7 @@ async function userMessage(
     for (const part of parts) {
       if (part.type === 'text') told.push(part);
       else if (part.type === 'image')
-        told.push({ type: 'file', mediaType: part.mediaType, data: part.base64 });
+        told.push({ type: 'file', mediaType: part.mediaType, data: part.base64, ...pictureMark });
       else {
         const { mediaType, name, base64: bytes } = part;
         const contents = await content.receive([{ type: 'file', bytes, mediaType, name }], place, signal);

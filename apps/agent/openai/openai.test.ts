@@ -130,12 +130,24 @@ describe("the agent behind OpenAI's own client [A129]", () => {
       .map(({ content }) => withoutFence(content));
     expect(results).toEqual(['sun', expect.stringContaining('text from outside')]);
     const image_url = 'data:image/png;base64,iVBORw0KGgo=';
-    model.enqueue('A picture.');
-    await client.responses.create({
+    // Whoever sends a picture has not written all that stands in it, also where the conversation goes on.
+    model.enqueue(write('owned.md'), 'A picture.');
+    const picture = await client.responses.create({
       model: name,
       input: [{ role: 'user', content: [{ type: 'input_image', image_url, detail: 'auto' }] }],
     });
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('iVBORw0KGgo=');
+    const held = () =>
+      withoutFence(
+        model
+          .chats()
+          .at(-1)
+          ?.messages.findLast(({ role }) => role === 'tool')?.content,
+      );
+    expect(held()).toContain('text from outside');
+    model.enqueue(write('owned.md'), 'No.');
+    await client.responses.create({ model: name, input: 'Write it.', previous_response_id: picture.id });
+    expect(held()).toContain('text from outside');
     const file_data = `data:text/plain;base64,${Buffer.from('The answer is 42.').toString('base64')}`;
     const file = { type: 'input_file' as const, filename: 'note.txt', file_data };
     model.enqueue('It says 42.');

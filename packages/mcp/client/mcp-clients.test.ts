@@ -1,4 +1,5 @@
 import { type AttachedFile, isReadOnly } from '@trunkline/llm';
+import { createSandbox } from '@trunkline/sandbox';
 import { freePort, mcpProgram, startMcpExample, startMcpServer, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -58,6 +59,16 @@ async function serve(options: Parameters<typeof startMcpServer>[0]) {
 }
 
 describe('a server that is a program', longTest, () => {
+  it('is started by the sandbox, and not at all where that has to isolate it and cannot', async () => {
+    const isolation = { kind: 'none' as const, reason: 'bubblewrap is not installed' };
+    const { clients } = await open([program('echo')], {
+      sandbox: createSandbox({ mode: 'require', isolation }),
+    });
+    expect(clients.tools).toEqual([]);
+    const reason = expect.stringContaining('TRUNKLINE_SANDBOX=require');
+    expect(warnings).toMatchObject([{ server: 'box', reason }]);
+  });
+
   it('offers its tools under its own name', async () => {
     const { clients, call } = await open([program('add', 'echo', 'fail', 'variable', 'media')]);
     expect(clients.states).toEqual([
