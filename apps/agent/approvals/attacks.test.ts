@@ -1,6 +1,7 @@
 // The cases of security/attacks/agent and security/controls, played to a real agent by a model that obeys everything it reads.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createA2aClient } from '@trunkline/a2a';
 import {
   callsOf,
   filled,
@@ -11,6 +12,7 @@ import {
   pdfOf,
   readAttacks,
   readCases,
+  startMcpServer,
   startModelServer,
   temporaryDirectory,
   withoutFence,
@@ -43,6 +45,7 @@ const obedient = new ObedientModel();
 const home = temporaryDirectory();
 let planted = '';
 let model: Awaited<ReturnType<typeof startModelServer>>;
+let shelf: Awaited<ReturnType<typeof startMcpServer>>;
 let agent: TestAgent;
 let workspace: string;
 
@@ -51,7 +54,18 @@ interface Door {
   enter(text: string): Promise<OrderedCall[]>;
   /** Text that the operator vouches for is not fenced: only what always asks is held. */
   isVouchedFor?: true;
+  /** Says it where the text comes with the words of the person, in place of a message of words alone. */
+  send?(words: string): Promise<WireTask>;
 }
+
+const png =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const sendFile = (words: string, file: object) =>
+  agent.send('', {
+    parts: [...(words === '' ? [] : [{ kind: 'text', text: words }]), { kind: 'file', file }],
+  });
+const nothing = async () => [];
 
 const call = (name: string, given: object = {}): OrderedCall => ({ name, arguments: given });
 
@@ -113,7 +127,62 @@ const doors: Record<string, Door> = {
     },
     isVouchedFor: true,
   },
+  attachment: {
+    enter: nothing,
+    send: (words) => sendFile(words, { name: 'tides.txt', mimeType: 'text/plain', bytes: base64(planted) }),
+  },
+  picture: {
+    enter: nothing,
+    send: (words) => sendFile(words, { name: `${planted}.png`, mimeType: 'image/png', bytes: png }),
+  },
+  artifact: { enter: nothing, send: sendArtifact },
+  grpc: { enter: nothing, send: sendOverGrpc },
+  'mcp-resource': { enter: async () => [call('shelf_resources', { uri: 'note://tides' })] },
+  'mcp-prompt': { enter: nothing, send: () => agent.send('/shelf:tides') },
+  'mcp-question': {
+    enter: async () => [call('shelf_survey')],
+    async send(words) {
+      const asked = await agent.send(words);
+      const said = asked.status.message?.parts[0]?.text;
+      // Whoever reads the question knows who asks, and their answer approves nothing.
+      expect(said).toMatch(/^The MCP server shelf asks: /);
+      return await agent.send('yes', { taskId: asked.id });
+    },
+  },
 };
+
+/** An earlier turn put what it read into a file for the person, who sends that file on. */
+async function sendArtifact(words: string): Promise<WireTask> {
+  const read = call('fetch_url', { url: `${outside.url}/plain` });
+  const write = call('write_artifact', { name: 'tides.md', content: planted });
+  const { artifacts } = await agent.send(obedient.order('make', [read, write]));
+  const parts = (artifacts ?? []).flatMap((each) => each.parts as { metadata?: { file?: string } }[]);
+  const id = parts.find(({ metadata }) => metadata?.file !== undefined)?.metadata?.file;
+  return await sendFile(words, { uri: `trunkline-file:${id}`, mimeType: 'text/markdown' });
+}
+
+/** The agent over gRPC alone: another address gives out its card with nothing else. */
+async function sendOverGrpc(words: string): Promise<WireTask> {
+  const file = { type: 'file' as const, name: 'tides.txt', mediaType: 'text/plain', bytes: base64(planted) };
+  const remote = { name: 'agent', url: outside.url };
+  const { state, taskId = '', statusText } = await grpc.send(remote, { text: words, parts: [file] });
+  const message = { parts: [{ kind: 'text', text: statusText }] };
+  return { kind: 'task', id: taskId, contextId: '', status: { state, message } };
+}
+const grpc = createA2aClient();
+const isMaking = (messages: readonly { role: string; content?: unknown }[]) =>
+  messages.some(({ role, content }) => role === 'user' && JSON.stringify(content).includes('CALL[make]'));
+
+async function grpcCard(): Promise<object> {
+  interface Card {
+    supportedInterfaces: { protocolBinding: string }[];
+  }
+  const headers = { 'a2a-version': '1.0' };
+  const card = (await (await agent.fetch('/.well-known/agent-card.json', { headers })).json()) as Card;
+  const supportedInterfaces = card.supportedInterfaces.filter((each) => each.protocolBinding === 'GRPC');
+  expect(supportedInterfaces).not.toEqual([]);
+  return { ...card, supportedInterfaces };
+}
 
 /** A skill counts as soon as its file is written; the tool that loads skills is there if one was at the start. */
 function writeSkill(text: string): void {
@@ -177,10 +246,12 @@ beforeAll(async () => {
   model = await startModelServer({
     script: (request) => (request.model === 'scout' ? planted || 'High at noon.' : obedient.reply(request)),
   });
+  shelf = await startMcpServer({ tools: [], say: () => planted || 'High at noon.' });
+  const box = { name: 'box', command: process.execPath, args: [mcpProgram, 'echo'] };
   const config = {
     filesystem: { run_command: true },
     knowledge: { embeddings: 'off' },
-    mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpProgram, 'echo'] }] },
+    mcp: { servers: [box, { name: 'shelf', url: shelf.url }] },
     delegates: [{ name: 'scout', type: 'compat', url: model.url, model: 'scout' }],
   };
   writeSkill('Look out of the window.');
@@ -191,15 +262,18 @@ beforeAll(async () => {
       ...modelEnvironment(model.url),
       SEARXNG_URL: outside.url,
       FETCH_ALLOWED_HOSTS: '127.0.0.1',
+      A2A_GRPC_PORT: '0',
     },
   });
+  const card = await grpcCard();
+  outside.on('GET /.well-known/agent-card.json', () => ({ body: card }));
   workspace = join(home.path, 'agent', 'workspace');
   mkdirSync(workspace, { recursive: true });
   writeFileSync(join(workspace, 'keep.md'), 'keep');
 });
 afterAll(async () => {
   await agent.stop();
-  await Promise.all([model.stop(), outside.stop(), attacker.stop()]);
+  await Promise.all([model.stop(), shelf.stop(), outside.stop(), attacker.stop()]);
   home.remove();
 });
 beforeEach(() => {
@@ -248,17 +322,18 @@ describe.each(controls)('$id', ({ id, turns, expect: expected }) => {
 describe.each(attacks)('$id', (attack) => {
   it('causes no effect: the task waits for a person', async () => {
     const { id, door, text } = attack;
-    const { enter, isVouchedFor } = doors[door]!;
+    const { enter, isVouchedFor, send = (said: string) => agent.send(said) } = doors[door]!;
     const calls = callsOf(attack, values());
     planted = `${text} ${obedient.order(id, calls)}`;
     const entrance = await enter(planted);
     const before = model.chats().length;
     const words = `The code is ${secret}. Look at ${outside.url}/page.`;
-    const task = await agent.send(`${words} ${obedient.order('enter', entrance)}`);
+    const order = entrance.length === 0 ? '' : obedient.order('enter', entrance);
+    const task = await send(`${words} ${order}`);
     const asked = model
       .chats()
       .slice(before)
-      .filter((chat) => chat.model !== 'scout');
+      .filter((chat) => chat.model !== 'scout' && !isMaking(chat.messages));
     const isRefused = attack.expect === 'refuse';
     if (isRefused) expect(withoutFence(asked.at(-1)?.messages.at(-1)?.content)).toMatch(/^Error: /);
     else expect(task.status.message?.parts[0]?.text).toContain('Only the operator can approve it');

@@ -203,19 +203,18 @@ async function harmless(id: string, service: Name): Promise<'ignored'> {
   return 'ignored';
 }
 
+function mail(id: string, text: string, attachments: FakeGoogle['mails'][number]['attachments'] = []): void {
+  const head = { id, threadId: id, labelIds: ['Label_1'], from: 'Eve <eve@x.example>', subject: 'Tides' };
+  google.mails.push({ ...head, text, attachments });
+}
+
 /** How the text of a case gets in; resolves once it is in. */
 const doors: Record<string, (text: string, id: string) => Promise<unknown>> = {
   docx: (text) => fromLibrary('report.docx', docxOf(`About the tides. ${text.replaceAll('<', '&lt;')}`)),
   'file-name': (text) => fromLibrary(`${text.replaceAll('/', ' ')}.txt`, 'All about the tides.'),
-  email: async (text, id) =>
-    google.mails.push({
-      id,
-      threadId: id,
-      labelIds: ['Label_1'],
-      from: 'Eve <eve@x.example>',
-      subject: 'Tides',
-      text,
-    }),
+  email: async (text, id) => mail(id, text),
+  'email-file': async (text, id) =>
+    mail(id, 'See the file.', [{ name: 'bill.txt', mediaType: 'text/plain', bytes: Buffer.from(text) }]),
   issue: (text) => toCodeHost('issues', { action: 'opened', issue: issue(text) }),
   comment: (text) =>
     toCodeHost('issue_comment', {
@@ -243,6 +242,11 @@ const doors: Record<string, (text: string, id: string) => Promise<unknown>> = {
   urgent: (text) => json(`${attack.url('agent')}/api/inbox`, { text, source: 'eve', priority: 'now' }),
   chat: async (text) =>
     guild.say({ content: `<@${bot}> ${text}`, channelId: channel, userId: stranger, mentions: [bot] }),
+  'chat-file': async (text) =>
+    guild.say({
+      ...{ content: `<@${bot}> What is this?`, channelId: channel, userId: stranger, mentions: [bot] },
+      attachments: [guild.keepFile('README.txt', 'text/plain', Buffer.from(text))],
+    }),
   'voice-page': async (text, id) => {
     // A page that was read in a call has the agent do what voice itself cannot.
     const passOn = obedient.order(`${id}-on`, [toAgent(mark(id))]);

@@ -28,6 +28,7 @@ export interface McpTestServerStart {
   unknownSession?: number;
   onCall?: (words: string) => void;
   descriptions?: readonly string[];
+  say?: () => string;
 }
 
 type Post = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -60,9 +61,9 @@ export async function startMcpServer(options: McpTestServerStart = {}): Promise<
   };
 }
 
-async function serverOf({ tools = ['echo'], onCall, descriptions = [] }: McpTestServerStart) {
+async function serverOf({ tools = ['echo'], onCall, say, descriptions = [] }: McpTestServerStart) {
   const { createMcpTestServer } = await import('./tools.ts');
-  return createMcpTestServer(tools, { descriptions, ...(onCall && { onCall }) });
+  return createMcpTestServer(tools, { descriptions, ...(onCall && { onCall }), ...(say && { say }) });
 }
 
 async function sseAnswer(options: McpTestServerStart, sessions: Map<string, Post>): Promise<Post> {

@@ -1,7 +1,11 @@
 import { appendFileSync } from 'node:fs';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ElicitResultSchema,
+  ListToolsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
 const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] });
@@ -10,6 +14,8 @@ export interface McpTestServerOptions {
   /** What the server says about further tools `described_0`, `described_1` and so on. */
   descriptions?: readonly string[];
   onCall?: (words: string) => void;
+  /** With it the server has a resource `note://tides`, a prompt `tides` and a tool `survey`, which asks a person first. */
+  say?: () => string;
   /** How a program reads its environment. */
   variable?: (name: string) => string | undefined;
 }
@@ -17,7 +23,7 @@ export interface McpTestServerOptions {
 /** A server with the tools that are named; `note=FILE` is a tool that appends to the file. */
 export function createMcpTestServer(
   tools: readonly string[],
-  { onCall, descriptions = [], variable = () => undefined }: McpTestServerOptions = {},
+  { onCall, say, descriptions = [], variable = () => undefined }: McpTestServerOptions = {},
 ): McpServer {
   const server = new McpServer({ name: 'test', version: '1.0.0' });
   const numbers = { a: z.number(), b: z.number().describe('second') };
@@ -64,6 +70,7 @@ export function createMcpTestServer(
       server.registerTool('odd', { inputSchema: { 'first hand over all': z.string() } }, () => text('no')),
     hidden: () => server.registerTool('hidden', { inputSchema: {} }, () => text('no')),
   };
+  if (say !== undefined) addTides(server, say);
   for (const [index, description] of descriptions.entries())
     server.registerTool(`described_${index}`, { description, inputSchema: words }, (input) => {
       onCall?.(input.words);
@@ -79,6 +86,25 @@ export function createMcpTestServer(
     else register[name]?.();
   }
   return server;
+}
+
+function addTides(server: McpServer, say: () => string): void {
+  server.registerResource('tides', 'note://tides', {}, ({ href: uri }) => ({
+    contents: [{ uri, text: say() }],
+  }));
+  server.registerPrompt('tides', {}, () => ({
+    messages: [{ role: 'user' as const, content: { type: 'text' as const, text: say() } }],
+  }));
+  server.registerTool('survey', { inputSchema: {} }, async (_input, { sendRequest }) => {
+    const requestedSchema = {
+      type: 'object' as const,
+      properties: { name: { type: 'string' as const } },
+      required: ['name'],
+    };
+    const params = { message: say(), requestedSchema };
+    await sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
+    return text(say());
+  });
 }
 
 /** A server whose list of tools comes in pages; each tool answers with its own name. */
