@@ -96,6 +96,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     logger,
     sandbox: settings.sandbox,
     policy: settings.policy,
+    files,
   });
   const concurrency = options.executorConcurrency;
   const limiter = new AgentLimiter({

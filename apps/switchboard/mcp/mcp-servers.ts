@@ -1,9 +1,12 @@
 import type { Logger } from '@trunkline/config';
-import { anonymous } from '@trunkline/identity';
-import type { Tool } from '@trunkline/llm';
+import { anonymous, type Principal } from '@trunkline/identity';
+import type { AttachedFile, Tool } from '@trunkline/llm';
+import { plainName, type StoredFile } from '@trunkline/loop';
 import { type McpClient, McpClients, type McpTool, probeMcpServer, toTools } from '@trunkline/mcp';
 import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
+import { errorMessage } from '@trunkline/std';
+import type { MessageFiles } from '../content/message-files.ts';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry, SkillStore } from '../dispatch/registry.ts';
 import { fieldsOf } from '../dispatch/request.ts';
@@ -16,6 +19,7 @@ export interface McpServersOptions {
   logger: Logger;
   sandbox: Sandbox;
   policy: Policy;
+  files: Pick<MessageFiles, 'put'>;
 }
 
 const shared = {
@@ -87,7 +91,7 @@ export function createMcpServers(options: McpServersOptions) {
     const policy = options.policy.for('switchboard');
     options.registry.replace(
       'mcp',
-      known.map((client) => executorOf(client, policy)),
+      known.map((client) => executorOf(client, policy, options.files)),
     );
   }
 
@@ -113,7 +117,11 @@ function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string)
 
 type ServicePolicy = ReturnType<Policy['for']>;
 
-function executorOf(client: McpClient<McpServer>, policy: ServicePolicy): SkillExecutor {
+function executorOf(
+  client: McpClient<McpServer>,
+  policy: ServicePolicy,
+  store: McpServersOptions['files'],
+): SkillExecutor {
   const { name: server } = client.server;
   return {
     agent: server,
@@ -132,14 +140,45 @@ function executorOf(client: McpClient<McpServer>, policy: ServicePolicy): SkillE
       const input = argumentsOf(request);
       const refusal = refusalOf(tool, input, request, policy);
       if (refusal !== undefined) return rejected(refusal);
-      const outcome = await client.call(name, input, { key: request.correlationId, mayAsk: false, signal });
+      const { principal = anonymous, correlationId: key } = request;
+      const needsTask = client.tools.find((offered) => offered.name === name)?.needsTask;
+      const outcome = await client.call(name, input, { key, mayAsk: false, needsTask, signal });
       if ('question' in outcome) return rejected(`${server} asks a question, and nobody can be asked here`);
-      const { text, failed } = outcome;
+      const { files, problems } = await storeFiles(outcome.files ?? [], principal, store);
+      const content = [outcome.text, ...problems, ...unreadFiles(request)].filter(Boolean).join('\n');
       const origins = tool.external ? { origins: [{ kind: tool.name, source: server }] } : {};
-      const result: SkillResult = { content: text, taskState: 'completed', ...origins };
-      return failed ? { ...result, error: text, taskState: 'failed' } : result;
+      const made = files.length > 0 ? { files } : {};
+      const result: SkillResult = { content, taskState: 'completed', ...origins, ...made };
+      return outcome.failed ? { ...result, error: content, taskState: 'failed' } : result;
     },
   };
+}
+
+/** Stores the files of a tool's result for whoever asked; `problems` names those that could not be stored. */
+async function storeFiles(
+  made: readonly AttachedFile[],
+  principal: Principal,
+  store: McpServersOptions['files'],
+): Promise<{ files: StoredFile[]; problems: string[] }> {
+  const [files, problems]: [StoredFile[], string[]] = [[], []];
+  for (const { bytes, mediaType, name: given } of made) {
+    const name = plainName(given);
+    try {
+      files.push(await store.put({ bytes, mediaType, name }, principal));
+    } catch (error) {
+      problems.push(`[${name} could not be handed on: ${errorMessage(error)}]`);
+    }
+  }
+  return { files, problems };
+}
+
+/** The protocol has no way to give a file to a tool, so whoever sent one is told. */
+function unreadFiles({ files = [], skill }: SkillRequest): string[] {
+  if (files.length === 0) return [];
+  const names = files.map(({ name }) => plainName(name)).join(', ');
+  return [
+    `[${skill} was called without ${names}: MCP tools take no files. Ask an agent, which reads them and calls the tool.]`,
+  ];
 }
 
 function rejected(error: string): SkillResult {
