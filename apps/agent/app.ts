@@ -55,7 +55,8 @@ export async function start(
     async ({ routes: { app }, address }) => {
       const { portVariable = '--port', logger } = service;
       const http = await serve(app, { host: options.host, port: options.port, portVariable, logger });
-      const server = await withGrpc(options, 'A2A', http, logger);
+      const grpcMessageBytes = (options.maxFileMb + 1) * 2 ** 20;
+      const server = await withGrpc({ ...options, grpcMessageBytes }, 'A2A', http, logger);
       address.listen(server.url, server.grpcPort);
       return server;
     },

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { crc32, deflateSync } from 'node:zlib';
 import { Role, type SendMessageRequest } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
 import { docxOf, type ModelServer, pdfOf, startModelServer } from '@trunkline/testing';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +14,8 @@ let agent: TestAgent;
 
 beforeAll(async () => {
   model = await startModelServer();
-  agent = await startAgent({ env: { ...modelEnvironment(model.url), CORE_MAX_FILE_MB: '2' } });
+  const env = { ...modelEnvironment(model.url), CORE_MAX_FILE_MB: '2', A2A_GRPC_PORT: '0' };
+  agent = await startAgent({ env });
 });
 afterAll(async () => {
   await agent.stop();
@@ -39,31 +41,45 @@ const sendFile = (file: object, text = 'Look.') =>
   });
 
 describe('files in messages of A2A', () => {
-  it("reach the model from the official SDK's client, and so does data", async () => {
-    model.enqueue('It says hello.');
-    const client = await new ClientFactory().createFromUrl(agent.url);
-    const part = (content: object, mediaType = '', filename = '') =>
-      ({ content, metadata: undefined, filename, mediaType }) as never;
+  const part = (content: object, mediaType = '', filename = '') =>
+    ({ content, metadata: undefined, filename, mediaType }) as never;
+  const requestWith = (parts: never[]) => {
     const message = {
       messageId: crypto.randomUUID(),
       contextId: '',
       taskId: '',
       role: Role.ROLE_USER,
-      parts: [
-        part({ $case: 'text', value: 'What is in it?' }),
-        part({ $case: 'raw', value: Buffer.from(pdfOf('Hello from the PDF')) }, 'application/pdf', 'a.pdf'),
-        part({ $case: 'data', value: { colour: 'teal' } }, 'application/json'),
-      ],
+      parts,
       metadata: undefined,
       extensions: [],
       referenceTaskIds: [],
     };
-    const answer = await client.sendMessage({
-      tenant: '',
-      message,
-      configuration: undefined,
-      metadata: undefined,
-    } as SendMessageRequest);
+    return { tenant: '', message, configuration: undefined, metadata: undefined } as SendMessageRequest;
+  };
+
+  it('may be as large over gRPC as over HTTP', async () => {
+    model.enqueue('A long one.');
+    const factory = new ClientFactory({ transports: [new GrpcTransportFactory()] });
+    const client = await factory.createFromUrl(agent.url);
+    const long = Buffer.from('north by west\n'.repeat(110_000));
+    const request = requestWith([
+      part({ $case: 'text', value: 'Read it.' }),
+      part({ $case: 'raw', value: long }, 'text/plain', 'log.txt'),
+    ]);
+    expect(JSON.stringify(await client.sendMessage(request))).toContain('A long one.');
+    expect(told()[1]?.text).toContain('log.txt');
+  });
+
+  it("reach the model from the official SDK's client, and so does data", async () => {
+    model.enqueue('It says hello.');
+    const client = await new ClientFactory().createFromUrl(agent.url);
+    const answer = await client.sendMessage(
+      requestWith([
+        part({ $case: 'text', value: 'What is in it?' }),
+        part({ $case: 'raw', value: Buffer.from(pdfOf('Hello from the PDF')) }, 'application/pdf', 'a.pdf'),
+        part({ $case: 'data', value: { colour: 'teal' } }, 'application/json'),
+      ]),
+    );
     expect(JSON.stringify(answer)).toContain('It says hello.');
     const parts = told();
     expect(parts[0]).toEqual({ type: 'text', text: 'What is in it?' });

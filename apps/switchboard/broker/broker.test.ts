@@ -169,11 +169,13 @@ it('fetches files that an agent gives as links from its own address, not from ot
 
 it('hands files on to another agent, and those of its answer back', async () => {
   const plan = Buffer.from('Sail at noon.').toString('base64');
+  const map = { name: 'map.png', mimeType: 'image/png', bytes: 'iVBORw0KGgo=' };
   const chart = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64');
   answer = { text: 'seen', files: [{ name: 'chart.svg', mimeType: 'image/svg+xml', bytes: chart }] };
   const parts = [
     { kind: 'text', text: 'look at this' },
     { kind: 'file', file: { name: 'plan.txt', mimeType: 'text/plain', bytes: plan } },
+    { kind: 'file', file: map },
     { kind: 'data', data: { ships: 3 } },
   ];
   const message = { role: 'user', messageId: 'with-files', parts, metadata: { agent: 'scout' } };
@@ -187,6 +189,7 @@ it('hands files on to another agent, and those of its answer back', async () => 
   expect(JSON.parse(sent).params.message.parts).toMatchObject([
     { kind: 'text', text: expect.stringContaining('"ships":3') },
     { kind: 'file', file: { name: 'plan.txt', mimeType: 'text/plain', bytes: plan } },
+    { kind: 'file', file: map },
   ]);
   expect(body.result.status.state).toBe('completed');
   expect(body.result.artifacts.flatMap((artifact: Json) => artifact.parts)).toContainEqual(

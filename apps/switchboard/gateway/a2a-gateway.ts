@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Executor } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { inputModes } from '@trunkline/documents';
 import { type AccountAccess, ownerKey } from '@trunkline/identity';
 import type { Responses } from '@trunkline/openai-api';
 import type { ServiceAddress } from '@trunkline/service';
@@ -221,6 +222,7 @@ export function openA2aServer(settings: A2aServerSettings) {
       version: manifest.version,
       publicUrl: address.publicUrl,
       grpcAddress: address.grpcAddress,
+      inputModes,
       skills: helmSkills(routing),
     }),
     tenants: () => agentNames(routing),

@@ -65,6 +65,38 @@ it('registers the tools of a server as skills, live, by the write API [S085] [S1
   expect((await board.call('/api/mcp-servers/sums')).status).toBe(404);
 });
 
+it('hands the files of a result on, and names those that a tool cannot take', longTest, async () => {
+  await board.call('/api/mcp-servers', definition('camera', { args: [mcpProgram, 'media', 'fail'] }));
+  await waitFor(() => skillsOf('camera'), patience);
+  const plan = { name: 'plan.txt', mimeType: 'text/plain', bytes: Buffer.from('north').toString('base64') };
+  const ask = async (skillHint: string) => {
+    const parts = [
+      { kind: 'text', text: '{}' },
+      { kind: 'file', file: plan },
+    ];
+    const message = { kind: 'message', role: 'user', messageId: skillHint, parts };
+    const metadata = { agent: 'camera', skillHint };
+    const params = { message: { ...message, metadata } };
+    const { body } = await board.call('/a2a', { jsonrpc: '2.0', id: 1, method: 'message/send', params });
+    return body.result;
+  };
+  const taken = await ask('camera.media');
+  expect(taken.status.state).toBe('completed');
+  const parts = taken.artifacts.flatMap((artifact: Json) => artifact.parts);
+  expect(parts).toContainEqual(
+    expect.objectContaining({
+      kind: 'file',
+      file: { name: 'image.png', mimeType: 'image/png', bytes: 'AA==' },
+    }),
+  );
+  const unread = 'camera.media was called without plan.txt: MCP tools take no files.';
+  expect(JSON.stringify(parts)).toContain(unread);
+  const failed = await ask('camera.fail');
+  expect(failed.status.state).toBe('failed');
+  expect(JSON.stringify(failed)).toContain('it broke');
+  expect(JSON.stringify(failed)).toContain('camera.fail was called without plan.txt');
+});
+
 it('leaves what comes from the community off until it is enabled', longTest, async () => {
   await board.call('/api/mcp-servers', definition('wild', { trust: 'community' }));
   await waitFor(async () =>

@@ -32,6 +32,8 @@ export interface GrpcServerOptions {
   prefix: string;
   /** Files in PEM form; without them there is no encryption. */
   tls?: { certFile: string; keyFile: string } | undefined;
+  /** Larger messages are refused. */
+  messageBytes?: number | undefined;
   /** Hands a connection to the HTTP server of the service. */
   accept: AcceptConnection;
   logger: Logger;
@@ -42,7 +44,7 @@ export interface RunningGrpcServer {
   stop(): Promise<void>;
 }
 
-/** A message may be as large as a body that the service takes over HTTP. */
+/** What services take over HTTP, unless they take files. */
 const largestMessage = 1024 * 1024;
 /** An empty part takes two bytes on the wire but hundreds in memory. */
 const mostNumbers = 100_000;
@@ -58,7 +60,7 @@ const bindings = [bindingV10, bindingV03];
 export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningGrpcServer> {
   const requests: OpenRequests = new WeakMap();
   const server = new Server({
-    'grpc.max_receive_message_length': largestMessage,
+    'grpc.max_receive_message_length': options.messageBytes ?? largestMessage,
     'grpc.max_concurrent_streams': mostStreams,
     'grpc.keepalive_time_ms': 60_000,
     interceptors: [admission(options, requests)],

@@ -9,11 +9,13 @@ export interface GrpcSettings {
   grpcPort: number | undefined;
   grpcCertFile: string | undefined;
   grpcKeyFile: string | undefined;
+  /** As much as the service takes in a message over HTTP; 1 MiB if not given. */
+  grpcMessageBytes?: number;
 }
 
 /** Starts gRPC in front of a service's HTTP server where its settings say so. The library is loaded only then. */
 export async function startGrpc(
-  { host, grpcPort: port, grpcCertFile: certFile, grpcKeyFile: keyFile }: GrpcSettings,
+  { host, grpcPort: port, grpcCertFile: certFile, grpcKeyFile: keyFile, grpcMessageBytes }: GrpcSettings,
   prefix: string,
   { accept }: Pick<RunningServer, 'accept'>,
   logger: Logger,
@@ -25,7 +27,7 @@ export async function startGrpc(
     );
   const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
   const { startGrpcServer } = await import('./grpc-server.ts');
-  return startGrpcServer({ host, port, prefix, tls, accept, logger });
+  return startGrpcServer({ host, port, prefix, tls, accept, messageBytes: grpcMessageBytes, logger });
 }
 
 /** The server of a service with gRPC in front of it, where its settings say so; both stop together. */
