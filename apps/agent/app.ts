@@ -30,6 +30,7 @@ import { type Agent, agentComponents } from './components.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { uploadPath } from './routes/console/chat-files.ts';
+import { oauthForms } from './routes/mcp-authorization.ts';
 import { mountRoutes } from './routes/table.ts';
 import { strayAdvice } from './scheduler/diagnose.ts';
 import { isSetupComplete, modelOverrides } from './setup/setup.ts';
@@ -91,12 +92,14 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     missing: missingParts(agent, service),
     services: await services(),
   });
+  const provider = signInOf(options, service);
+  const homePath = ui === 'console' ? '/app' : '/';
   const app = createApp({
     service: 'agent',
     examples: join(import.meta.dirname, 'routes/examples.json'),
-    access: { operator, accounts, serviceToken, audit, provider: signInOf(options, service) },
+    access: { operator, accounts, serviceToken, audit, provider },
     a2aOrigins: options.allowedOrigins,
-    homePath: ui === 'console' ? '/app' : '/',
+    homePath,
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -106,6 +109,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     publicUrl: options.publicUrl,
     limits: options,
     uploadPaths: [uploadPath],
+    anyBodyType: oauthForms,
     bodyLimits: bodyLimits(options),
     health: async (asker) => {
       const { kind } = await agent.context.sandbox.status();
@@ -144,7 +148,7 @@ function createAgentApp(agent: Agent, service: ServiceContext): { app: App; clos
     logger: logger,
     overrides: service.overrides ?? (() => modelOverrides(agent.context.live.config, options)),
   });
-  const close = mountRoutes(app, agent, () => facts(agent));
+  const close = mountRoutes(app, agent, () => facts(agent), { homePath, provider });
   mountPages(app, ui);
   return { app, close };
 }

@@ -47,6 +47,7 @@ export {
   type OriginCheck,
   refuseForeignName,
 } from './origins/origin-guard.ts';
+export { plainPage } from './pages/plain-page.ts';
 export { type PagesOptions, servePages } from './pages/serve-pages.ts';
 export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
 export {

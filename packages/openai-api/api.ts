@@ -28,7 +28,12 @@ export interface OpenAiApi {
   /** How long a stream waits for its first event, so that an early failure is an HTTP status; default 15 seconds. */
   statusWaitMs?: number;
   /** Serves `/v1/responses` too. Background responses run as tasks of the engine, whose executor `Responses` wraps. */
-  responses?: { kept: Responses; engine: Pick<TaskEngine, 'for' | 'refusal'> };
+  responses?: {
+    kept: Responses;
+    engine: Pick<TaskEngine, 'for' | 'refusal'>;
+    /** An estimate, for `/v1/responses/input_tokens`. */
+    countTokens(text: string): number;
+  };
 }
 
 export interface CompletionCall {

@@ -1,6 +1,7 @@
 import { type AppEnv, callerGuard, createKeyring, requireOperator } from '@trunkline/http';
 import { isDirectAccount, type OperatorAccess, type Principal } from '@trunkline/identity';
-import type { Hono } from 'hono';
+import type { Hono, MiddlewareHandler } from 'hono';
+import { identifyMcpClient, type McpAuthorizationRoutes } from './mcp-authorization.ts';
 
 export interface Keys {
   /** A2A_AUTH_TOKEN: everything that drives the agent asks for it. */
@@ -29,7 +30,6 @@ const operatorRoutes: readonly [methods: string, path: string][] = [
   ['POST', '/api/delegates/:name/test'],
   ['PUT DELETE', '/api/skills/:slug'],
   ['GET', '/api/audit'],
-  ['GET POST PUT DELETE PATCH', '/mcp'],
 ];
 
 const guestPaths = ['/api/chat', '/v1'];
@@ -37,8 +37,12 @@ const guestPaths = ['/api/chat', '/v1'];
 /** Guards all that is not A2A, which brings guards of its own. The feed of events stays open. */
 export function mountGuards(
   app: Hono<AppEnv>,
-  { keys: { token, apiKey, operatorToken }, operator }: { keys: Keys; operator: OperatorAccess },
+  routes: { keys: Keys } & McpAuthorizationRoutes,
 ): void {
+  const {
+    keys: { token, apiKey, operatorToken },
+    operator,
+  } = routes;
   const common = { trustedCaller, principalOf, openCaller: (): Caller => 'open', guestPaths };
   const bearer = (entry: { key: string | undefined; caller: Caller; isOperatorOnly?: boolean }) =>
     callerGuard<Caller>({
@@ -62,9 +66,20 @@ export function mountGuards(
       : { key: operatorToken, caller: 'operator', isOperatorOnly: true },
   );
   app.use('/api/*', console);
-  app.use('/mcp', console);
+  const mcpKey = operatorToken === undefined ? token : operatorToken;
+  const mcpCaller = operatorToken === undefined ? 'agent' : 'operator';
+  app.use('/mcp', identifyMcpClient(routes), bearer({ key: mcpKey, caller: mcpCaller }), requireMember(operator));
   app.use('/v1/*', bearer({ key: token, caller: 'agent' }), key);
   for (const [methods, path] of operatorRoutes) app.on(methods.split(' '), path, requireOperator(operator));
+}
+
+/** Lets members through, and the operator in person. What a service hands on may have passed a model. */
+function requireMember(operator: OperatorAccess): MiddlewareHandler<AppEnv> {
+  const asOperator = requireOperator(operator);
+  return async (context, next) => {
+    const principal = context.get('principal');
+    return principal.kind === 'person' && isDirectAccount(principal) ? next() : asOperator(context, next);
+  };
 }
 
 /**

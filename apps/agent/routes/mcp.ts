@@ -60,6 +60,11 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
   );
   const { name, version } = routes;
   const ask = askAgentTool(routes);
+  // Members must not meet in one session: tools keep goals, and what other agents ask, by it.
+  const sessionOf = (principal: Principal) => {
+    const asker = routes.owners.asker(principal);
+    return asker === operatorScope ? 'mcp' : `mcp:${asker}`;
+  };
   const close = mountMcpEndpoint(app, {
     summary: 'The agent and its tools for MCP clients',
     name,
@@ -72,9 +77,9 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
     resources: agentResources(routes),
     toolTimeoutMs: routes.toolTimeoutMs,
     policy: routes.policy,
-    // Only the operator gets here.
-    scope: operatorScope,
-    onToolEvent: (event, principal) => routes.observe('mcp', event, principal),
+    scope: (principal) => routes.owners.memory({ principal, sessionId: '' }),
+    sessionId: sessionOf,
+    onToolEvent: (event, principal) => routes.observe(sessionOf(principal), event, principal),
   });
   routes.closing.defer(close);
 }

@@ -81,7 +81,9 @@ describe.each(settings)('an agent %s', (_, env, headers) => {
 
   it.each(guarded)('does not open %s %s', async (method, path) => {
     const { status, text } = await call(method, path, headers);
-    expect([status, text]).toEqual([403, expect.stringContaining('operator-key')]);
+    // By its specification, 401 makes an MCP client sign in.
+    const refused = path === '/mcp' && !('authorization' in headers) ? 401 : 403;
+    expect([status, text]).toEqual([refused, expect.stringContaining('operator-key')]);
   });
 
   it.each(guarded)('opens %s %s to the operator', async (method, path) => {

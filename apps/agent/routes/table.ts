@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import type { App } from '@trunkline/http';
 import { isDirectOperator, type Principal } from '@trunkline/identity';
+import { estimateTokens } from '@trunkline/loop';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import { canAnswer, canJoin, canRead } from '../callers.ts';
 import type { Agent } from '../components.ts';
@@ -28,6 +30,8 @@ import { mountEvents, mountLive } from './events.ts';
 import { mountGuards } from './guards.ts';
 import { mountInbox } from './inbox.ts';
 import { mountMcp } from './mcp.ts';
+import { type McpAuthorizationRoutes, mountMcpAuthorization } from './mcp-authorization.ts';
+import { Grants } from './mcp-grants.ts';
 import { mountMcpSignIn } from './mcp-sign-in.ts';
 
 /** Every route group of the service, in the order in which a request meets them. */
@@ -45,7 +49,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   (app, deps) =>
     mountOpenAiApi(app, {
       ...agentModel(deps),
-      responses: { kept: deps.state.responses, engine: deps.a2a.engine },
+      responses: { kept: deps.state.responses, engine: deps.a2a.engine, countTokens: estimateTokens },
     }),
   mountRuntime,
   mountStores,
@@ -56,6 +60,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountTasks,
   mountDelegates,
   mountMcp,
+  mountMcpAuthorization,
   mountMcpSignIn,
   mountConfig,
   (app, { a2a }) => a2a.mount(app),
@@ -66,14 +71,18 @@ export function mountRoutes(
   app: App,
   agent: Agent,
   facts: () => Record<string, unknown>,
+  pages: Pick<McpAuthorizationRoutes, 'homePath' | 'provider'>,
 ): () => Promise<void> {
   const closing = new AsyncDisposableStack();
-  const deps = { ...routeDeps(agent, facts), closing };
+  const grants = new Grants(join(agent.context.places.state, 'mcp-grants.db'));
+  closing.defer(() => grants.close());
+  const deps = { ...routeDeps(agent, facts), ...pages, grants, closing };
   for (const mount of routeGroups) mount(app, deps);
   return () => closing.disposeAsync();
 }
 
-type RouteDeps = ReturnType<typeof routeDeps> & { closing: AsyncDisposableStack };
+type RouteDeps = ReturnType<typeof routeDeps> &
+  Pick<McpAuthorizationRoutes, 'homePath' | 'provider' | 'grants'> & { closing: AsyncDisposableStack };
 
 /** What route groups may use; each takes what its own interface names. */
 function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
@@ -91,6 +100,8 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     agentName,
     keys,
     operator,
+    accounts: context.accounts,
+    publicUrl: options.publicUrl,
     isOpen: operator.isOpen,
     engine: a2a.engine,
     owners,

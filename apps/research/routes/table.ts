@@ -1,5 +1,6 @@
 import type { App } from '@trunkline/http';
 import type { OperatorAccess } from '@trunkline/identity';
+import { estimateTokens } from '@trunkline/loop';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import type { MiddlewareHandler } from 'hono';
 import type { Research } from '../components.ts';
@@ -28,7 +29,8 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountSetup,
   (app, deps) => {
     const { responses: kept, a2a } = deps;
-    mountOpenAiApi(app, { ...researchModels(deps), responses: { kept, engine: a2a.engine } });
+    const responses = { kept, engine: a2a.engine, countTokens: estimateTokens };
+    mountOpenAiApi(app, { ...researchModels(deps), responses });
   },
   mountMcp,
   (app, { a2a }) => a2a.mount(app),

@@ -113,6 +113,15 @@ export const routeAccess: Readonly<Record<string, 'operator' | 'anyone'>> = {
   'DELETE /v1/responses/:id': 'anyone',
   'POST /v1/responses/:id/cancel': 'anyone',
   'GET /v1/responses/:id/input_items': 'anyone',
+  'POST /v1/responses/input_tokens': 'anyone',
+  'POST /v1/conversations': 'anyone',
+  'GET /v1/conversations/:id': 'anyone',
+  'POST /v1/conversations/:id': 'anyone',
+  'DELETE /v1/conversations/:id': 'anyone',
+  'POST /v1/conversations/:id/items': 'anyone',
+  'GET /v1/conversations/:id/items': 'anyone',
+  'GET /v1/conversations/:id/items/:item': 'anyone',
+  'DELETE /v1/conversations/:id/items/:item': 'anyone',
 };
 
 /** A2A checks credentials itself behind this. */

@@ -1,6 +1,7 @@
 import { secretStoreOf } from '@trunkline/config';
 import type { App } from '@trunkline/http';
 import { isDirectOperator } from '@trunkline/identity';
+import { estimateTokens } from '@trunkline/loop';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import { dailyQuota } from '@trunkline/storage';
 import type { Caller } from '../access/caller.ts';
@@ -70,7 +71,7 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
   (app, { bus, exchange: { routing, limiter }, stores, a2a }) =>
     mountOpenAiApi(app, {
       ...agentsAsModels({ bus, routing, limiter }),
-      responses: { kept: stores.responses, engine: a2a.engine },
+      responses: { kept: stores.responses, engine: a2a.engine, countTokens: estimateTokens },
     }),
   (app, { plugins }) => mountPlugins(app, plugins),
   (app, { plugins, context: { operator, options } }) => mountSetup(app, { operator, options, plugins }),

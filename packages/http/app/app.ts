@@ -145,7 +145,12 @@ function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics): void {
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const SIGN_IN = new Set(['POST /operator', 'GET /operator/enter', 'GET /operator/oidc/callback']);
+const SIGN_IN = new Set([
+  'POST /operator',
+  'GET /operator/enter',
+  'GET /operator/oidc/callback',
+  'POST /oauth/authorize',
+]);
 
 /** Refusals and failed sign-ins that are recorded one by one within a minute; the rest of the minute is counted, so that guessing fills no disk. */
 const MAX_REFUSALS = 60;

@@ -102,7 +102,7 @@ beforeEach(async () => {
     instructions: 'Add with add.',
     tools: () => tools,
     toolTimeoutMs: () => 200,
-    scope: 'own',
+    scope: () => 'own',
     policy: {
       agent: 'test',
       decide: ({ subject }) => ({

@@ -84,7 +84,9 @@ export interface McpEndpointOptions {
   /** Limit of a call, unless the tool has its own. */
   toolTimeoutMs: () => number;
   /** Whose memories tools read and write. */
-  scope?: string;
+  scope?: (principal: Principal) => string;
+  /** The session that a caller's tools run in; without it all callers share one. */
+  sessionId?: (principal: Principal) => string;
   onToolEvent?: (event: McpToolEvent, principal: Principal) => void;
   /** Decides about each call; nobody can be asked, so that what would have to be asked about is refused. */
   policy?:

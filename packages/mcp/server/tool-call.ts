@@ -20,7 +20,7 @@ export interface CallExtra extends Pick<ServedToolContext, 'progress' | 'ask'> {
   signal: AbortSignal;
 }
 
-/** All calls of MCP clients show under this session of the agent. */
+/** Calls of MCP clients show under this session, unless the service has others. */
 const SESSION_ID = 'mcp';
 
 /** The tool as clients list it. */
@@ -73,14 +73,14 @@ async function run(
   const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
   const limit = AbortSignal.timeout(limitMs);
   const signal = AbortSignal.any([extra.signal, limit, ...(tool.survivesDisconnect ? [] : [left])]);
-  const { scope } = options;
+  const { scope, sessionId = () => SESSION_ID } = options;
   try {
     const work = tool.execute(parsed.data, {
       signal,
-      sessionId: SESSION_ID,
+      sessionId: sessionId(principal),
       toolCallId,
       principal,
-      scope,
+      scope: scope?.(principal),
       progress: extra.progress,
       ...(extra.ask && { ask: extra.ask }),
       permits: (subject) => isPermitted({ ...request, subject }, options),

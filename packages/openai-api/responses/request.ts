@@ -11,7 +11,7 @@ const functionTool = z.looseObject({
 });
 
 const mostPairs = 16;
-const metadata = z
+export const metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= mostPairs, `at most ${mostPairs} pairs`);
 
@@ -21,6 +21,7 @@ export const responseRequest = z.looseObject({
   input: z.union([z.string(), z.array(inputItem)]),
   instructions: z.union([z.string(), z.array(contentPart)]).nullish(),
   previous_response_id: z.string().nullish(),
+  conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
   background: z.boolean().nullish(),
   store: z.boolean().nullish(),
   stream: z.boolean().nullish(),
@@ -59,7 +60,6 @@ export type ResponseRequest = z.output<typeof responseRequest>;
 
 /** Parameters that nothing here does anything for; set to what is usual they ask for nothing. */
 const neverTaken: Record<string, readonly unknown[]> = {
-  conversation: [],
   prompt: [],
   max_tool_calls: [],
   top_logprobs: [0],
@@ -86,10 +86,20 @@ export function checkParameters(request: ResponseRequest): string[] {
     throw unsupported('tool_choice', 'name a function, or choose none, auto or required;');
   if (background && store === false)
     throw refuse('background needs store: leave store out, or set it to true', 'background');
+  const conversation = conversationOf(request);
+  if (conversation !== undefined && request.previous_response_id)
+    throw refuse('conversation and previous_response_id exclude each other: name one', 'conversation');
+  if (conversation !== undefined && store === false)
+    throw refuse('conversation needs store: leave store out, or set it to true', 'conversation');
   const include = (request.include ?? []).find((each) => each !== encryptedThoughts);
   if (include !== undefined) throw unsupported(`include "${include}"`);
   const ignored = ['prompt_cache_key', 'safety_identifier'].filter((name) => request[name]);
   return [...ignored, ...(request.include?.length ? ['include'] : [])];
+}
+
+/** The id of the conversation that a request belongs to. */
+export function conversationOf({ conversation }: Pick<ResponseRequest, 'conversation'>): string | undefined {
+  return (typeof conversation === 'string' ? conversation : conversation?.id) || undefined;
 }
 
 function unsupported(name: string, instead = '') {
@@ -143,7 +153,7 @@ export function toCompletionRequest(
   };
 }
 
-function instructionText({ instructions }: ResponseRequest): string {
+export function instructionText({ instructions }: Pick<ResponseRequest, 'instructions'>): string {
   if (!instructions) return '';
   if (typeof instructions === 'string') return instructions;
   return instructions.map(({ text = '' }) => text).join('\n');

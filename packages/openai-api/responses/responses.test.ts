@@ -63,7 +63,7 @@ class Toy {
       defaultModel: () => 'toy',
       images: false,
       parameters: () => ['temperature', 'tools', 'tool_choice', 'max_completion_tokens'],
-      responses: { kept: this.responses, engine: this.a2a.engine },
+      responses: { kept: this.responses, engine: this.a2a.engine, countTokens: (text) => text.length },
     });
     this.#server = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'PORT', logger });
     return this;
@@ -241,7 +241,8 @@ describe('a response', () => {
   it('refuses by name what is not supported, and drops nothing in silence', async () => {
     toy = await new Toy().start();
     const refused: [param: string, body: object][] = [
-      ['conversation', { conversation: 'conv_1' }],
+      ['conversation', { conversation: 'conv_1', previous_response_id: 'resp_1' }],
+      ['conversation', { conversation: 'conv_1', store: false }],
       ['prompt', { prompt: { id: 'p' } }],
       ['max_tool_calls', { max_tool_calls: 3 }],
       ['top_logprobs', { top_logprobs: 2 }],
@@ -427,6 +428,102 @@ describe('a stored response', () => {
     expect(bobs).toBeGreaterThan(0);
     expect(adas).toBeGreaterThan(400 * (bobs ?? 0));
   });
+});
+
+describe('a conversation', () => {
+  const said = () => toy.seen.at(-1)?.request.messages.map(({ role, content }) => `${role}: ${content}`);
+
+  it('holds what responses that name it were asked and answered, also after a restart', async () => {
+    toy = await new Toy().start();
+    toy.answer = async function* () {
+      yield { type: 'text-delta', text: 'The page says four.' };
+      yield { ...end, isOutside: true };
+    };
+    const { id, metadata } = await toy.client().conversations.create({
+      metadata: { topic: 'sums' },
+      items: [{ role: 'user', content: 'I count in tens.' }],
+    });
+    expect(metadata).toEqual({ topic: 'sums' });
+    const first = await toy.client().responses.create({ input: 'What is 2+2?', conversation: id });
+    expect(first.conversation).toEqual({ id });
+    await toy.stop();
+    await toy.start();
+    const client = toy.client();
+    const stream = await client.responses.create({ input: 'Sure?', conversation: { id }, stream: true });
+    for await (const _ of stream) continue;
+    expect(said()).toEqual([
+      'user: I count in tens.',
+      'user: What is 2+2?',
+      'assistant: The page says four.',
+      'user: Sure?',
+    ]);
+    expect(toy.seen.at(-1)?.request.messages[2]).toMatchObject({ outside: true });
+    const roles: unknown[] = [];
+    for await (const item of client.conversations.items.list(id, { limit: 2, order: 'asc' })) {
+      expect(JSON.stringify(item)).not.toContain('outside');
+      roles.push(item.type === 'message' && item.role);
+    }
+    expect(roles).toEqual(['user', 'user', 'assistant', 'user', 'assistant']);
+    const refused = await refusal(client.responses.create({ input: 'x', previous_response_id: first.id }));
+    expect(refused?.message).toContain(id);
+  });
+
+  it('takes a background response when it has ended', async () => {
+    toy = await new Toy().start();
+    const client = toy.client();
+    const { id } = await client.conversations.create({});
+    await client.responses.create({ input: 'Hi', conversation: id, background: true });
+    await expect
+      .poll(async () => (await client.conversations.items.list(id)).data.map(({ type }) => type))
+      .toEqual(['message', 'message']);
+  });
+
+  it('is changed and deleted, item by item, by its owner alone', async () => {
+    toy = await new Toy().start();
+    const { conversations, responses } = toy.client();
+    const { id } = await conversations.create({});
+    expect(await conversations.update(id, { metadata: { a: 'b' } })).toMatchObject({
+      id,
+      metadata: { a: 'b' },
+    });
+    const { data } = await conversations.items.create(id, {
+      items: [
+        { role: 'user', content: 'One' },
+        { role: 'assistant', content: 'Two' },
+      ],
+    });
+    const item = data[0]?.id ?? '';
+    expect(await conversations.items.retrieve(item, { conversation_id: id })).toMatchObject({ role: 'user' });
+    await conversations.items.delete(item, { conversation_id: id });
+    expect((await refusal(conversations.items.retrieve(item, { conversation_id: id })))?.status).toBe(404);
+    const other = toy.client('bob');
+    const tried = await Promise.all([
+      refusal(other.conversations.retrieve(id)),
+      refusal(other.conversations.items.list(id)),
+      refusal(other.conversations.delete(id)),
+      refusal(other.responses.create({ input: 'Hi', conversation: id })),
+    ]);
+    expect(tried.map((error) => error?.status)).toEqual([404, 404, 404, 404]);
+    await responses.create({ input: 'Go on', conversation: id });
+    expect(said()).toEqual(['assistant: Two', 'user: Go on']);
+    expect(toy.responses.bytesOf(ownerKey(personOf('ada')))).toBeGreaterThan(0);
+    expect(await conversations.delete(id)).toMatchObject({ id, deleted: true });
+    expect((await refusal(conversations.retrieve(id)))?.status).toBe(404);
+  });
+});
+
+it('counts the tokens of a request with what was said before', async () => {
+  toy = await new Toy().start();
+  const { responses, conversations } = toy.client();
+  const count = async (body: Parameters<typeof responses.inputTokens.count>[0]) =>
+    (await responses.inputTokens.count(body)).input_tokens;
+  // The toy counts letters, and each message has four more.
+  expect(await count({ input: 'Hello' })).toBe(9);
+  expect(await count({ input: 'Hello', instructions: 'Be brief' })).toBe(21);
+  const { id } = await conversations.create({ items: [{ role: 'user', content: 'Before' }] });
+  expect(await count({ input: 'Hello', conversation: id })).toBe(19);
+  expect(await count({ input: 'Hello', tools: [weather] })).toBe(9 + JSON.stringify(weather).length);
+  expect(toy.seen).toEqual([]);
 });
 
 describe('a background response', () => {

@@ -7,15 +7,18 @@ import {
   sse,
   validate,
 } from '@trunkline/http';
-import { type Principal, quotaKey } from '@trunkline/identity';
+import type { Principal } from '@trunkline/identity';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { checkRequest, firstEvent, ignoredHeader, type OpenAiApi, requireModel, resumed } from '../api.ts';
 import type { AnswerEvent } from '../completion.ts';
 import { openAiErrors } from '../errors.ts';
+import { itemsOfConversation, listed, listQuery, mountConversations, requireRoom } from './conversations.ts';
+import { inputTokens } from './input-tokens.ts';
 import { type Item, readInput, toMessages } from './items.ts';
 import {
   checkParameters,
+  conversationOf,
   nameOf,
   type ResponseRequest,
   refuse,
@@ -23,7 +26,7 @@ import {
   toCompletionRequest,
 } from './request.ts';
 import type { Responses } from './responses.ts';
-import type { StoredResponse } from './store.ts';
+import { conversationIn, type StoredResponse } from './store.ts';
 import { type ResponseEvent, ResponseWriter } from './writer.ts';
 
 const { response_not_found } = defineErrors({
@@ -38,10 +41,10 @@ const retrieveQuery = z.object({
   starting_after: z.coerce.number().int().min(0).optional(),
 });
 
-const listQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  order: z.enum(['asc', 'desc']).default('desc'),
-  after: z.string().optional(),
+/** All that counts may be left out. */
+const countRequest = responseRequest.extend({
+  model: responseRequest.shape.model.nullish(),
+  input: responseRequest.shape.input.nullish(),
 });
 
 type ResponsesApi = NonNullable<OpenAiApi['responses']>;
@@ -50,8 +53,9 @@ type ResponsesApi = NonNullable<OpenAiApi['responses']>;
 export function mountResponses<Caller>(
   app: Hono<AppEnv<Caller>>,
   api: OpenAiApi,
-  { kept, engine }: ResponsesApi,
+  { kept, engine, countTokens }: ResponsesApi,
 ): void {
+  mountConversations(app, { kept, engine });
   const { model_not_found, rate_limit_error, insufficient_quota, upstream_error } = openAiErrors;
   const find = (context: Context<AppEnv<Caller>>, id: string): StoredResponse => {
     const found = kept.store.find(id, context.get('principal'));
@@ -66,6 +70,21 @@ export function mountResponses<Caller>(
     }),
     validate('json', responseRequest),
     (context) => respond(context, context.req.valid('json'), api, { kept, engine }),
+  );
+  app.post(
+    '/v1/responses/input_tokens',
+    describeRoute({ summary: 'Estimate the tokens that a request would send' }),
+    validate('json', countRequest),
+    (context) => {
+      const { input, ...request } = context.req.valid('json');
+      const principal = context.get('principal');
+      const given = readInput(input ?? [], 'resp_', (item) => kept.store.findItem(item, principal));
+      const messages = toMessages([...earlier(request, kept, principal), ...given]);
+      return context.json({
+        object: 'response.input_tokens',
+        input_tokens: inputTokens({ ...request, messages }, countTokens),
+      });
+    },
   );
   app.get(
     '/v1/responses/:id',
@@ -122,7 +141,7 @@ async function respond<Caller>(
   context: Context<AppEnv<Caller>>,
   body: ResponseRequest,
   api: OpenAiApi,
-  { kept, engine }: ResponsesApi,
+  { kept, engine }: Pick<ResponsesApi, 'kept' | 'engine'>,
 ): Promise<Response> {
   const request = { ...body, model: body.model || api.defaultModel?.() || '' };
   const answer = requireModel(api, request.model);
@@ -218,12 +237,22 @@ async function* frames(events: AsyncIterable<ResponseEvent>): AsyncGenerator<Sse
 
 /** What was said before, as far back as it is kept. */
 function earlier(
-  { previous_response_id: id }: ResponseRequest,
+  request: Pick<ResponseRequest, 'previous_response_id' | 'conversation'>,
   kept: Responses,
   principal: Principal,
 ): Item[] {
+  const named = conversationOf(request);
+  if (named !== undefined) return itemsOfConversation(named, kept, principal);
+  const { previous_response_id: id } = request;
   if (!id) return [];
-  if (kept.running(id) !== undefined && kept.store.find(id, principal) !== undefined)
+  const previous = kept.store.find(id, principal);
+  const conversation = previous && conversationIn(previous.body);
+  if (conversation !== undefined)
+    throw refuse(
+      `The response "${id}" is of a conversation: name "${conversation}" as conversation.`,
+      'previous_response_id',
+    );
+  if (kept.running(id) !== undefined && previous !== undefined)
     throw refuse(`The response "${id}" is still being made: wait for its end.`, 'previous_response_id');
   const items = kept.store.conversation(id, principal);
   if (items !== undefined) return items;
@@ -231,29 +260,9 @@ function earlier(
   throw openAiErrors.previous_response_not_found({ message }, { details: { param: 'previous_response_id' } });
 }
 
-/** What is stored counts on the quota of whoever asks, however the answer comes. */
-function requireRoom(input: readonly Item[], principal: Principal, engine: ResponsesApi['engine']): void {
-  const message = engine.refusal(quotaKey(principal), Buffer.byteLength(JSON.stringify(input)));
-  if (message !== undefined) throw openAiErrors.insufficient_quota({ message });
-}
-
 function lastText(input: readonly Item[]): string {
   const { content, output } = input.findLast(({ type }) => type !== 'reasoning') ?? {};
   const given = content ?? output ?? '';
   if (typeof given === 'string') return given;
   return given.map(({ text = '' }) => text).join('\n');
-}
-
-function listed(input: readonly Item[], { limit, order, after }: z.output<typeof listQuery>) {
-  const items = order === 'asc' ? [...input] : [...input].reverse();
-  const from = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
-  if (after !== undefined && from === 0) throw refuse(`There is no item "${after}" in the input.`, 'after');
-  const data = items.slice(from, from + limit);
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: from + limit < items.length,
-  };
 }

@@ -1,5 +1,6 @@
 import { maySee, ownerKey, type Principal } from '@trunkline/identity';
 import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
+import { ConversationStore, conversationMigration } from './conversation-store.ts';
 import { type Item, responseOfItem } from './items.ts';
 import type { ResponseBody } from './writer.ts';
 
@@ -12,6 +13,7 @@ const migrations = [
    CREATE INDEX responses_by_expiry ON responses (expires_at);`,
   // Of responses that were stored before, nobody knows what they were drawn from.
   'ALTER TABLE responses ADD COLUMN outside INTEGER NOT NULL DEFAULT 1;',
+  conversationMigration,
 ];
 
 /** As long as OpenAI keeps them. */
@@ -42,11 +44,13 @@ interface Row extends Omit<StoredResponse, 'body' | 'input'> {
 export class ResponseStore {
   readonly #database: Database;
   readonly #now: () => number;
+  readonly conversations: ConversationStore;
   #isClosed = false;
 
   constructor(path: string, now: () => number = Date.now) {
     this.#database = openDatabase(path, { migrations });
     this.#now = now;
+    this.conversations = new ConversationStore(this.#database, now);
     this.#endInterrupted();
   }
 
@@ -70,6 +74,9 @@ export class ResponseStore {
           ...[id, owner, previous as string | null, status, task as string | null],
           ...[JSON.stringify(body), JSON.stringify(input), this.#now() + lifetimeMs, isOutside ? 1 : 0],
         );
+      const conversation = conversationIn(body);
+      if (conversation !== undefined && (status === 'completed' || status === 'incomplete'))
+        this.conversations.add(conversation, [...input, ...answered({ body, outside: isOutside ? 1 : 0 })]);
       this.#makeRoom(owner);
     });
   }
@@ -109,7 +116,8 @@ export class ResponseStore {
 
   /** What counts on a quota, of one owner or of those that share it. */
   bytesOf(quota: string): number {
-    return storedBytes(this.#database, 'responses', ['body', 'input'], 'owner BETWEEN ?1 AND ?2', quota);
+    const own = storedBytes(this.#database, 'responses', ['body', 'input'], 'owner BETWEEN ?1 AND ?2', quota);
+    return own + this.conversations.bytesOf(quota);
   }
 
   close(): void {
@@ -162,6 +170,11 @@ export class ResponseStore {
 }
 
 /** The items of an answer, marked where it may be drawn from text from outside. */
-function answered({ body, outside }: StoredResponse): Item[] {
+function answered({ body, outside }: Pick<StoredResponse, 'body' | 'outside'>): Item[] {
   return outside === 0 ? body.output : body.output.map((item) => ({ ...item, outside: true }));
+}
+
+/** The conversation that a response belongs to. */
+export function conversationIn({ conversation }: ResponseBody): string | undefined {
+  return (conversation as { id: string } | undefined)?.id;
 }

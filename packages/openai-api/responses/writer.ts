@@ -1,7 +1,7 @@
 import { HttpError } from '@trunkline/http';
 import type { AnswerEvent, TokenUsage, ToolCall } from '../completion.ts';
 import { type Item, itemId } from './items.ts';
-import { nameOf, type ResponseRequest } from './request.ts';
+import { conversationOf, nameOf, type ResponseRequest } from './request.ts';
 
 type Status = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 type EndEvent = Extract<AnswerEvent, { type: 'end' }>;
@@ -111,6 +111,7 @@ export class ResponseWriter {
   body(): ResponseBody {
     const { id, model, request } = this.#settings;
     const { text, tools, reasoning } = request;
+    const conversation = conversationOf(request);
     return {
       id,
       object: 'response',
@@ -140,6 +141,7 @@ export class ResponseWriter {
       usage: usageBody(this.#usage),
       user: request.user ?? null,
       metadata: request.metadata ?? {},
+      ...(conversation !== undefined && { conversation: { id: conversation } }),
       ...(this.#ignored.length > 0 && { ignored_parameters: this.#ignored }),
       ...(this.taskId !== undefined && { task_id: this.taskId }),
     };

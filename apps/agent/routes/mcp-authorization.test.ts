@@ -1,0 +1,241 @@
+// People with an account at /mcp, by their key and by OAuth, with the client of the official SDK.
+import {
+  discoverAuthorizationServerMetadata,
+  type OAuthClientProvider,
+  refreshAuthorization,
+  UnauthorizedError,
+} from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { type Account, type Accounts, openAccounts } from '@trunkline/accounts';
+import type { Role } from '@trunkline/identity';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+
+let agent: TestAgent;
+let accounts: Accounts;
+beforeAll(async () => {
+  agent = await startAgent({
+    env: { TRUNKLINE_OPEN: '0', A2A_AUTH_TOKEN: 'token' },
+    config: 'knowledge: { embeddings: "off" }',
+  });
+  accounts = openAccounts({ home: agent.home, logger: console });
+});
+afterAll(async () => {
+  accounts.close();
+  await agent.stop();
+});
+
+function person(role: Role) {
+  const account = accounts.create({ name: `Ava the ${role}`, role });
+  return { account, key: accounts.createKey(account.id, 'test').key };
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const redirectUrl = 'http://127.0.0.1:8787/callback';
+
+/** A program with a store of its own, as the SDK wants it. */
+class Program implements OAuthClientProvider {
+  page: URL | undefined;
+  saved: { client?: OAuthClientInformationMixed; tokens?: OAuthTokens; verifier?: string } = {};
+  readonly redirectUrl = redirectUrl;
+  readonly clientMetadata = { client_name: 'Sailor <b>', redirect_uris: [redirectUrl] };
+  clientInformation = () => this.saved.client;
+  tokens = () => this.saved.tokens;
+  codeVerifier = () => this.saved.verifier ?? '';
+  saveClientInformation(client: OAuthClientInformationMixed) {
+    this.saved.client = client;
+  }
+  saveTokens(tokens: OAuthTokens) {
+    this.saved.tokens = tokens;
+  }
+  saveCodeVerifier(verifier: string) {
+    this.saved.verifier = verifier;
+  }
+  redirectToAuthorization(page: URL) {
+    this.page = page;
+  }
+}
+
+function transportFor(options: { program?: Program; key?: string }) {
+  const { program, key } = options;
+  return new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`), {
+    ...(program && { authProvider: program }),
+    ...(key !== undefined && { requestInit: { headers: bearer(key) } }),
+  });
+}
+
+async function connect(options: { program?: Program; key?: string }) {
+  const client = new Client({ name: 'sailor', version: '1' });
+  await client.connect(transportFor(options) as Transport);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** What the browser of somebody who is signed in does at the page. */
+async function decide(page: URL, account: Account, decision: string) {
+  const cookie = `trunkline_operator=${accounts.createSession(account.id)}`;
+  const shown = await fetch(page, { headers: { cookie, 'sec-fetch-site': 'none' } });
+  const html = await shown.text();
+  const fields = [...html.matchAll(/name="(\w+)" value="([^"]*)">/g)].map(([, name = '', value = '']) => [
+    name,
+    value.replaceAll('&amp;', '&'),
+  ]);
+  const response = await fetch(new URL('/oauth/authorize', page), {
+    method: 'POST',
+    headers: { cookie, origin: agent.url, 'sec-fetch-site': 'same-origin' },
+    body: new URLSearchParams([...fields, ['decision', decision]] as [string, string][]),
+    redirect: 'manual',
+  });
+  return { html, shown, response, back: URL.parse(response.headers.get('location') ?? '') };
+}
+
+/** A program that somebody has connected. */
+async function connected(account: Account) {
+  const program = new Program();
+  const transport = transportFor({ program });
+  const client = new Client({ name: 'sailor', version: '1' });
+  await expect(client.connect(transport as Transport)).rejects.toThrow(UnauthorizedError);
+  const page = program.page as URL;
+  const { back } = await decide(page, account, 'allow');
+  await transport.finishAuth(back?.searchParams.get('code') ?? '');
+  return { program, access: program.saved.tokens?.access_token ?? '' };
+}
+
+it('gives members the tools, and the data that is theirs', async () => {
+  const [{ key: operator }, { key }] = [person('operator'), person('member')];
+  const store = async (shown: string, heading: string) => {
+    const chunk = post({ content: `${heading} are good`, domain: 'fruit', heading });
+    const headers = { 'content-type': 'application/json', ...bearer(shown) };
+    expect((await agent.fetch('/api/knowledge/chunks', { ...chunk, headers })).status).toBeLessThan(300);
+  };
+  await store(operator, 'plums');
+  await store(key, 'pears');
+  const [mine, theirs] = [await connect({ key }), await connect({ key: operator })];
+  expect((await mine.listTools()).tools.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['ask_agent', 'calculator']),
+  );
+  const memoriesOf = async (client: Client) =>
+    (await client.listResources()).resources.filter(({ uri }) => uri.startsWith('memory:'));
+  expect((await memoriesOf(mine)).map(({ name }) => name)).toEqual(['Memory: pears']);
+  const [plums] = await memoriesOf(theirs);
+  expect(plums?.name).toBe('Memory: plums');
+  await expect(mine.readResource({ uri: plums?.uri ?? '' })).rejects.toThrow('There is no resource');
+  const listed = await mine.callTool({ name: 'memory_list', arguments: {} });
+  expect(JSON.stringify(listed.content)).toContain('pears');
+  expect(JSON.stringify(listed.content)).not.toContain('plums');
+  const refused = await mine.callTool({ name: 'run_command', arguments: { command: 'id' } });
+  expect(refused.isError).toBe(true);
+});
+
+it('lets nobody else in, and says how to sign in', async () => {
+  const status = async (headers: Record<string, string>) => (await agent.fetch('/mcp', { headers })).status;
+  expect(await status(bearer(person('guest').key))).toBe(403);
+  expect(await status(bearer('token'))).toBe(403);
+  expect(await status(bearer('wrong'))).toBe(401);
+  const { status: unknown, headers } = await agent.fetch('/mcp');
+  const metadata = /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '')?.[1] ?? '';
+  expect([unknown, metadata]).toEqual([401, `${agent.url}/.well-known/oauth-protected-resource/mcp`]);
+  expect(await (await fetch(metadata)).json()).toMatchObject({
+    resource: `${agent.url}/mcp`,
+    authorization_servers: [agent.url],
+  });
+});
+
+it('connects a program that a person allows, for /mcp alone, until it is revoked', async () => {
+  const { account } = person('operator');
+  const { program, access } = await connected(account);
+  const client = await connect({ program });
+  expect((await client.callTool({ name: 'calculator', arguments: { expression: '6*7' } })).content).toMatchObject([
+    { text: expect.stringContaining('42') },
+  ]);
+  const { status } = await agent.fetch('/api/config', { headers: bearer(access) });
+  expect([401, 403]).toContain(status);
+
+  const clientInformation = program.saved.client as OAuthClientInformationMixed;
+  const refreshToken = program.saved.tokens?.refresh_token ?? '';
+  const metadata = await discoverAuthorizationServerMetadata(agent.url);
+  const renew = () =>
+    refreshAuthorization(agent.url, { clientInformation, refreshToken, ...(metadata && { metadata }) });
+  const renewed = await renew();
+  const asked = async (token: string) => (await agent.fetch('/mcp', { headers: bearer(token) })).status;
+  expect(await asked(access)).toBe(401);
+  expect(await asked(renewed.access_token)).not.toBe(401);
+  // A refresh token that comes a second time was stolen, so that both holders lose it.
+  await expect(renew()).rejects.toThrow();
+  expect(await asked(renewed.access_token)).toBe(401);
+
+  const again = await connected(account);
+  expect(await asked(again.access)).not.toBe(401);
+  await agent.fetch('/oauth/revoke', { method: 'POST', body: new URLSearchParams({ token: again.access }) });
+  expect(await asked(again.access)).toBe(401);
+
+  const third = await connected(account);
+  expect(await asked(third.access)).not.toBe(401);
+  await decide(third.program.page as URL, account, 'refuse');
+  expect(await asked(third.access)).toBe(401);
+});
+
+it('ends with the account', async () => {
+  const { account } = person('member');
+  const { access } = await connected(account);
+  accounts.update(account.id, { disabled: true });
+  expect([401, 403]).toContain((await agent.fetch('/mcp', { headers: bearer(access) })).status);
+});
+
+it('asks the person in a browser that is signed in, and nobody else', async () => {
+  const program = new Program();
+  const client = new Client({ name: 'sailor', version: '1' });
+  await expect(client.connect(transportFor({ program }) as Transport)).rejects.toThrow(UnauthorizedError);
+  const page = program.page as URL;
+  const stranger = await fetch(page);
+  expect([stranger.status, await stranger.text()]).toEqual([403, expect.stringContaining('Sign in')]);
+  const guest = await decide(page, person('guest').account, 'allow');
+  expect([guest.shown.status, guest.response.status, guest.back]).toEqual([403, expect.any(Number), null]);
+  const { account } = person('member');
+  const refused = await decide(page, account, 'refuse');
+  expect(refused.html).toContain('Sailor &lt;b&gt;');
+  expect(refused.back?.searchParams.get('error')).toBe('access_denied');
+  expect(refused.back?.searchParams.get('iss')).toBe(agent.url);
+
+  const changed = (name: string, value: string) => {
+    const url = new URL(page);
+    url.searchParams.set(name, value);
+    return decide(url, account, 'allow');
+  };
+  const elsewhere = await changed('redirect_uri', 'https://evil.example/callback');
+  expect([elsewhere.shown.status, elsewhere.back]).toEqual([400, null]);
+  const forged = await changed('client_id', `${page.searchParams.get('client_id')}x`);
+  expect([forged.shown.status, forged.back]).toEqual([400, null]);
+  const plain = await fetch(`${page.href}&code_challenge_method=plain`.replace('code_challenge_method=S256', ''), {
+    redirect: 'manual',
+  });
+  expect(plain.headers.get('location')).toContain('error=invalid_request');
+
+  const { back } = await decide(page, account, 'allow');
+  const exchange = (more: Record<string, string>) =>
+    agent.fetch('/oauth/token', {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        client_id: page.searchParams.get('client_id') ?? '',
+        code: back?.searchParams.get('code') ?? '',
+        redirect_uri: redirectUrl,
+        ...more,
+      }),
+    });
+  const wrong = await exchange({ code_verifier: 'of somebody else' });
+  expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: 'invalid_grant' }]);
+  const late = await exchange({ code_verifier: program.saved.verifier ?? '' });
+  expect(await late.json()).toMatchObject({ error: 'invalid_grant' });
+});
+
+it.each(['javascript:alert(1)', 'http://evil.example/callback', 'data:text/html,x'])(
+  'registers no program that returns to %s',
+  async (redirect) => {
+    const response = await agent.fetch('/oauth/register', post({ redirect_uris: [redirect] }));
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_redirect_uri' }]);
+  },
+);

@@ -1,0 +1,150 @@
+import { maySee, ownerKey, type Principal } from '@trunkline/identity';
+import { type Database, storedBytes } from '@trunkline/storage';
+import type { Item } from './items.ts';
+
+export const conversationMigration = `
+  CREATE TABLE conversations (
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, metadata TEXT NOT NULL, created_at INTEGER NOT NULL, used_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX conversations_by_owner ON conversations (owner, used_at);
+  CREATE TABLE conversation_items (
+    number INTEGER PRIMARY KEY, conversation TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, item TEXT NOT NULL,
+    UNIQUE (conversation, id)
+  ) STRICT;
+  CREATE INDEX conversation_items_by_owner ON conversation_items (owner);`;
+
+/** After the last use. */
+const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
+/** Of each owner; those that were not used for longest go first. */
+const mostKept = 500;
+const mostBytes = 64 * 2 ** 20;
+/** Of one conversation. */
+const mostItems = 2000;
+
+type Metadata = Record<string, string>;
+
+interface Conversation {
+  id: string;
+  owner: string;
+  metadata: Metadata;
+  /** Seconds since 1970. */
+  createdAt: number;
+}
+
+interface Row {
+  id: string;
+  owner: string;
+  metadata: string;
+  created_at: number;
+}
+
+/** Conversations that callers keep here under an id, each seen by its owner alone. */
+export class ConversationStore {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  create(principal: Principal, metadata: Metadata): Conversation {
+    const id = `conv_${crypto.randomUUID().replaceAll('-', '')}`;
+    const [owner, now] = [ownerKey(principal), this.#now()];
+    this.#database.transaction(() => {
+      this.#database
+        .prepare(
+          'INSERT INTO conversations (id, owner, metadata, created_at, used_at) VALUES (?, ?, ?, ?, ?)',
+        )
+        .run(id, owner, JSON.stringify(metadata), now, now);
+      this.#makeRoom(owner);
+    });
+    return { id, owner, metadata, createdAt: Math.floor(now / 1000) };
+  }
+
+  /** Undefined where there is none, it has expired, or it is somebody else's. */
+  find(id: string, principal: Principal): Conversation | undefined {
+    const row = this.#database
+      .prepare<Row>('SELECT id, owner, metadata, created_at FROM conversations WHERE id = ? AND used_at > ?')
+      .get(id, this.#now() - lifetimeMs);
+    if (row === undefined || !maySee(principal, row.owner)) return undefined;
+    const { owner, metadata, created_at } = row;
+    return { id, owner, metadata: JSON.parse(metadata), createdAt: Math.floor(created_at / 1000) };
+  }
+
+  update(id: string, metadata: Metadata): void {
+    this.#database
+      .prepare('UPDATE conversations SET metadata = ?, used_at = ? WHERE id = ?')
+      .run(JSON.stringify(metadata), this.#now(), id);
+  }
+
+  delete(id: string): void {
+    this.#database.transaction(() => {
+      this.#database.prepare('DELETE FROM conversation_items WHERE conversation = ?').run(id);
+      this.#database.prepare('DELETE FROM conversations WHERE id = ?').run(id);
+    });
+  }
+
+  /** From the beginning. */
+  items(id: string): Item[] {
+    return this.#database
+      .prepare<{ item: string }>('SELECT item FROM conversation_items WHERE conversation = ? ORDER BY number')
+      .all(id)
+      .map(({ item }) => JSON.parse(item) as Item);
+  }
+
+  isFull(id: string): boolean {
+    const { count = 0 } =
+      this.#database
+        .prepare<{ count: number }>('SELECT count(*) AS count FROM conversation_items WHERE conversation = ?')
+        .get(id) ?? {};
+    return count >= mostItems;
+  }
+
+  /** Adds items at the end. An item that is there already stays where it is; a conversation that is gone takes none. */
+  add(id: string, items: readonly Item[]): void {
+    this.#database.transaction(() => {
+      const { owner } =
+        this.#database.prepare<Row>('SELECT owner FROM conversations WHERE id = ?').get(id) ?? {};
+      if (owner === undefined) return;
+      const insert = this.#database.prepare(
+        'INSERT OR IGNORE INTO conversation_items (conversation, owner, id, item) VALUES (?, ?, ?, ?)',
+      );
+      for (const item of items) insert.run(id, owner, item.id, JSON.stringify(item));
+      this.#database.prepare('UPDATE conversations SET used_at = ? WHERE id = ?').run(this.#now(), id);
+      this.#makeRoom(owner);
+    });
+  }
+
+  removeItem(id: string, item: string): void {
+    this.#database.prepare('DELETE FROM conversation_items WHERE conversation = ? AND id = ?').run(id, item);
+  }
+
+  /** What counts on a quota, of one owner or of those that share it. */
+  bytesOf(quota: string): number {
+    return storedBytes(this.#database, 'conversation_items', ['item'], 'owner BETWEEN ?1 AND ?2', quota);
+  }
+
+  #makeRoom(owner: string): void {
+    const expired = this.#database
+      .prepare<{ id: string }>('SELECT id FROM conversations WHERE used_at <= ?')
+      .all(this.#now() - lifetimeMs);
+    for (const { id } of expired) this.delete(id);
+    let bytes = 0;
+    for (const [index, conversation] of this.#sizes(owner).entries()) {
+      bytes += conversation.bytes;
+      if (index > 0 && (index >= mostKept || bytes > mostBytes)) this.delete(conversation.id);
+    }
+  }
+
+  /** The one that was used last first. */
+  #sizes(owner: string): { id: string; bytes: number }[] {
+    return this.#database
+      .prepare<{ id: string; bytes: number }>(
+        `SELECT c.id, coalesce(sum(length(i.item)), 0) AS bytes FROM conversations c
+         LEFT JOIN conversation_items i ON i.conversation = c.id
+         WHERE c.owner = ? GROUP BY c.id ORDER BY c.used_at DESC, c.created_at DESC, c.id`,
+      )
+      .all(owner);
+  }
+}

@@ -1,0 +1,183 @@
+import { type AppEnv, defineErrors, describeRoute, validate } from '@trunkline/http';
+import { type Principal, quotaKey } from '@trunkline/identity';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { OpenAiApi } from '../api.ts';
+import { openAiErrors } from '../errors.ts';
+import { type Item, inputItem, readInput, toMessages } from './items.ts';
+import { metadata, refuse } from './request.ts';
+import type { Responses } from './responses.ts';
+
+type ResponsesApi = NonNullable<OpenAiApi['responses']>;
+
+const { conversation_not_found, item_not_found } = defineErrors({
+  conversation_not_found: [
+    404,
+    ({ id }: { id: string }) => `There is no conversation "${id}" here. It may have expired.`,
+  ],
+  item_not_found: [404, ({ id }: { id: string }) => `There is no item "${id}" in this conversation.`],
+});
+
+export const listQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  after: z.string().optional(),
+});
+
+/** Items that one request may bring. */
+const mostItems = 20;
+
+const newItems = z.array(inputItem).max(mostItems);
+const createBody = z.object({ items: newItems.nullish(), metadata: metadata.nullish() });
+const updateBody = z.object({ metadata });
+const itemsBody = z.object({ items: newItems.min(1) });
+
+/** Mounts `/v1/conversations`: what was said, kept under an id that responses name. */
+export function mountConversations<Caller>(
+  app: Hono<AppEnv<Caller>>,
+  { kept, engine }: Pick<ResponsesApi, 'kept' | 'engine'>,
+): void {
+  const { conversations } = kept.store;
+  const find = (context: Context<AppEnv<Caller>>, id: string) => {
+    const found = conversations.find(id, context.get('principal'));
+    if (found === undefined) throw conversation_not_found({ id });
+    return found;
+  };
+  const findItem = (conversation: string, id: string): Item => {
+    const item = conversations.items(conversation).find((each) => each.id === id);
+    if (item === undefined) throw item_not_found({ id });
+    return item;
+  };
+  const read = (context: Context<AppEnv<Caller>>, given: z.output<typeof newItems>): Item[] => {
+    const principal = context.get('principal');
+    const batch = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
+    const items = readInput(given, batch, (item) => kept.store.findItem(item, principal));
+    // What no response could take is refused now.
+    toMessages(items);
+    requireRoom(items, principal, engine);
+    return items;
+  };
+
+  app.post(
+    '/v1/conversations',
+    describeRoute({ summary: 'Create a conversation' }),
+    validate('json', createBody),
+    (context) => {
+      const { items, metadata: pairs } = context.req.valid('json');
+      const given = read(context, items ?? []);
+      const created = conversations.create(context.get('principal'), pairs ?? {});
+      conversations.add(created.id, given);
+      return context.json(shown(created));
+    },
+  );
+  app.get(
+    '/v1/conversations/:id',
+    describeRoute({ summary: 'Get a conversation', errors: [conversation_not_found] }),
+    (context) => context.json(shown(find(context, context.req.param('id')))),
+  );
+  app.post(
+    '/v1/conversations/:id',
+    describeRoute({ summary: 'Change the metadata of a conversation', errors: [conversation_not_found] }),
+    validate('json', updateBody),
+    (context) => {
+      const { id } = find(context, context.req.param('id'));
+      conversations.update(id, context.req.valid('json').metadata);
+      return context.json(shown(find(context, id)));
+    },
+  );
+  app.delete(
+    '/v1/conversations/:id',
+    describeRoute({ summary: 'Delete a conversation', errors: [conversation_not_found] }),
+    (context) => {
+      const { id } = find(context, context.req.param('id'));
+      conversations.delete(id);
+      return context.json({ id, object: 'conversation.deleted', deleted: true });
+    },
+  );
+  app.post(
+    '/v1/conversations/:id/items',
+    describeRoute({ summary: 'Add items to a conversation', errors: [conversation_not_found] }),
+    validate('json', itemsBody),
+    (context) => {
+      const { id } = find(context, context.req.param('id'));
+      if (conversations.isFull(id)) throw conversationFull();
+      const items = read(context, context.req.valid('json').items);
+      conversations.add(id, items);
+      return context.json(listed(items.map(plain), { limit: mostItems, order: 'asc' }));
+    },
+  );
+  app.get(
+    '/v1/conversations/:id/items',
+    describeRoute({ summary: 'List the items of a conversation', errors: [conversation_not_found] }),
+    validate('query', listQuery),
+    (context) => {
+      const { id } = find(context, context.req.param('id'));
+      return context.json(listed(conversations.items(id).map(plain), context.req.valid('query')));
+    },
+  );
+  const both = [conversation_not_found, item_not_found];
+  app.get(
+    '/v1/conversations/:id/items/:item',
+    describeRoute({ summary: 'Get an item of a conversation', errors: both }),
+    (context) => {
+      const { id } = find(context, context.req.param('id'));
+      return context.json(plain(findItem(id, context.req.param('item'))));
+    },
+  );
+  app.delete(
+    '/v1/conversations/:id/items/:item',
+    describeRoute({ summary: 'Delete an item of a conversation', errors: both }),
+    (context) => {
+      const conversation = find(context, context.req.param('id'));
+      const { id } = findItem(conversation.id, context.req.param('item'));
+      conversations.removeItem(conversation.id, id);
+      return context.json(shown(conversation));
+    },
+  );
+}
+
+function conversationFull() {
+  return refuse('The conversation is full. Begin a new one with what still counts.', 'conversation');
+}
+
+/** What was said in the conversation that a request names. */
+export function itemsOfConversation(id: string, kept: Responses, principal: Principal): Item[] {
+  const { conversations } = kept.store;
+  if (conversations.find(id, principal) === undefined) throw conversation_not_found({ id });
+  if (conversations.isFull(id)) throw conversationFull();
+  return conversations.items(id);
+}
+
+/** What is stored counts on the quota of whoever asks, however the answer comes. */
+export function requireRoom(
+  input: readonly Item[],
+  principal: Principal,
+  engine: ResponsesApi['engine'],
+): void {
+  const message = engine.refusal(quotaKey(principal), Buffer.byteLength(JSON.stringify(input)));
+  if (message !== undefined) throw openAiErrors.insufficient_quota({ message });
+}
+
+/** A page of items, as lists of this API are. */
+export function listed(items: readonly Item[], { limit, order, after }: z.output<typeof listQuery>) {
+  const sorted = order === 'asc' ? [...items] : [...items].reverse();
+  const from = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && from === 0) throw refuse(`There is no item "${after}" in the list.`, 'after');
+  const data = sorted.slice(from, from + limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: from + limit < sorted.length,
+  };
+}
+
+function shown({ id, createdAt, metadata: pairs }: { id: string; createdAt: number; metadata: object }) {
+  return { id, object: 'conversation', created_at: createdAt, metadata: pairs };
+}
+
+/** Without our own mark of where an answer was drawn from. */
+function plain({ outside: _mark, ...item }: Item): Item {
+  return item as Item;
+}
