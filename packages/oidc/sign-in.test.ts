@@ -286,7 +286,7 @@ it('refuses the answer of another issuer, and one for another request', async ()
   expect(await failure(await mixed.browser.go(address.href))).toMatchObject({
     status: 401,
     code: 'oidc_invalid',
-    html: expect.stringContaining('&#34;iss&#34;'),
+    html: expect.stringContaining('&quot;iss&quot;'),
   });
   const replayed = await begin('ava', ({ searchParams }) => searchParams.set('nonce', 'of-another-sign-in'));
   expect(await failure(await replayed.browser.go(replayed.callback))).toMatchObject({

@@ -35,10 +35,7 @@ const operatorRoutes: readonly [methods: string, path: string][] = [
 const guestPaths = ['/api/chat', '/v1'];
 
 /** Guards all that is not A2A, which brings guards of its own. The feed of events stays open. */
-export function mountGuards(
-  app: Hono<AppEnv>,
-  routes: { keys: Keys } & McpAuthorizationRoutes,
-): void {
+export function mountGuards(app: Hono<AppEnv>, routes: { keys: Keys } & McpAuthorizationRoutes): void {
   const {
     keys: { token, apiKey, operatorToken },
     operator,
@@ -68,7 +65,12 @@ export function mountGuards(
   app.use('/api/*', console);
   const mcpKey = operatorToken === undefined ? token : operatorToken;
   const mcpCaller = operatorToken === undefined ? 'agent' : 'operator';
-  app.use('/mcp', identifyMcpClient(routes), bearer({ key: mcpKey, caller: mcpCaller }), requireMember(operator));
+  app.use(
+    '/mcp',
+    identifyMcpClient(routes),
+    bearer({ key: mcpKey, caller: mcpCaller }),
+    requireMember(operator),
+  );
   app.use('/v1/*', bearer({ key: token, caller: 'agent' }), key);
   for (const [methods, path] of operatorRoutes) app.on(methods.split(' '), path, requireOperator(operator));
 }

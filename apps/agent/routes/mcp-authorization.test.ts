@@ -148,9 +148,9 @@ it('connects a program that a person allows, for /mcp alone, until it is revoked
   const { account } = person('operator');
   const { program, access } = await connected(account);
   const client = await connect({ program });
-  expect((await client.callTool({ name: 'calculator', arguments: { expression: '6*7' } })).content).toMatchObject([
-    { text: expect.stringContaining('42') },
-  ]);
+  expect(
+    (await client.callTool({ name: 'calculator', arguments: { expression: '6*7' } })).content,
+  ).toMatchObject([{ text: expect.stringContaining('42') }]);
   const { status } = await agent.fetch('/api/config', { headers: bearer(access) });
   expect([401, 403]).toContain(status);
 
@@ -209,9 +209,12 @@ it('asks the person in a browser that is signed in, and nobody else', async () =
   expect([elsewhere.shown.status, elsewhere.back]).toEqual([400, null]);
   const forged = await changed('client_id', `${page.searchParams.get('client_id')}x`);
   expect([forged.shown.status, forged.back]).toEqual([400, null]);
-  const plain = await fetch(`${page.href}&code_challenge_method=plain`.replace('code_challenge_method=S256', ''), {
-    redirect: 'manual',
-  });
+  const plain = await fetch(
+    `${page.href}&code_challenge_method=plain`.replace('code_challenge_method=S256', ''),
+    {
+      redirect: 'manual',
+    },
+  );
   expect(plain.headers.get('location')).toContain('error=invalid_request');
 
   const { back } = await decide(page, account, 'allow');

@@ -49,7 +49,9 @@ export function identifyMcpClient(routes: McpAuthorizationRoutes): MiddlewareHan
   return async (context, next) => {
     const [, token] = /^bearer +(\S+) *$/i.exec(context.req.header('authorization') ?? '') ?? [];
     const challenge = (error = '') => ({
-      headers: { 'www-authenticate': `Bearer ${error}resource_metadata="${originOf(context, routes)}${METADATA}/mcp"` },
+      headers: {
+        'www-authenticate': `Bearer ${error}resource_metadata="${originOf(context, routes)}${METADATA}/mcp"`,
+      },
     });
     if (token !== undefined && grants.isAccessToken(token)) {
       const account = accounts.get(grants.accountOf(token) ?? '');
@@ -103,53 +105,85 @@ export function mountMcpAuthorization(app: Hono<AppEnv>, routes: McpAuthorizatio
       });
     },
   );
-  app.post(REGISTER, describeRoute({ summary: 'Register an MCP client (RFC 7591)', status: 201 }), async (context) => {
-    const given = registration.safeParse(await context.req.json().catch(() => undefined));
-    if (!given.success) return refuse(context, 'invalid_client_metadata', z.prettifyError(given.error));
-    const { client_name: name, redirect_uris: redirects } = given.data;
-    const bad = redirects.find((each) => !isAllowedRedirect(each));
-    if (bad !== undefined)
-      return refuse(context, 'invalid_redirect_uri', `${bad} is neither https, nor this machine, nor an app.`);
-    const registered = {
-      client_id: grants.register({ name, redirects }),
-      client_name: name,
-      redirect_uris: redirects,
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-    };
-    return context.json(registered, 201, noStore);
-  });
-  const page = { mediaType: 'text/html' };
-  app.get(AUTHORIZE, describeRoute({ summary: 'Ask a person whether an MCP client may use the agent', ...page }), (context) =>
-    answer(context, context.req.query(), routes, (request) => askPerson(context, request, routes)),
+  app.post(
+    REGISTER,
+    describeRoute({ summary: 'Register an MCP client (RFC 7591)', status: 201 }),
+    async (context) => {
+      const given = registration.safeParse(await context.req.json().catch(() => undefined));
+      if (!given.success) return refuse(context, 'invalid_client_metadata', z.prettifyError(given.error));
+      const { client_name: name, redirect_uris: redirects } = given.data;
+      const bad = redirects.find((each) => !isAllowedRedirect(each));
+      if (bad !== undefined)
+        return refuse(
+          context,
+          'invalid_redirect_uri',
+          `${bad} is neither https, nor this machine, nor an app.`,
+        );
+      const registered = {
+        client_id: grants.register({ name, redirects }),
+        client_name: name,
+        redirect_uris: redirects,
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+      };
+      return context.json(registered, 201, noStore);
+    },
   );
-  app.post(AUTHORIZE, describeRoute({ summary: 'What the person answered', status: 303 }), async (context) => {
-    const form = await formOf(context);
-    return answer(context, form, routes, (request) => decide(context, request, form.decision, routes));
-  });
-  app.post(TOKEN, describeRoute({ summary: 'Exchange a code or a refresh token for tokens' }), async (context) => {
-    const form = await formOf(context);
-    const { client_id: clientId = '', grant_type: type } = form;
-    if (type !== 'authorization_code' && type !== 'refresh_token')
-      return refuse(context, 'unsupported_grant_type', 'grant_type is authorization_code or refresh_token.');
-    if (grants.client(clientId) === undefined)
-      return refuse(context, 'invalid_client', 'client_id is not of a client that registered here.');
-    const { code = '', redirect_uri: redirect, code_verifier: verifier = '', refresh_token: refresh = '' } = form;
-    const tokens =
-      type === 'refresh_token'
-        ? grants.refresh(refresh, clientId)
-        : grants.redeem(code, { clientId, redirect, verifier });
-    if (tokens === undefined)
-      return refuse(context, 'invalid_grant', 'It has expired, was used, or belongs to another client.');
-    const { access, refresh: refresh_token, expiresInS } = tokens;
-    const answered = { access_token: access, token_type: 'Bearer', expires_in: expiresInS, refresh_token };
-    return context.json(answered, 200, noStore);
-  });
-  app.post(REVOKE, describeRoute({ summary: 'Revoke a token of an MCP client (RFC 7009)' }), async (context) => {
-    grants.revoke((await formOf(context)).token ?? '');
-    return context.json({}, 200, noStore);
-  });
+  const page = { mediaType: 'text/html' };
+  app.get(
+    AUTHORIZE,
+    describeRoute({ summary: 'Ask a person whether an MCP client may use the agent', ...page }),
+    (context) =>
+      answer(context, context.req.query(), routes, (request) => askPerson(context, request, routes)),
+  );
+  app.post(
+    AUTHORIZE,
+    describeRoute({ summary: 'What the person answered', status: 303 }),
+    async (context) => {
+      const form = await formOf(context);
+      return answer(context, form, routes, (request) => decide(context, request, form.decision, routes));
+    },
+  );
+  app.post(
+    TOKEN,
+    describeRoute({ summary: 'Exchange a code or a refresh token for tokens' }),
+    async (context) => {
+      const form = await formOf(context);
+      const { client_id: clientId = '', grant_type: type } = form;
+      if (type !== 'authorization_code' && type !== 'refresh_token')
+        return refuse(
+          context,
+          'unsupported_grant_type',
+          'grant_type is authorization_code or refresh_token.',
+        );
+      if (grants.client(clientId) === undefined)
+        return refuse(context, 'invalid_client', 'client_id is not of a client that registered here.');
+      const {
+        code = '',
+        redirect_uri: redirect,
+        code_verifier: verifier = '',
+        refresh_token: refresh = '',
+      } = form;
+      const tokens =
+        type === 'refresh_token'
+          ? grants.refresh(refresh, clientId)
+          : grants.redeem(code, { clientId, redirect, verifier });
+      if (tokens === undefined)
+        return refuse(context, 'invalid_grant', 'It has expired, was used, or belongs to another client.');
+      const { access, refresh: refresh_token, expiresInS } = tokens;
+      const answered = { access_token: access, token_type: 'Bearer', expires_in: expiresInS, refresh_token };
+      return context.json(answered, 200, noStore);
+    },
+  );
+  app.post(
+    REVOKE,
+    describeRoute({ summary: 'Revoke a token of an MCP client (RFC 7009)' }),
+    async (context) => {
+      grants.revoke((await formOf(context)).token ?? '');
+      return context.json({}, 200, noStore);
+    },
+  );
 }
 
 const noStore = { 'cache-control': 'no-store' };
@@ -197,7 +231,11 @@ async function answer(
   const { client_id: clientId = '', redirect_uri: named, state } = given;
   const client = routes.grants.client(clientId);
   const redirect = named ?? (client?.redirects.length === 1 ? client.redirects[0] : undefined);
-  if (client === undefined || redirect === undefined || !client.redirects.some((each) => isSameRedirect(each, redirect)))
+  if (
+    client === undefined ||
+    redirect === undefined ||
+    !client.redirects.some((each) => isSameRedirect(each, redirect))
+  )
     return problem(context, routes, 400, [
       'The program that sent you here is not known to this agent, or names an address that it did not register.',
       'Remove the agent from the program and add it again, so that it registers anew.',
@@ -205,7 +243,11 @@ async function answer(
   const origin = originOf(context, routes);
   const back = (values: Record<string, string>) => {
     const url = new URL(redirect);
-    for (const [name, value] of Object.entries({ ...values, ...(state !== undefined && { state }), iss: origin }))
+    for (const [name, value] of Object.entries({
+      ...values,
+      ...(state !== undefined && { state }),
+      iss: origin,
+    }))
       url.searchParams.set(name, value);
     return url.href;
   };
@@ -217,8 +259,13 @@ async function answer(
     );
   const { resource = `${origin}/mcp`, code_challenge: challenge } = parsed.data;
   if (resource.replace(/\/$/, '') !== `${origin}/mcp`)
-    return context.redirect(back({ error: 'invalid_target', error_description: `Only ${origin}/mcp is here.` }), 303);
-  const fields = Object.fromEntries(fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+    return context.redirect(
+      back({ error: 'invalid_target', error_description: `Only ${origin}/mcp is here.` }),
+      303,
+    );
+  const fields = Object.fromEntries(
+    fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+  );
   return handle({ clientId, client, redirect, challenge, fields, back });
 }
 
@@ -268,7 +315,10 @@ function decide(
 }
 
 /** The account that the browser is signed in with, or the page that asks for it. */
-function accountOf(context: Context<AppEnv>, routes: McpAuthorizationRoutes): { id: string; name: string } | Response {
+function accountOf(
+  context: Context<AppEnv>,
+  routes: McpAuthorizationRoutes,
+): { id: string; name: string } | Response {
   const principal = context.get('principal');
   const account = isDirectAccount(principal) ? routes.accounts.get(accountIdOf(principal) ?? '') : undefined;
   if (account === undefined) {
@@ -279,7 +329,9 @@ function accountOf(context: Context<AppEnv>, routes: McpAuthorizationRoutes): { 
     return problem(context, routes, 403, [words]);
   }
   if (account.role === 'guest')
-    return problem(context, routes, 403, ['Guests cannot connect programs. Ask the operator to make you a member.']);
+    return problem(context, routes, 403, [
+      'Guests cannot connect programs. Ask the operator to make you a member.',
+    ]);
   return account;
 }
 
@@ -297,7 +349,9 @@ function problem(
     heading: 'The program is not connected',
     paragraphs,
     links: [
-      ...(provider && login && status === 403 ? [{ href: login, text: `Sign in with ${provider.name}` }] : []),
+      ...(provider && login && status === 403
+        ? [{ href: login, text: `Sign in with ${provider.name}` }]
+        : []),
       { href: homePath, text: 'Open the page of the agent' },
       // A browser that comes from another site sends its session only from here on.
       ...(status === 403 ? [{ href: here, text: 'Continue' }] : []),
@@ -324,14 +378,17 @@ function isAllowedRedirect(address: string): boolean {
 function isSameRedirect(registered: string, given: string): boolean {
   if (registered === given) return true;
   const [left, right] = [URL.parse(registered), URL.parse(given)];
-  if (left === null || right === null || left.protocol !== 'http:' || !isLoopbackHost(left.hostname)) return false;
+  if (left === null || right === null || left.protocol !== 'http:' || !isLoopbackHost(left.hostname))
+    return false;
   right.port = left.port;
   return left.href === right.href;
 }
 
 async function formOf({ req }: Context<AppEnv>): Promise<Record<string, string>> {
   const body = await req.parseBody().catch(() => ({}));
-  return Object.fromEntries(Object.entries(body).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  return Object.fromEntries(
+    Object.entries(body).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 }
 
 /** In the words of RFC 6749, which clients read. */

@@ -78,8 +78,7 @@ function formHtml({ action, fields, buttons }: NonNullable<PlainPage['form']>): 
     ([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
   );
   const shown = buttons.map(
-    ({ value, text }) =>
-      `<button name="decision" value="${escapeHtml(value)}">${escapeHtml(text)}</button>`,
+    ({ value, text }) => `<button name="decision" value="${escapeHtml(value)}">${escapeHtml(text)}</button>`,
   );
   return `<form method="post" action="${escapeHtml(action)}">\n${[...hidden, ...shown].join('\n')}\n</form>`;
 }
