@@ -7,6 +7,7 @@ import {
   directory,
   fetchOptions,
   file,
+  grpcOptions,
   isAddressRange,
   natsOptions,
   readOptions,
@@ -45,6 +46,25 @@ describe('paths', () => {
     expect(attempt).toThrow(/FILE is ".*folder"; expected the path of a file\n/);
     expect(attempt).toThrow(/EXISTING is ".*none"; expected the path of a file that exists/);
   });
+});
+
+describe('public address of gRPC', () => {
+  const table = defineOptions('x', 'X', grpcOptions('X'));
+  const read = (given: string) => readOptions(table, { env: { X_GRPC_PUBLIC_ADDRESS: given } });
+
+  it.each(['agent.example:443', 'https://agent.example', 'http://[::1]:50051/', '[::1]:50051'])(
+    'takes %s',
+    (given) => {
+      expect(read(given).grpcPublicAddress).toBe(given);
+    },
+  );
+
+  it.each(['https://agent.example:99999', 'agent.example:99999', 'http://[::::]', 'agent.example'])(
+    'refuses %s',
+    (given) => {
+      expect(() => read(given)).toThrow(/X_GRPC_PUBLIC_ADDRESS is .*expected host:port/);
+    },
+  );
 });
 
 describe('address ranges', () => {

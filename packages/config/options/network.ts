@@ -66,7 +66,9 @@ export function grpcOptions(prefix: string) {
       doc: 'Address of gRPC in the card, where others reach it through a proxy: host:port, or a URL as A2A 0.3 writes it.',
       defaultDoc: 'the host of the public address, and the port',
       check: (given) =>
-        /^(https?:\/\/)?([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?\/?$/i.test(given) && /:\/\/|:\d+$/.test(given),
+        /^(https?:\/\/)?([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?\/?$/i.test(given) &&
+        /:\/\/|:\d+$/.test(given) &&
+        URL.canParse(given.includes('://') ? given : `http://${given}`),
       expected: 'host:port, or an address that starts with http:// or https://',
     }),
     grpcCertFile: file({
