@@ -245,9 +245,7 @@ describeWithBrowser('a call from the page', () => {
 });
 
 async function hears(line: TestLine, hertz: number): Promise<void> {
-  await waitFor(() => line.heard.length > 20 && Math.abs(pitch(line.heard) - hertz) < 30, {
-    timeoutMs: 15_000,
-  });
+  await waitFor(() => line.heard.length > 20 && Math.abs(pitch(line.heard) - hertz) < 30);
 }
 
 function talkOver(line: TestLine) {

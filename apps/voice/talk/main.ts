@@ -45,7 +45,7 @@ async function main(argv: string[]): Promise<number> {
     return values.help ? 0 : 1;
   }
   const quietS = Number(values.quiet);
-  if (!(quietS > 0 && quietS <= 120)) throw new Error('--quiet must be a number of seconds from 1 to 120.');
+  if (!(quietS >= 1 && quietS <= 120)) throw new Error('--quiet must be a number of seconds from 1 to 120.');
   const url = values.url.replace(/\/+$/, '');
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort(new Error('interrupted')));

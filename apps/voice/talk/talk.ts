@@ -35,8 +35,14 @@ export async function talk(options: TalkOptions): Promise<Timeline> {
   const client = new TalkClient(await loadWrtc(), options);
   try {
     await client.connect();
-    await until(() => client.isReady, loadingMs, 'the speech models of the service did not load', signal);
-    await until(() => client.quietMs > greetingMs, loadingMs, 'the greeting does not end', signal);
+    const stays = (holds: () => boolean) => () => {
+      if (client.isGone) throw new Error('The service ended the call before the recording was played.');
+      return holds();
+    };
+    const ready = stays(() => client.isReady);
+    await until(ready, loadingMs, 'the speech models of the service did not load', signal);
+    const greeted = stays(() => client.quietMs > greetingMs);
+    await until(greeted, loadingMs, 'the greeting does not end', signal);
     const playedMs = client.play(sound);
     await until(() => client.hasPlayed, playedMs + connectMs, 'the recording was not played', signal);
     const isOver = () => client.isGone || client.quietMs > options.quietMs;
@@ -114,7 +120,12 @@ class TalkClient {
     });
     this.#id = String(answer.pc_id);
     await this.#connection.setRemoteDescription({ type: 'answer', sdp: String(answer.sdp) });
-    await until(() => this.#greeted, connectMs, 'the service did not open its data channel', signal);
+    await until(
+      () => this.#greeted || this.#gone,
+      connectMs,
+      'the service did not open its data channel',
+      signal,
+    );
   }
 
   get isReady(): boolean {
@@ -169,7 +180,12 @@ class TalkClient {
       );
     });
     const text = await response.text();
-    if (response.ok) return fieldsOf(JSON.parse(text));
+    const answer = response.ok ? parsed(text) : undefined;
+    if (answer !== undefined) return answer;
+    if (response.ok)
+      throw new Error(
+        `What answers at ${url} is no voice service: it sent no JSON. Name another with --url.`,
+      );
     const advice =
       response.status === 401 || response.status === 403 ? ' Give the key of a user with --key-file.' : '';
     throw new Error(`The voice service refused the call: ${response.status} ${text.slice(0, 500)}.${advice}`);
@@ -188,8 +204,8 @@ class TalkClient {
   }
 
   #receive(text: string): void {
-    if (!text.startsWith('{')) return;
-    const message = JSON.parse(text) as LineMessage;
+    const message = parsed(text) as LineMessage | undefined;
+    if (typeof message?.type !== 'string') return;
     this.#events.push({ atMs: this.#nowMs, message });
     this.#activeAt = performance.now();
     const kind = String(fieldsOf(message.data).type ?? '');
@@ -216,6 +232,15 @@ class TalkClient {
 
   #hear({ samples }: AudioFrame): void {
     if (this.#bot.add(samples, this.#nowMs)) this.#activeAt = performance.now();
+  }
+}
+
+/** The fields of a JSON object; undefined for any other text. */
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    return text.startsWith('{') ? fieldsOf(JSON.parse(text)) : undefined;
+  } catch {
+    return undefined;
   }
 }
 
