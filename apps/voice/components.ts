@@ -38,7 +38,7 @@ import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createSpeechParts } from './speech/speech.ts';
 import { findDirectories, openVoiceDatabase } from './store/database.ts';
-import { CallRecorder } from './timeline/recorder.ts';
+import { openRecorder } from './timeline/recorder.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { createReminderTools, Reminders } from './tools/reminders.ts';
@@ -268,7 +268,7 @@ export function voiceComponents(
   const conversations = component(
     'conversations',
     { persona, sessions, delivery, speech, latency, database, gateway, directories },
-    ({ database, gateway, directories, ...deps }) =>
+    async ({ database, gateway, directories, ...deps }) =>
       createConversations({
         ...deps,
         memory: new Memory(database),
@@ -281,7 +281,11 @@ export function voiceComponents(
         },
         clock: steadyClock,
         logger,
-        recorder: createRecorder(options, directories.store, logger),
+        recorder: await openRecorder({
+          directory: join(directories.store, 'calls'),
+          keep: options.callTimelines,
+          logger,
+        }),
       }),
     (conversations) => conversations.stop(),
   );
@@ -316,11 +320,6 @@ export function voiceComponents(
     },
     ...{ toolsFor, sidecar, speech, cloner, persona, conversations, calls, a2a },
   };
-}
-
-/** Writes the timelines of calls, where the operator wants them. */
-function createRecorder({ callTimelines: keep }: VoiceOptions, store: string, logger: Logger) {
-  return keep === 0 ? undefined : new CallRecorder({ directory: join(store, 'calls'), keep, logger });
 }
 
 /** Where agents bring late answers: an address that they can reach, if there is one. */

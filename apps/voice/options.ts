@@ -212,7 +212,7 @@ const recording = group('Recording', {
     default: 0,
     min: 0,
     max: 10_000,
-    doc: 'How many of the last calls to keep a timeline of, in calls/ of SESSION_STORE_DIR: who spoke when, what was understood, each decision and its reason. They hold what callers said. 0 keeps none.',
+    doc: 'How many of the last calls to keep a timeline of, in calls/ of SESSION_STORE_DIR: who spoke when, what was understood, each decision and its reason. They hold what callers said. 0 keeps none, and those of before are removed when the service starts.',
   }),
 });
 

@@ -1,17 +1,18 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { writeFileAtomic } from '@trunkline/storage';
 import type { LineMessage } from '../call/line.ts';
-import { renderHtml, renderSvg } from './render.ts';
+import { renderTimeline } from './render.ts';
 import { isTimelineMessage, type Timeline, type TimelineEvent } from './timeline.ts';
 
 /** The beginning of a call explains it; a call that never ends must not fill the memory. */
-const mostEvents = 20_000;
+const mostEvents = 5000;
 
 export interface CallRecorderOptions {
   directory: string;
-  /** Older timelines are removed. */
+  /** How many timelines to keep, those of the calls that ended last; 0: none. */
   keep: number;
   logger: Logger;
 }
@@ -27,6 +28,17 @@ export interface CallRecording {
   add(message: LineMessage): void;
   /** Writes the timeline; a failure is logged. */
   close(): Promise<void>;
+}
+
+/** Removes what a smaller `keep` leaves out. Undefined where no timelines are wanted. */
+export async function openRecorder(options: CallRecorderOptions): Promise<CallRecorder | undefined> {
+  const { directory, keep, logger } = options;
+  try {
+    await removeOld(directory, keep);
+  } catch (error) {
+    logger.warn({ err: error, directory }, 'failed to remove old timelines of calls');
+  }
+  return keep === 0 ? undefined : new CallRecorder(options);
 }
 
 /** Keeps the timelines of the last calls as files. */
@@ -63,9 +75,10 @@ export class CallRecorder {
   }
 
   async #write(timeline: Timeline): Promise<void> {
-    const { directory, logger } = this.#options;
+    const { directory, keep, logger } = this.#options;
     this.#count += 1;
-    const time = timeline.startedAt
+    // By the end: a long call must not be the first to go.
+    const time = new Date()
       .toISOString()
       .replaceAll(':', '-')
       .replace(/\.\d+Z$/, 'Z');
@@ -73,20 +86,20 @@ export class CallRecorder {
     try {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await writeTimeline(timeline, join(directory, name));
-      await this.#removeOld();
+      await removeOld(directory, keep);
     } catch (error) {
       logger.warn({ err: error, directory }, 'failed to write the timeline of a call');
     }
   }
+}
 
-  async #removeOld(): Promise<void> {
-    const { directory, keep } = this.#options;
-    const files = (await readdir(directory)).filter((file) => /^\d{4}-.*\.(html|svg)$/.test(file));
-    const names = [...new Set(files.map((file) => file.replace(/\.\w+$/, '')))].toSorted();
-    const old = new Set(names.slice(0, Math.max(0, names.length - keep)));
-    for (const file of files)
-      if (old.has(file.replace(/\.\w+$/, ''))) await rm(join(directory, file), { force: true });
-  }
+async function removeOld(directory: string, keep: number): Promise<void> {
+  if (!existsSync(directory)) return;
+  const files = (await readdir(directory)).filter((file) => /^\d{4}-.*\.(html|svg)$/.test(file));
+  const names = [...new Set(files.map((file) => file.replace(/\.\w+$/, '')))].toSorted();
+  const old = new Set(names.slice(0, Math.max(0, names.length - keep)));
+  for (const file of files)
+    if (old.has(file.replace(/\.\w+$/, ''))) await rm(join(directory, file), { force: true });
 }
 
 /** Writes the page and the picture beside each other; gives their paths. */
@@ -95,7 +108,8 @@ export async function writeTimeline(
   base: string,
 ): Promise<{ html: string; svg: string }> {
   const [html, svg] = [`${base}.html`, `${base}.svg`];
-  await writeFileAtomic(html, renderHtml(timeline), { mode: 0o600 });
-  await writeFileAtomic(svg, renderSvg(timeline), { mode: 0o600 });
+  const rendered = await renderTimeline(timeline);
+  await writeFileAtomic(html, rendered.html, { mode: 0o600 });
+  await writeFileAtomic(svg, rendered.svg, { mode: 0o600 });
   return { html, svg };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { heardGapsMs, itemsOf, type Timeline, type TimelineItem, tracks } from './timeline.ts';
 
 // A timeline as a picture and as a page. Both stand alone: no script, no outside asset, dark and light.
@@ -12,20 +13,39 @@ const pixelsPerSecond = 110;
 const widest = 30_000;
 const narrowest = 640;
 
-export function renderSvg(timeline: Timeline): string {
+/** The sound of other calls goes through the same thread: it gets its turn between two slices. */
+const sliceItems = 200;
+
+export async function renderTimeline(timeline: Timeline): Promise<{ html: string; svg: string }> {
+  const items = itemsOf(timeline);
+  const svg = await renderSvg(timeline, items);
+  return { html: await renderHtml(timeline, items, svg), svg };
+}
+
+async function mapInSlices<Item>(items: readonly Item[], render: (item: Item) => string): Promise<string[]> {
+  const rendered: string[] = [];
+  for (const [index, item] of items.entries()) {
+    if (index % sliceItems === 0) await nextTurn();
+    rendered.push(render(item));
+  }
+  return rendered;
+}
+
+async function renderSvg(timeline: Timeline, items: readonly TimelineItem[]): Promise<string> {
   const seconds = Math.max(1, timeline.lengthMs / 1000);
   const scale = Math.min(pixelsPerSecond, widest / seconds) / 1000;
-  const items = itemsOf(timeline);
   let top = 26;
-  const drawn = tracks.flatMap((name) => {
+  const drawn: string[] = [];
+  for (const name of tracks) {
     const trackItems = items.filter(({ track }) => track === name);
-    if (trackItems.length === 0) return [];
+    if (trackItems.length === 0) continue;
     const { rows, count } = packRows(trackItems, scale);
     const start = top + 14;
     top = start + count * rowHeight + trackGap;
     const title = `<text class="track" x="${margin}" y="${start - 3}">${escapeXml(name)}</text>`;
-    return [title, ...rows.map(({ item, row }) => drawItem(item, start + row * rowHeight, scale))];
-  });
+    const draw = ({ item, row }: PackedItem) => drawItem(item, start + row * rowHeight, scale);
+    drawn.push(title, ...(await mapInSlices(rows, draw)));
+  }
   const ends = items.map((item) => margin + extentOf(item, scale).to + margin);
   const width = Math.ceil(Math.max(narrowest, timeline.lengthMs * scale + 2 * margin, ...ends));
   return [
@@ -38,7 +58,7 @@ export function renderSvg(timeline: Timeline): string {
   ].join('\n');
 }
 
-export function renderHtml(timeline: Timeline): string {
+async function renderHtml(timeline: Timeline, items: readonly TimelineItem[], svg: string): Promise<string> {
   const { title, startedAt, lengthMs } = timeline;
   const gaps = heardGapsMs(timeline);
   const facts = [
@@ -46,7 +66,10 @@ export function renderHtml(timeline: Timeline): string {
     `${(lengthMs / 1000).toFixed(1)} s`,
     ...(gaps.length === 0 ? [] : [`heard an answer after ${gaps.map((ms) => `${ms} ms`).join(', ')}`]),
   ];
-  const rows = itemsOf(timeline).filter(({ text }) => text !== '');
+  const rows = await mapInSlices(
+    items.filter(({ text }) => text !== ''),
+    tableRow,
+  );
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -60,12 +83,12 @@ export function renderHtml(timeline: Timeline): string {
 <h1>${escapeXml(title)}</h1>
 <p class="facts">${escapeXml(facts.join(' · '))}</p>
 <div class="picture" tabindex="0" role="region" aria-label="Timeline, scroll sideways">
-${renderSvg(timeline)}
+${svg}
 </div>
 <table>
 <thead><tr><th scope="col">Time</th><th scope="col">Track</th><th scope="col">What</th><th scope="col">Why, or result</th></tr></thead>
 <tbody>
-${rows.map(tableRow).join('\n')}
+${rows.join('\n')}
 </tbody>
 </table>
 </body>
@@ -83,8 +106,16 @@ function tableRow({ fromMs, track, tone, text, detail = '' }: TimelineItem): str
   return `<tr>${cells.join('')}</tr>`;
 }
 
+interface PackedItem {
+  item: TimelineItem;
+  row: number;
+}
+
 /** Items that would cover each other go to different rows. */
-function packRows(items: readonly TimelineItem[], scale: number) {
+function packRows(
+  items: readonly TimelineItem[],
+  scale: number,
+): { rows: readonly PackedItem[]; count: number } {
   const ends: number[] = [];
   const rows = items.map((item) => {
     const { from, to } = extentOf(item, scale);
@@ -127,17 +158,13 @@ function drawAxis(seconds: number, scale: number, height: number): string[] {
   });
 }
 
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
 /** Control characters have no place in XML. */
 function escapeXml(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
-      .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
-      .replaceAll('&', '&amp;')
-      .replaceAll('<', '&lt;')
-      .replaceAll('>', '&gt;')
-      .replaceAll('"', '&quot;')
-  );
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
+  const special = /[&<>"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+  return text.replaceAll(special, (character) => escapes[character] ?? '');
 }
 
 const light =

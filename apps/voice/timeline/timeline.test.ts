@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '@trunkline/testing';
-import { expect, it, onTestFinished } from 'vitest';
-import { Stage } from '../cases/harness/stage.suite.ts';
-import { CallRecorder } from './recorder.ts';
-import { renderHtml, renderSvg } from './render.ts';
+import { type FakeClock, temporaryDirectory } from '@trunkline/testing';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
+import { scriptedVoices } from '../cases/harness/voices.suite.ts';
+import { CallRecorder, openRecorder } from './recorder.ts';
+import { renderTimeline } from './render.ts';
 import { heardGapsMs, itemsOf, type Timeline } from './timeline.ts';
 
 const drop = () => undefined;
@@ -54,6 +55,32 @@ it('keeps the timeline of a call: who spoke, what was understood, each decision 
   expect(JSON.stringify(caller.received)).not.toContain('"decision"');
 });
 
+it('gives the true reason why a draft is thrown away, and why a turn ends', async () => {
+  const { directory, recorder } = recorderIn(5);
+  const callWith = async (setup: StageSetup, meet: (stage: Stage) => Promise<void>) => {
+    const stage = new Stage({ ...setup, recorder });
+    onTestFinished(() => stage.close());
+    const caller = await stage.call();
+    await stage.say('When does the museum open?');
+    await meet(stage);
+    caller.close('hung up');
+    await recorder.settle();
+    const page = readdirSync(directory).toSorted().at(-2);
+    return readFileSync(join(directory, page ?? ''), 'utf8');
+  };
+  const written = await callWith({}, async (stage) => {
+    await stage.until(() => stage.model.prompts.length > 0);
+    stage.caller.tell({ type: 'send-text', data: { content: 'Hello' } });
+    await stage.pass(500);
+  });
+  expect(written).toContain('a written message came');
+  expect(written).not.toContain('the caller went on');
+  const voices = (clock: FakeClock) => scriptedVoices(clock, { recognition: 20_000 });
+  const overdue = await callWith({ voices }, (stage) => stage.pass(12_000));
+  expect(overdue).toContain('the transcript is overdue');
+  expect(overdue).not.toContain('of silence end the turn');
+});
+
 it('keeps only as many as the operator wants', async () => {
   const { directory, recorder } = recorderIn(2);
   for (let call = 0; call < 4; call += 1)
@@ -61,6 +88,32 @@ it('keeps only as many as the operator wants', async () => {
   const files = readdirSync(directory).toSorted();
   expect(files).toHaveLength(4);
   expect(readFileSync(join(directory, files[0] ?? ''), 'utf8')).toContain('user-2');
+});
+
+it('keeps the calls that ended last, however long ago they began', async () => {
+  const { directory, recorder } = recorderIn(1);
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-17T10:00:00Z') });
+  onTestFinished(() => void vi.useRealTimers());
+  const long = recorder.open({ userId: 'long', skill: 'default', now: () => 0 });
+  vi.setSystemTime(new Date('2026-11-17T10:05:00Z'));
+  await recorder.open({ userId: 'short', skill: 'default', now: () => 0 }).close();
+  vi.setSystemTime(new Date('2026-11-17T10:30:00Z'));
+  await long.close();
+  const [page] = readdirSync(directory).toSorted();
+  expect(readFileSync(join(directory, page ?? ''), 'utf8')).toContain('Call of long');
+});
+
+it('removes those of before when it starts with a smaller number, and no other file', async () => {
+  const { directory, recorder } = recorderIn(3);
+  for (const userId of ['first', 'second', 'third'])
+    await recorder.open({ userId, skill: 'default', now: () => 0 }).close();
+  writeFileSync(join(directory, 'notes.html'), 'mine');
+  expect(await openRecorder({ directory, keep: 1, logger })).toBeInstanceOf(CallRecorder);
+  const [page, picture, ...others] = readdirSync(directory).toSorted();
+  expect(readFileSync(join(directory, page ?? ''), 'utf8')).toContain('Call of third');
+  expect([picture, others]).toEqual([expect.stringMatching(/\.svg$/), ['notes.html']]);
+  expect(await openRecorder({ directory, keep: 0, logger })).toBeUndefined();
+  expect(readdirSync(directory)).toEqual(['notes.html']);
 });
 
 const timeline: Timeline = {
@@ -124,8 +177,8 @@ it('joins what begins with one message and ends with another', () => {
   expect(heardGapsMs(timeline)).toEqual([900]);
 });
 
-it('shows what was said as text, whatever it holds', () => {
-  for (const text of [renderHtml(timeline), renderSvg(timeline)]) {
+it('shows what was said as text, whatever it holds', async () => {
+  for (const text of Object.values(await renderTimeline(timeline))) {
     expect(text).toContain('&lt;script&gt;&amp;&quot;');
     for (const raw of ['<script', '<b>', '\u0001']) expect(text).not.toContain(raw);
   }
