@@ -12,6 +12,7 @@ import {
 import type { Reply } from './replying/reply.ts';
 
 const userTurn: UserTurn = {
+  saidAt: 1,
   startedAt: 1,
   announced: false,
   falseInterruption: false,

@@ -2,6 +2,8 @@ import type { Reply } from './replying/reply.ts';
 
 /** What the caller is saying, from the first sound until it is answered or dropped. */
 export interface UserTurn {
+  /** When the first sound of it was heard. */
+  saidAt: number;
   /** When the current stretch of speech began. */
   startedAt: number;
   /** The page was sent `user-started-speaking`. */

@@ -36,7 +36,7 @@ export function createConversations(given: ConversationDeps): Conversations {
   const { persona, sessions, memory, summariser, delivery, ...deps } = given;
   const speechCache = new SpeechCache(deps.speech.synthesizer);
   const histories = new Histories({ memory, summariser, logger: deps.logger });
-  const runs = new ToolRuns({ delivery, logger: deps.logger });
+  const runs = new ToolRuns({ delivery, clock: deps.clock, logger: deps.logger });
   return {
     async stop() {
       await runs.stop();

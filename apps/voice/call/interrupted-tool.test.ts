@@ -151,6 +151,57 @@ describe('a tool that has begun when the caller interrupts', () => {
   });
 });
 
+describe('an order while a tool holds the floor', () => {
+  const hold = { takes: 3000, result: 'ordered', interruption: 'hold' as const };
+
+  it('does not run again when it was repeated, although the tool is done in the middle of the sentence', async () => {
+    const stage = await openCall({ tools: { order: hold } });
+    await order(stage);
+    await stage.pass(2600);
+    await stage.say('I said please order a pizza.');
+    await stage.until(() => heard(stage).endsWith('ordered.'));
+    await stage.pass(5000);
+    expect([stage.model.prompts.length, stage.ran.length]).toEqual([4, 1]);
+  });
+
+  it('runs where only another tool holds the floor, although it has run before', async () => {
+    const stage = await openCall({
+      answers: [...answers, told, { to: 'vacuum', tool: 'clean', after: 20 }],
+      tools: { order: hold, clean: hold },
+    });
+    await order(stage);
+    await stage.pass(6000);
+    await stage.say('Start the vacuum.');
+    await stage.until(() => stage.ran.length === 2);
+    await stage.say('And order a pizza.');
+    await stage.until(() => stage.ran.length > 2);
+    expect(stage.ran.map(({ name }) => name)).toEqual(['order', 'clean', 'order']);
+  });
+
+  it('runs where it is new: the caller has heard the result and wants another one', async () => {
+    const stage = await openCall({
+      answers: [...answers, { ...told, text: 'Your pizza is ordered, and it comes in an hour.' }],
+      tools: { order: hold },
+    });
+    await order(stage);
+    await stage.say('Are you there?');
+    await stage.until(() => heard(stage).includes('ordered'));
+    await stage.say('Order another pizza, please.');
+    await stage.until(() => stage.ran.length === 2);
+  });
+
+  it('runs where the words that were said meanwhile needed no model', async () => {
+    const stage = await openCall({ tools: { order: hold } });
+    stage.delivery.deliver('default', { from: 'Ada', text: 'The door is open.', policy: 'when_asked' });
+    await order(stage);
+    await stage.say('Any news?');
+    await stage.until(() => heard(stage).includes('door'));
+    await stage.pass(5000);
+    await stage.say('Order another pizza, please.');
+    await stage.until(() => stage.ran.length === 2);
+  });
+});
+
 describe('an answer that is prepared before the caller has finished', () => {
   it('begins no tool when it is thrown away', async () => {
     const stage = await openCall();

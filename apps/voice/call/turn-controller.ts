@@ -12,6 +12,8 @@ import {
   falseInterruptionTimeoutMs,
   isBackchannel,
   joined,
+  nothing,
+  type Words,
   wordsIn,
 } from './turns/interruption.ts';
 import { TurnJudge } from './turns/turn-judge.ts';
@@ -26,9 +28,7 @@ export class TurnController {
   readonly #lateResults = new LateResults();
   #state: CallState;
   /** What the caller said or wrote that no reply has answered yet. */
-  #unanswered = '';
-  /** Some of it was said while a tool held the floor. */
-  #saidMeanwhile = false;
+  #unanswered = nothing;
   #userTurnEndedAt = -Infinity;
   /** The call ends with the bot's turn. */
   #ending = false;
@@ -37,8 +37,7 @@ export class TurnController {
 
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
-    const discarded = () => deps.decisions.note('draft-discarded', 'the caller went on');
-    this.#preemptive = new PreemptiveGeneration(discarded);
+    this.#preemptive = new PreemptiveGeneration((reason) => deps.decisions.note('draft-discarded', reason));
     this.#falseInterruptionTimer = new Alarm(deps.clock);
     this.#transcriptTimeout = new TranscriptTimeout(deps);
     this.#judge = new TurnJudge({ ...deps, isOverdue: () => this.#transcriptTimeout.isOver });
@@ -55,12 +54,12 @@ export class TurnController {
   onSpeechStarted(): void {
     const { clock, input, echo, backchannel, decisions } = this.#deps;
     backchannel.onTurnTaken(true);
-    this.#preemptive.cancel();
+    this.#preemptive.cancel('the caller went on');
     decisions.renew();
     decisions.note('voice-detected', `while the call was ${this.#state.name}`);
-    const { announced = false, falseInterruption = false } = userTurnOf(this.#state) ?? {};
     const startedAt = clock.now() - input.speechMs;
-    const userTurn = { startedAt, announced, falseInterruption, transcribedAt: undefined };
+    const fresh = { saidAt: startedAt, announced: false, falseInterruption: false };
+    const userTurn = { ...fresh, ...userTurnOf(this.#state), startedAt, transcribedAt: undefined };
     this.#dispatch({ type: 'user-speaking', userTurn });
     echo.onUserSpeech();
     // Nobody notices that a voice waits which has not begun.
@@ -122,12 +121,12 @@ export class TurnController {
 
   /** Answers a written message. */
   write(text: string, { interrupts, spoken }: { interrupts: boolean; spoken: boolean }): void {
-    if (botHasTurn(this.#state) && (!interrupts || this.#isFloorHeld)) {
-      this.#answerLater(text);
-      return;
+    const words = { text, saidAt: this.#deps.clock.now() };
+    if (botHasTurn(this.#state) && (!interrupts || this.#isFloorHeld)) this.#answerLater(words);
+    else {
+      this.#cancel('a written message came');
+      this.#answer(words, new TurnMarks(this.#deps.clock.now, 0), spoken);
     }
-    this.#cancel();
-    this.#answer(text, new TurnMarks(this.#deps.clock.now, 0), spoken);
   }
 
   /** Has the model announce a tool's late result. `done` reports whether any of it was heard. */
@@ -138,7 +137,7 @@ export class TurnController {
 
   close(): void {
     this.#deps.backchannel.close();
-    this.#cancel();
+    this.#cancel('the call is over');
   }
 
   #dispatch(event: CallEvent): void {
@@ -199,15 +198,18 @@ export class TurnController {
   }
 
   /** A tool must not be disturbed: what the caller said is answered when the reply is over. */
-  #holdFloor(words: string): void {
-    this.#deps.decisions.note('hold-floor', `"${words}" is answered when the tool is done`);
-    this.#answerLater(words);
+  #holdFloor(text: string): void {
+    this.#deps.decisions.note('hold-floor', `"${text}" is answered when the tool is done`);
+    this.#answerLater({ text, saidAt: this.#saidAt });
     this.#resume(true);
   }
 
-  #answerLater(text: string): void {
-    this.#unanswered = joined(this.#unanswered, text);
-    this.#saidMeanwhile ||= this.#isFloorHeld;
+  #answerLater(words: Words): void {
+    this.#unanswered = { ...joined(this.#unanswered, words), saidAt: words.saidAt };
+  }
+
+  get #saidAt(): number {
+    return userTurnOf(this.#state)?.saidAt ?? this.#deps.clock.now();
   }
 
   /** It was no interruption. `over`: the caller has finished, too. */
@@ -225,29 +227,31 @@ export class TurnController {
     if (replyOf(this.#state)?.wasHeard === false)
       speakingRate.noteFalseEndpoint(userTurn.startedAt - this.#userTurnEndedAt);
     echo.onInterruption();
-    this.#stopBot({ type: 'interrupted', userTurn });
+    this.#stopBot({ type: 'interrupted', userTurn }, reason);
     this.#announceUserTurn();
     if (!input.speaking) this.onWindow();
   }
 
   /** Stops everything, for a written message or a hang-up. */
-  #cancel(): void {
+  #cancel(reason: string): void {
     const announced = userTurnOf(this.#state)?.announced;
     this.#ending = false;
-    this.#stopBot({ type: 'cancelled' });
+    this.#stopBot({ type: 'cancelled' }, reason);
     this.endUserTurn(announced);
   }
 
   /** Stops the reply at once; what was not heard was not said. */
-  #stopBot(event: CallEvent): void {
-    const { player, history, send } = this.#deps;
+  #stopBot(event: CallEvent, reason: string): void {
+    const { player, history, send, clock } = this.#deps;
     const [reply, spoke] = [replyOf(this.#state), player.speaking];
     this.#onHold = false;
-    this.#preemptive.cancel();
+    this.#preemptive.cancel(reason);
     this.#dispatch(event);
     reply?.abandon();
     player.interrupt();
-    if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
+    // Who goes on before the answer is heard says one thing; who speaks after it says a new one.
+    if (reply?.hasEffect === false) this.#unanswered = joined(reply, this.#unanswered);
+    else this.#unanswered = { ...this.#unanswered, saidAt: clock.now() };
     history.add(reply?.conclusion() ?? []);
     this.#lateResults.drop();
     if (spoke || reply !== undefined) send({ type: 'bot-interrupted' });
@@ -265,8 +269,8 @@ export class TurnController {
 
   /** Starts a reply that is thrown away if the caller goes on. */
   #generatePreemptively(text: string): void {
-    const whole = joined(this.#unanswered, text);
-    this.#preemptive.start(whole, () => {
+    const whole = joined(this.#unanswered, { text, saidAt: this.#saidAt });
+    this.#preemptive.start(whole.text, () => {
       this.#deps.decisions.note('draft', `"${text}" seems whole`);
       return this.#createReply(whole, this.#startMarks(), true);
     });
@@ -277,19 +281,18 @@ export class TurnController {
     const marks = this.#preemptive.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
     this.#userTurnEndedAt = clock.now() - input.silenceMs;
-    const speechMs = input.totalSpeechMs;
-    const overlapped = this.isFalseInterruption;
-    const isTail = echo.isTail(this.#userTurnEndedAt);
+    const [speechMs, saidAt] = [input.totalSpeechMs, this.#saidAt];
+    const [overlapped, isTail] = [this.isFalseInterruption, echo.isTail(this.#userTurnEndedAt)];
     this.endUserTurn();
     this.#onHold &&= !comesBack(text, language);
     const understood = wordsIn(text).length > 0;
     // A backchannel or noise from the time when the bot spoke needs no answer.
     const isIgnored = this.#onHold || isTail || (overlapped && isBackchannel(text, language));
-    if (understood && !isIgnored) this.#answer(text, marks, true);
+    if (understood && !isIgnored) this.#answer({ text, saidAt }, marks, true);
     else {
-      this.#preemptive.cancel();
       const because = isTail ? "the end of the bot's own words" : 'a backchannel while the bot spoke';
       const reason = this.#onHold ? 'the call is on hold' : understood ? because : 'no words were understood';
+      this.#preemptive.cancel(reason);
       this.#deps.decisions.note('no-answer', reason);
     }
     this.#hangUpIfAsked();
@@ -299,7 +302,7 @@ export class TurnController {
   /** The sound went on for too long without a word. */
   #dropNoise(): void {
     this.#deps.decisions.note('no-answer', 'the sound went on for too long without a word');
-    this.#preemptive.cancel();
+    this.#preemptive.cancel('no word came');
     this.#resume(true);
     this.#hangUpIfAsked();
   }
@@ -322,39 +325,39 @@ export class TurnController {
     if (announced) send({ type: 'user-stopped-speaking' });
   }
 
-  #answer(text: string, marks: TurnMarks, spoken: boolean): void {
+  #answer(words: Words, marks: TurnMarks, spoken: boolean): void {
     this.#ending = false;
-    this.#transcribe(text, true);
+    this.#transcribe(words.text, true);
     this.#deps.backchannel.onUnderstood();
-    if (this.#deps.intercept(text)) this.#preemptive.cancel();
+    if (this.#deps.intercept(words.text)) this.#preemptive.cancel('the words need no model');
     else {
-      const whole = joined(this.#unanswered, text);
-      this.#unanswered = '';
-      this.#startReply(this.#preemptive.take(whole) ?? this.#createReply(whole, marks, spoken));
+      const whole = joined(this.#unanswered, words);
+      this.#unanswered = nothing;
+      this.#startReply(this.#preemptive.take(whole.text) ?? this.#createReply(whole, marks, spoken));
     }
   }
 
   #announceNextResult(): void {
-    const marks = new TurnMarks(this.#deps.clock.now, 0);
-    const reply = this.#lateResults.announceNext((outcome) => this.#createReply('', marks, true, outcome));
+    const { now } = this.#deps.clock;
+    const [said, marks] = [{ text: '', saidAt: now() }, new TurnMarks(now, 0)];
+    const reply = this.#lateResults.announceNext((outcome) => this.#createReply(said, marks, true, outcome));
     if (reply !== undefined) this.#startReply(reply);
   }
 
   #startReply(reply: Reply): void {
-    this.#saidMeanwhile = false;
     this.#dispatch({ type: 'reply-started', reply });
     // A backchannel may still be heard.
     if (this.#deps.player.speaking) this.#dispatch({ type: 'playout-started' });
     reply.commit();
   }
 
-  #createReply(text: string, marks: TurnMarks, spoken: boolean, outcome?: ToolOutcome): Reply {
+  #createReply(said: Words, marks: TurnMarks, spoken: boolean, outcome?: ToolOutcome): Reply {
     const { history, ...deps } = this.#deps;
     const over = (reply: Reply) => this.#finishReply(reply);
     // Nobody waited for a late result, so it says nothing about response times.
     const answered = outcome === undefined ? deps.answered : () => undefined;
-    const said = { text, outcome, spoken, saidMeanwhile: this.#saidMeanwhile };
-    return new Reply({ ...deps, ...said, marks, messages: history.messages, over, answered });
+    const given = { ...said, outcome, spoken, marks, messages: history.messages };
+    return new Reply({ ...deps, ...given, over, answered });
   }
 
   #finishReply(reply: Reply): void {
@@ -363,10 +366,9 @@ export class TurnController {
     this.#dispatch({ type: 'reply-finished' });
     history.add(reply.conclusion());
     this.#lateResults.finish(reply);
-    // What was written while the reply was under way.
-    const text = this.#unanswered;
-    this.#unanswered = '';
-    if (text !== '') this.#answer(text, new TurnMarks(clock.now, 0), true);
+    const words = this.#unanswered;
+    this.#unanswered = nothing;
+    if (words.text !== '') this.#answer(words, new TurnMarks(clock.now, 0), true);
     else this.#announceNextResult();
     if (player.idle && replyOf(this.#state) === undefined) this.#endBotTurn();
   }
@@ -392,8 +394,7 @@ export class TurnController {
 
   #transcribe(text: string, final: boolean): void {
     const { send, persona } = this.#deps;
-    const timestamp = new Date().toISOString();
-    const data = { text, final, timestamp, user_id: persona.user.id };
+    const data = { text, final, timestamp: new Date().toISOString(), user_id: persona.user.id };
     if (text !== '') send({ type: 'user-transcription', data });
   }
 }

@@ -1,14 +1,15 @@
 import type { Reply } from './reply.ts';
 
 const mostPerUserTurn = 4;
+const transcriptChanged = 'the transcript has changed';
 
 /** A reply that is generated before the end of the caller's turn is certain; at most one at a time. */
 export class PreemptiveGeneration {
-  readonly #onDiscarded: () => void;
+  readonly #onDiscarded: (reason: string) => void;
   #reply: Reply | undefined;
   #started = 0;
 
-  constructor(onDiscarded: () => void) {
+  constructor(onDiscarded: (reason: string) => void) {
     this.#onDiscarded = onDiscarded;
   }
 
@@ -19,7 +20,7 @@ export class PreemptiveGeneration {
   /** Starts one, unless there is one to the same text or too many were thrown away. */
   start(text: string, create: () => Reply): void {
     if (this.#reply?.text === text || this.#started >= mostPerUserTurn) return;
-    this.cancel();
+    this.cancel(transcriptChanged);
     this.#started += 1;
     this.#reply = create();
   }
@@ -27,16 +28,16 @@ export class PreemptiveGeneration {
   /** The one to this text, if there is one; any other is cancelled. */
   take(text: string): Reply | undefined {
     const reply = this.#reply;
-    if (reply?.text !== text) this.cancel();
+    if (reply?.text !== text) this.cancel(transcriptChanged);
     this.#reply = undefined;
     return reply?.text === text ? reply : undefined;
   }
 
-  cancel(): void {
+  cancel(reason: string): void {
     if (this.#reply === undefined) return;
     this.#reply.abandon();
     this.#reply = undefined;
-    this.#onDiscarded();
+    this.#onDiscarded(reason);
   }
 
   /** The next user turn may start as many again. */

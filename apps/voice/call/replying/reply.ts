@@ -33,8 +33,8 @@ export interface ReplyDeps {
   /** Runs the tools that may change something. */
   runs: ToolRuns;
   sessionId: string;
-  /** The caller said it while a tool held the floor. */
-  saidMeanwhile: boolean;
+  /** When the caller began to say it. */
+  saidAt: number;
   /** False: the answer is only written. */
   spoken: boolean;
   marks: TurnMarks;
@@ -59,6 +59,7 @@ const longestShown = 2000;
  */
 export class Reply {
   readonly text: string;
+  readonly saidAt: number;
   readonly marks: TurnMarks;
   readonly #deps: ReplyDeps;
   readonly #controller = new AbortController();
@@ -87,6 +88,7 @@ export class Reply {
     const { text: content, outcome } = deps;
     this.#question = outcome === undefined ? [{ role: 'user', content }] : outcomeMessages(outcome);
     this.text = deps.text;
+    this.saidAt = deps.saidAt;
     this.marks = deps.marks;
     this.#watchdog = new Alarm(deps.clock);
     void this.#run();
@@ -163,7 +165,7 @@ export class Reply {
       tools: persona.tools.map((tool) =>
         runs.wrap(tool, {
           userId: persona.user.id,
-          saidMeanwhile: this.#deps.saidMeanwhile,
+          saidAt: this.saidAt,
           committed: this.#committed.promise,
           started: (toolCallId) => this.#transcript.markStarted(toolCallId),
         }),

@@ -1,11 +1,13 @@
 import type { Logger } from '@trunkline/config';
 import { interruptionOf, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
+import type { Clock } from '@trunkline/schedule';
 import { BoundedMap, Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import type { DeliveryPort } from '../../delivery/delivery.ts';
 import { toolTimeoutMs } from '../../turn/persona.ts';
 
 export interface ToolRunsOptions {
   delivery: DeliveryPort;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -16,8 +18,8 @@ export interface ReplyContext {
   committed: Promise<void>;
   /** Called when a call starts that goes on when the reply is stopped. */
   started(toolCallId: string): void;
-  /** It answers what was said while a tool held the floor: the same call again is the same order. */
-  saidMeanwhile: boolean;
+  /** When the caller began to say what it answers. */
+  saidAt: number;
 }
 
 /** One execution of a tool; equal calls share it while it runs. */
@@ -26,6 +28,8 @@ interface ToolRun {
   userId: string;
   tool: RunningTool;
   input: unknown;
+  /** When the caller began to say what started it. */
+  saidAt: number;
   /** Calls that wait for the result. */
   waiting: number;
   /** The result, or a text that starts with `Error:`; never rejects. */
@@ -34,6 +38,13 @@ interface ToolRun {
   result: string | undefined;
   /** Aborted when a later call got the result, so that it is not announced as well. */
   collected: AbortController;
+}
+
+/** A run that held the floor. */
+interface HeldRun {
+  result: string;
+  saidAt: number;
+  endedAt: number;
 }
 
 /** The result of a call that goes on, as an interrupted turn and the history have it. */
@@ -53,8 +64,8 @@ export class ToolRuns {
   readonly #options: ToolRunsOptions;
   readonly #stopping = new AbortController();
   readonly #runs = new Map<string, ToolRun>();
-  /** Results of the last runs that held the floor. */
-  readonly #held = new BoundedMap<string, string>(mostUncollected);
+  /** The last runs that held the floor. An order that was repeated while it ran is the same order. */
+  readonly #held = new BoundedMap<string, HeldRun>(mostUncollected);
 
   constructor(options: ToolRunsOptions) {
     this.#options = options;
@@ -85,7 +96,7 @@ export class ToolRuns {
   }
 
   async #call(
-    { userId, saidMeanwhile }: ReplyContext,
+    { userId, saidAt }: ReplyContext,
     tool: RunningTool,
     input: unknown,
     context: ToolContext,
@@ -95,21 +106,23 @@ export class ToolRuns {
     const key = JSON.stringify([userId, kind, id, tool.name, tool.callKey?.(input) ?? sorted(input)]);
     const held = this.#held.get(key);
     this.#held.delete(key);
-    if (held !== undefined && saidMeanwhile) return held;
     const run = this.#runs.get(key);
     if (run?.result !== undefined) return this.#collect(run, run.result);
+    if (held !== undefined && held.saidAt < saidAt && saidAt < held.endedAt) return held.result;
     const running = [...this.#runs.values()].filter((other) => other.result === undefined);
     if (run === undefined && running.filter((other) => other.userId === userId).length >= mostRunning)
       return 'Error: too many calls of tools are still running; wait until one of them is done.';
-    return await join(run ?? this.#start({ key, userId, tool, input }, context), context.signal);
+    return await join(run ?? this.#start({ key, userId, tool, input, saidAt }, context), context.signal);
   }
 
-  #start(call: Pick<ToolRun, 'key' | 'userId' | 'tool' | 'input'>, context: ToolContext): ToolRun {
+  #start(call: Pick<ToolRun, 'key' | 'userId' | 'tool' | 'input' | 'saidAt'>, context: ToolContext): ToolRun {
     const done = execute(call.tool, call.input, context, this.#stopping.signal);
     const run: ToolRun = { ...call, waiting: 0, done, result: undefined, collected: new AbortController() };
     this.#runs.set(call.key, run);
     run.done = done.then((result) => {
-      if (interruptionOf(call.tool) === 'hold') this.#held.set(run.key, result);
+      const endedAt = this.#options.clock.now();
+      if (interruptionOf(call.tool) === 'hold')
+        this.#held.set(run.key, { result, saidAt: run.saidAt, endedAt });
       if (run.waiting > 0) this.#runs.delete(run.key);
       else this.#announce(run, result);
       return result;

@@ -43,7 +43,7 @@ export class DecisionLog {
     this.#report({ decision, reason });
   }
 
-  /** The caller begins to speak again, or their turn is over: the same decision is a new one. */
+  /** The caller begins to speak again: the same decision is a new one. */
   renew(): void {
     this.#known.clear();
   }

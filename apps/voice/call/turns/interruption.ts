@@ -121,8 +121,17 @@ export function isHesitation(word: string, language = english): boolean {
 /** Limit of one message; the beginning is dropped. */
 const longestJoined = 8000;
 
+/** What the caller said or wrote, and when they began to. */
+export interface Words {
+  text: string;
+  saidAt: number;
+}
+
+export const nothing: Words = { text: '', saidAt: Infinity };
+
 /** What was said before and now, as one text. */
-export function joined(before: string, text: string): string {
-  const whole = before === '' || text === '' ? before + text : `${before} ${text}`;
-  return whole.slice(-longestJoined);
+export function joined(before: Words, after: Words): Words {
+  const said = [before, after].filter(({ text }) => text !== '');
+  const text = said.map((words) => words.text).join(' ');
+  return { text: text.slice(-longestJoined), saidAt: Math.min(...said.map(({ saidAt }) => saidAt)) };
 }

@@ -66,10 +66,15 @@ export class TurnJudge {
     const { usualPauseMs } = speakingRate;
     const pause = { text, tone: input.tone, usualPauseMs, finished: input.endOfTurnProbability };
     const { delayMs, reason } = judgePause(pause);
+    const isLikelyOver = isLikelyEndOfTurn(pause);
+    if (text === undefined)
+      return isOverdue()
+        ? { text, isOver: true, isLikelyOver, reason: 'the transcript is overdue' }
+        : { text, isOver: false, isLikelyOver, reason };
     return {
       text,
-      isOver: text === undefined ? isOverdue() : input.silenceMs >= delayMs,
-      isLikelyOver: isLikelyEndOfTurn(pause),
+      isOver: input.silenceMs >= delayMs,
+      isLikelyOver,
       reason: `${reason}: ${delayMs} ms of silence end the turn`,
     };
   }
