@@ -21,9 +21,13 @@ import {
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const patient = { timeoutMs: 40_000, intervalMs: 50 };
-const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
-const isStalling = ({ messages }: { messages: { content?: unknown }[] }) =>
-  messages.at(-1)?.content === 'Stall once';
+const helm =
+  'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\ntools: [publish_event]\npublishes: [message.outbound.cli]\n';
+const ringing = { topic: 'message.outbound.cli', payload: { content: 'Ring.' } };
+const isMidWork = ({ messages }: Pick<ChatRequestBody, 'messages'>) =>
+  messages.findLast(({ role }) => role === 'user')?.content === 'Ring, then stall once';
+const toolResults = ({ messages }: Pick<ChatRequestBody, 'messages'>) =>
+  messages.filter(({ role }) => role === 'tool').length;
 /** Each board has a key of its own for the model, which tells who asked. */
 const modelKey = (index: number) => `key-of-board-${index}`;
 const sorted = (values: string[]) => values.toSorted();
@@ -37,11 +41,14 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
 
   beforeAll(async () => {
     nats = await startNatsServer();
-    // The first request for this work stalls, whatever else is asked meanwhile.
+    // The first request after the tool of this work stalls, whatever else is asked meanwhile.
     let stalls = 1;
     model = await startModelServer({
-      script: (request) =>
-        isStalling(request) && stalls-- > 0 ? { fault: 'stall', answer: 'Too late.' } : 'Done.',
+      script: (request) => {
+        if (!isMidWork(request)) return 'Done.';
+        if (toolResults(request) === 0) return { toolCalls: [{ name: 'publish_event', arguments: ringing }] };
+        return stalls-- > 0 ? { fault: 'stall', answer: 'Too late.' } : 'Done.';
+      },
     });
     const environment = {
       NATS_URL: nats.url,
@@ -145,13 +152,14 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     }
   }, 60_000);
 
-  it('take over the work of one that was killed in the middle of it', async () => {
+  it('take over the work of one that was killed in the middle of it, at the step where it was', async () => {
     await boards[0].call('/publish', {
       topic: 'message.inbound.cli',
-      payload: { content: 'Stall once' },
+      payload: { content: 'Ring, then stall once' },
       correlationId: 'mid-work',
     });
     // Killed before it asked, it would leave the stall to the one that takes over. Both show the flow, one works on it.
+    const isStalling = (request: ChatRequestBody) => isMidWork(request) && toolResults(request) > 0;
     const { headers } = await waitFor(
       () => model.requests.find(({ body }) => isStalling(body as ChatRequestBody)),
       patient,
@@ -161,10 +169,16 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     const survivor = boards[1 - index] as ProcessSwitchboard;
     const answers = async () =>
       (await journalled(survivor, 'message.outbound.cli')).filter(
-        ({ correlationId }) => correlationId === 'mid-work',
+        ({ correlationId, payload }) => correlationId === 'mid-work' && payload.content !== 'Ring.',
       );
     await waitFor(async () => (await answers()).length > 0, patient);
     expect((await answers()).map(({ payload }) => payload.content)).toEqual(['Done.']);
+    // The one that took over neither asked the model for the call again nor made it again.
+    expect(model.chats().filter(isMidWork).map(toolResults)).toEqual([0, 1, 1]);
+    const rings = (await journalled(survivor, 'message.outbound.cli')).filter(
+      ({ payload }) => payload.content === 'Ring.',
+    );
+    expect(rings).toHaveLength(1);
     await restart(index);
   }, 90_000);
 
