@@ -17,7 +17,13 @@ export type {
 } from './client/remote-agent.ts';
 export { RemoteAgentError, type RemoteErrorCode } from './client/remote-agent.ts';
 export type { TaskEngine } from './engine/engine.ts';
-export type { ExecutionEvent, ExecutionRequest, Executor, TaskObserver } from './engine/executor.ts';
+export type {
+  ExecutionEvent,
+  ExecutionRequest,
+  Executor,
+  RecoveredTurn,
+  TaskObserver,
+} from './engine/executor.ts';
 export { accessCheckMs, lostAccess } from './engine/lost-access.ts';
 export type { SendCommand } from './engine/send-command.ts';
 export { reasoningMediaType, toolCallMediaType } from './engine/turn.ts';

@@ -1,5 +1,5 @@
 import { requireStored, type Task, type TaskEngine, textOf, toolCallMediaType } from '@trunkline/a2a';
-import { anonymous, type Principal } from '@trunkline/identity';
+import { anonymous, isDirectAccount, type Principal } from '@trunkline/identity';
 import {
   defineServedTool,
   type ServedQuestion,
@@ -42,13 +42,18 @@ export function askAgentTool({ engine, turnTimeoutMs }: AskAgentDeps) {
     async execute({ message, conversation, task }, context): Promise<ServedResult> {
       const { principal = anonymous } = context;
       const contextId = conversation ?? `mcp-${crypto.randomUUID()}`;
-      // A model wrote the arguments, so they approve nothing; the answer to a form is the person's own.
-      let said: Said = { text: message, contextId, taskId: task, principal: actingFor(principal, 'mcp') };
+      const asked = actingFor(principal, 'mcp');
+      // The answer to a form is the person's own only at the operator's own client: any program may have got an account's token.
+      const answering = isDirectAccount(principal) ? asked : principal;
+      // A model wrote the arguments, so they approve nothing.
+      let said: Said = { text: message, contextId, taskId: task, principal: asked };
       for (let turns = 0; ; turns += 1) {
         const settled = await take(engine, said, context);
-        const answer = settled.state === 'input-required' ? await answerOf(settled, context) : undefined;
+        const isAskable =
+          settled.state === 'input-required' && (answering !== asked || !waitsForApproval(settled));
+        const answer = isAskable ? await answerOf(settled, context) : undefined;
         if (answer === undefined || turns === MAX_QUESTIONS) return resultOf(settled);
-        said = { text: answer, contextId: settled.contextId, taskId: settled.id, principal };
+        said = { text: answer, contextId: settled.contextId, taskId: settled.id, principal: answering };
       }
     },
   });

@@ -209,13 +209,19 @@ it('asks the person in a browser that is signed in, and nobody else', async () =
   expect([elsewhere.shown.status, elsewhere.back]).toEqual([400, null]);
   const forged = await changed('client_id', `${page.searchParams.get('client_id')}x`);
   expect([forged.shown.status, forged.back]).toEqual([400, null]);
-  const plain = await fetch(
-    `${page.href}&code_challenge_method=plain`.replace('code_challenge_method=S256', ''),
-    {
-      redirect: 'manual',
-    },
-  );
+  const url = new URL(page);
+  url.searchParams.set('code_challenge_method', 'plain');
+  // Whoever is not signed in is led nowhere by a link that a program made.
+  const unknown = await fetch(url, { redirect: 'manual' });
+  expect([unknown.status, unknown.headers.get('location')]).toEqual([403, null]);
+  const cookie = `trunkline_operator=${accounts.createSession(account.id)}`;
+  const plain = await fetch(url, {
+    headers: { cookie, 'sec-fetch-site': 'none' },
+    redirect: 'manual',
+  });
   expect(plain.headers.get('location')).toContain('error=invalid_request');
+  const longer = await changed('client_id', `${page.searchParams.get('client_id')}.1`);
+  expect([longer.shown.status, longer.back]).toEqual([400, null]);
 
   const { back } = await decide(page, account, 'allow');
   const exchange = (more: Record<string, string>) =>

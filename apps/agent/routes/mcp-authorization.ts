@@ -135,14 +135,18 @@ export function mountMcpAuthorization(app: Hono<AppEnv>, routes: McpAuthorizatio
     AUTHORIZE,
     describeRoute({ summary: 'Ask a person whether an MCP client may use the agent', ...page }),
     (context) =>
-      answer(context, context.req.query(), routes, (request) => askPerson(context, request, routes)),
+      answer(context, context.req.query(), routes, (request, account) =>
+        askPerson(context, request, account, routes),
+      ),
   );
   app.post(
     AUTHORIZE,
     describeRoute({ summary: 'What the person answered', status: 303 }),
     async (context) => {
       const form = await formOf(context);
-      return answer(context, form, routes, (request) => decide(context, request, form.decision, routes));
+      return answer(context, form, routes, (request, account) =>
+        decide(context, request, form.decision, account, routes),
+      );
     },
   );
   app.post(
@@ -180,7 +184,9 @@ export function mountMcpAuthorization(app: Hono<AppEnv>, routes: McpAuthorizatio
     REVOKE,
     describeRoute({ summary: 'Revoke a token of an MCP client (RFC 7009)' }),
     async (context) => {
-      grants.revoke((await formOf(context)).token ?? '');
+      const { token } = await formOf(context);
+      if (token === undefined) return refuse(context, 'invalid_request', 'Send a form with token.');
+      grants.revoke(token);
       return context.json({}, 200, noStore);
     },
   );
@@ -221,12 +227,15 @@ const fieldNames = [
   'resource',
 ];
 
-/** Checks who asks before the browser is sent anywhere; other mistakes are the client's to read. */
+/**
+ * Checks which program asks, and who is at the browser, before that is sent anywhere: anybody can register a program, and a
+ * link to here must lead no stranger on. Other mistakes are the client's to read.
+ */
 async function answer(
   context: Context<AppEnv>,
   given: Record<string, string>,
   routes: McpAuthorizationRoutes,
-  handle: (request: AuthorizationRequest) => Response,
+  handle: (request: AuthorizationRequest, account: Person) => Response,
 ): Promise<Response> {
   const { client_id: clientId = '', redirect_uri: named, state } = given;
   const client = routes.grants.client(clientId);
@@ -240,6 +249,11 @@ async function answer(
       'The program that sent you here is not known to this agent, or names an address that it did not register.',
       'Remove the agent from the program and add it again, so that it registers anew.',
     ]);
+  const fields = Object.fromEntries(
+    fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+  );
+  const account = accountOf(context, routes, fields);
+  if (account instanceof Response) return account;
   const origin = originOf(context, routes);
   const back = (values: Record<string, string>) => {
     const url = new URL(redirect);
@@ -263,23 +277,19 @@ async function answer(
       back({ error: 'invalid_target', error_description: `Only ${origin}/mcp is here.` }),
       303,
     );
-  const fields = Object.fromEntries(
-    fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
-  );
-  return handle({ clientId, client, redirect, challenge, fields, back });
+  return handle({ clientId, client, redirect, challenge, fields, back }, account);
 }
 
 function askPerson(
   context: Context<AppEnv>,
   { client: { name }, redirect, fields }: AuthorizationRequest,
-  routes: McpAuthorizationRoutes,
+  account: Person,
+  { agentName }: McpAuthorizationRoutes,
 ): Response {
-  const account = accountOf(context, routes);
-  if (account instanceof Response) return account;
   const { protocol, host } = new URL(redirect);
   return plainPage(context, {
     title: `Allow ${name}`,
-    heading: `Allow ${name} to use ${routes.agentName}?`,
+    heading: `Allow ${name} to use ${agentName}?`,
     paragraphs: [
       `It will act as ${account.name}: give tasks to the agent, use its tools as far as the policy allows, and read your notes and memories.`,
       `It returns to ${host === '' ? `an app on this device (${protocol})` : host}. Any program can choose the name that stands here, so allow it only if you have just begun to connect it. Refusing also ends what you allowed it before.`,
@@ -301,24 +311,31 @@ function decide(
   context: Context<AppEnv>,
   { clientId, client: { name }, redirect, challenge, back }: AuthorizationRequest,
   decision: string | undefined,
-  routes: McpAuthorizationRoutes,
+  account: Person,
+  { grants }: McpAuthorizationRoutes,
 ): Response {
-  const account = accountOf(context, routes);
-  if (account instanceof Response) return account;
+  context.set('change', `${decision === 'allow' ? 'allowed' : 'refused'} the program ${name}`);
   if (decision !== 'allow') {
-    routes.grants.withdraw({ account: account.id, clientId });
+    grants.withdraw({ account: account.id, clientId });
     return context.redirect(back({ error: 'access_denied' }), 303);
   }
-  const code = routes.grants.createCode({ account: account.id, clientId, redirect, challenge });
+  const code = grants.createCode({ account: account.id, clientId, redirect, challenge });
   context.get('logger').info({ account: account.id, client: name }, 'MCP client authorized');
   return context.redirect(back({ code }), 303);
 }
 
-/** The account that the browser is signed in with, or the page that asks for it. */
+interface Person {
+  id: string;
+  name: string;
+}
+
+/** The account that the browser is signed in with, or the page that asks for it and leads back to the request. */
 function accountOf(
   context: Context<AppEnv>,
   routes: McpAuthorizationRoutes,
-): { id: string; name: string } | Response {
+  fields: Record<string, string>,
+): Person | Response {
+  const here = `${AUTHORIZE}?${new URLSearchParams(fields)}`;
   const principal = context.get('principal');
   const account = isDirectAccount(principal) ? routes.accounts.get(accountIdOf(principal) ?? '') : undefined;
   if (account === undefined) {
@@ -326,12 +343,16 @@ function accountOf(
       principal.kind === 'operator'
         ? "You are signed in with the operator's key, which is no account. Create an account on the page Trust, and sign in with its key."
         : 'Sign in with your account in this browser, then continue.';
-    return problem(context, routes, 403, [words]);
+    return problem(context, routes, 403, [words], here);
   }
   if (account.role === 'guest')
-    return problem(context, routes, 403, [
-      'Guests cannot connect programs. Ask the operator to make you a member.',
-    ]);
+    return problem(
+      context,
+      routes,
+      403,
+      ['Guests cannot connect programs. Ask the operator to make you a member.'],
+      here,
+    );
   return account;
 }
 
@@ -340,9 +361,8 @@ function problem(
   { homePath, provider }: McpAuthorizationRoutes,
   status: number,
   paragraphs: string[],
+  here = AUTHORIZE,
 ): Response {
-  const { pathname, search } = new URL(context.req.url);
-  const here = pathname + search;
   const login = provider && `${provider.loginPath}?return=${encodeURIComponent(here)}`;
   return plainPage(context, {
     title: 'Not connected',

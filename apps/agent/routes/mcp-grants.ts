@@ -79,7 +79,8 @@ export class Grants {
   }
 
   client(id: string): OAuthClient | undefined {
-    const [claim = '', given = ''] = id.split('.');
+    const [claim = '', given = '', ...more] = id.split('.');
+    if (more.length > 0) return undefined;
     const [left, right] = [Buffer.from(this.#signature(claim)), Buffer.from(given)];
     if (left.length !== right.length || !timingSafeEqual(left, right)) return undefined;
     return clientForm.parse(JSON.parse(Buffer.from(claim, 'base64url').toString()));

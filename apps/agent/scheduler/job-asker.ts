@@ -44,7 +44,8 @@ function openAsker(sealed: unknown, job: Job, secret: string): Asked | undefined
   const isOurs = wanted !== undefined && found?.length === wanted.length && timingSafeEqual(wanted, found);
   if (!isOurs) return undefined;
   const { principal, ...rest } = JSON.parse(Buffer.from(stated, 'base64url').toString());
-  const asker = decodePrincipal(principal);
+  // Of another version of this program it may hold something else.
+  const asker = typeof principal === 'string' ? decodePrincipal(principal) : undefined;
   return asker && { ...rest, principal: asker };
 }
 

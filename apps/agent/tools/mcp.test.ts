@@ -4,6 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { openAccounts } from '@trunkline/accounts';
 import { startMcpExample, startModelServer } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { post, startAgent } from '../fixtures/start-agent.ts';
@@ -138,7 +139,7 @@ describe('a server', longTest, () => {
 });
 
 describe('a client', longTest, () => {
-  async function connect(url: string, answer?: object) {
+  async function connect(url: string, answer?: object, key?: string) {
     const capabilities = answer === undefined ? {} : { elicitation: {} };
     const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities });
     const asked: unknown[] = [];
@@ -147,7 +148,9 @@ describe('a client', longTest, () => {
         asked.push(params);
         return { action: 'accept', content: answer as Record<string, string> };
       });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Transport);
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const options = { requestInit: { headers } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), options) as Transport);
     cleanups.push(() => client.close());
     return { client, asked };
   }
@@ -201,6 +204,20 @@ describe('a client', longTest, () => {
     model.enqueue('It ran.');
     expect(textOf(await shows.callTool(yes))).toMatch(/^It ran\./);
     expect(asked).toHaveLength(1);
+  });
+
+  it('of an account approves nothing, by no form either: any program may hold its token', async () => {
+    const { agent, model, json } = await startWith('filesystem: { run_command: true }');
+    const accounts = openAccounts({ home: agent.home, logger: console });
+    cleanups.push(() => accounts.close());
+    const { key } = accounts.createKey(accounts.create({ name: 'Ava', role: 'operator' }).id, 'test');
+    const { client, asked } = await connect(agent.url, { answer: 'yes' }, key);
+    model.enqueue({ toolCalls: [{ name: 'run_command', arguments: { command: 'echo ran' } }] });
+    const result = await client.callTool({ name: 'ask_agent', arguments: { message: 'Run it' } });
+    expect(textOf(result)).toMatch(/^The agent waits for an approval/);
+    expect(asked).toEqual([]);
+    const { task } = result._meta as { task: string };
+    expect(await json('/api/approvals')).toMatchObject({ approvals: [{ task_id: task }] });
   });
 
   it('that fails to show a form gets the question with its task', async () => {

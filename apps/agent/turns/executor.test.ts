@@ -60,7 +60,7 @@ it('asks after a crash what it had asked before, and takes no earlier answer for
   } as unknown as TurnExecutorOptions);
   const recover = async () => {
     const events: ExecutionEvent[] = [];
-    for await (const event of executor.recover({ id: 't' }, signal) ?? []) events.push(event);
+    for await (const event of executor.recover({ id: 't' }, signal)?.events ?? []) events.push(event);
     return events;
   };
   const question = { type: 'input-required', question: 'And delete it?' };

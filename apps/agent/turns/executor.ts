@@ -1,4 +1,4 @@
-import type { ExecutionEvent, ExecutionRequest, Executor, Task, Usage } from '@trunkline/a2a';
+import type { ExecutionEvent, ExecutionRequest, Executor, RecoveredTurn, Task, Usage } from '@trunkline/a2a';
 import { type Principal, withOrigins } from '@trunkline/identity';
 import {
   type Content,
@@ -89,9 +89,11 @@ export class TurnExecutor implements Executor {
     yield* this.#toTheEnd(turn, events, parked);
   }
 
-  recover({ id }: Pick<Task, 'id'>, signal: AbortSignal): AsyncIterable<ExecutionEvent> | undefined {
+  recover({ id }: Pick<Task, 'id'>, signal: AbortSignal): RecoveredTurn | undefined {
     const interrupted = this.#options.running?.takeUp(id);
-    return interrupted && this.#goOn(interrupted, signal);
+    if (interrupted === undefined) return undefined;
+    const { principal } = interrupted.request;
+    return { principal, events: this.#goOn(interrupted, signal) };
   }
 
   /** Steps that were done are told once more, as the task does not hold what they said. */

@@ -59,7 +59,7 @@ it('goes on after a restart with what the model had said and the tools had done'
     .at(-1)
     ?.messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []));
   expect(said).toEqual(['How many tiles?', 'Thanks.']);
-});
+}, 200_000);
 
 it('leaves a task that was cancelled as it is', async () => {
   const { id } = await startTask();
@@ -67,4 +67,4 @@ it('leaves a task that was cancelled as it is', async () => {
   await restart();
   expect((await agent.rpc('tasks/get', { id })).result.status.state).toBe('canceled');
   expect(model.chats()).toHaveLength(2);
-});
+}, 200_000);

@@ -97,7 +97,7 @@ export function createResearchExecutor(deps: DeepResearchDeps): Executor {
   };
   return {
     recover: ({ id }, signal) =>
-      deps.jobs.get(id) === undefined ? undefined : executions(followFor(deps, id, signal)),
+      deps.jobs.get(id) === undefined ? undefined : { events: executions(followFor(deps, id, signal)) },
     async *execute({ task: { id }, text, principal }, signal): AsyncGenerator<ExecutionEvent> {
       try {
         yield* executions(researchFor(deps, { query: topicOf(text), principal, id }, signal));

@@ -17,6 +17,7 @@ let [directory, bus, one, other] = [] as unknown as [TemporaryDirectory, Bus, St
 let time = 0;
 
 beforeEach(async () => {
+  warned.length = 0;
   directory = temporaryDirectory();
   bus = await createEmbeddedBus({ directory: directory.path });
   [one, other] = [createStepStore(bus, logger, () => time), createStepStore(bus, logger)];

@@ -15,7 +15,7 @@ import {
   type TurnFiles,
   unseen,
 } from '@trunkline/loop';
-import { errorMessage } from '@trunkline/std';
+import { ConcurrencyLimiter, errorMessage } from '@trunkline/std';
 import type { Peers } from '../cluster/peers.ts';
 import { principalOf } from '../core/messages.ts';
 import { hourly } from '../core/timers.ts';
@@ -33,6 +33,8 @@ export interface MessageFilesSettings {
 
 /** Files of one message; surfaces allow ten or twenty. */
 const mostFiles = 20;
+/** Each is in memory as a whole until it is stored. */
+const mostReads = 8;
 /** For all files of a message together: the messages behind it, or whoever asked, wait. */
 const receiveMs = 60_000;
 /** Strangers of one surface may fill this part of the store, so that there is room for the others. */
@@ -51,6 +53,7 @@ export class MessageFiles {
   readonly #settings: MessageFilesSettings;
   readonly #store: ContentStore;
   readonly #stopPruning: () => void;
+  readonly #reads = new ConcurrencyLimiter({ limit: mostReads });
   #pool: Promise<ExtractionPool> | undefined;
   #room: (quota: string, bytes: number) => string | undefined = () => undefined;
 
@@ -116,10 +119,15 @@ export class MessageFiles {
       throw new Error(
         `it has more than ${maxFileBytes / 2 ** 20} MB. Send a smaller file, or ask the operator to raise CORE_MAX_FILE_MB`,
       );
-    const bytes = await source.read(signal);
-    const { classifyFile } = await import('@trunkline/documents');
-    const { mediaType } = classifyFile({ bytes, mediaType: source.mediaType, name });
-    return await this.put({ bytes, name, mediaType }, principal);
+    return await this.#reads.run(
+      async () => {
+        const bytes = await source.read(signal);
+        const { classifyFile } = await import('@trunkline/documents');
+        const { mediaType } = classifyFile({ bytes, mediaType: source.mediaType, name });
+        return await this.put({ bytes, name, mediaType }, principal);
+      },
+      { signal },
+    );
   }
 
   async put(file: NewFile, principal: Principal): Promise<StoredFile> {

@@ -119,9 +119,9 @@ export class TaskEngine {
   #goOn(live: LiveTask): boolean {
     const { executor, logger, clock, current } = this.#options;
     const controller = new AbortController();
-    const events = live.state === 'working' && executor.recover?.(live.snapshot(), controller.signal);
-    if (!events) return false;
-    const asker = accountOf(live.snapshot().owner);
+    const turn = live.state === 'working' && executor.recover?.(live.snapshot(), controller.signal);
+    if (!turn) return false;
+    const { principal: asker = accountOf(live.snapshot().owner), events } = turn;
     const reason = asker && current && lostAccess(asker, current, logger);
     if (reason !== undefined) {
       this.#cut(live, reason);

@@ -51,10 +51,17 @@ export type ExecutionEvent =
   | { type: 'message'; parts: Part[] };
 
 /** What does the work. The signal is aborted when the task is cancelled or the server stops. */
+/** A turn of an earlier process that can go on. */
+export interface RecoveredTurn {
+  /** Whoever it was begun for, with the rights of then; left out, the owner of the task. */
+  principal?: Principal;
+  events: AsyncIterable<ExecutionEvent>;
+}
+
 export interface Executor {
   execute(request: ExecutionRequest, signal: AbortSignal): AsyncIterable<ExecutionEvent>;
   /** Goes on with a turn that the last process left unfinished, from its beginning; undefined: the task fails. */
-  recover?(task: Task, signal: AbortSignal): AsyncIterable<ExecutionEvent> | undefined;
+  recover?(task: Task, signal: AbortSignal): RecoveredTurn | undefined;
 }
 
 /** Receives everything that happens to tasks. */

@@ -450,7 +450,7 @@ describe('a conversation', () => {
     await toy.start();
     const client = toy.client();
     const stream = await client.responses.create({ input: 'Sure?', conversation: { id }, stream: true });
-    for await (const _ of stream) continue;
+    for await (const _ of stream);
     expect(said()).toEqual([
       'user: I count in tens.',
       'user: What is 2+2?',
@@ -637,7 +637,7 @@ describe('a background response', () => {
     const response = await toy.client().responses.create({ input: 'Go', background: true });
     await until(response.id, 'in_progress');
     await toy.stop();
-    toy.executor = { execute: vi.fn(nothing), recover: vi.fn(nothing) };
+    toy.executor = { execute: vi.fn(nothing), recover: vi.fn(() => ({ events: nothing() })) };
     await toy.start();
     expect(await toy.client().responses.retrieve(response.id)).toMatchObject({
       status: 'failed',

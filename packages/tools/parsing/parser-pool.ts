@@ -61,6 +61,7 @@ interface Thread {
 
 /** How long a thread may take to start, on a busy machine. */
 const START_MS = 60_000;
+const NOT_STARTED = 'cannot be read: its reader did not start within a minute, as this machine is busy';
 const STOPPED = 'cannot be read as the service stops';
 const TOO_MUCH_MEMORY = 'takes too much memory to read';
 
@@ -144,9 +145,10 @@ export class ParserPool<Task, Result> {
   #limitTime(thread: Thread): void {
     const { timeoutMs } = this.#options;
     const limit = timeoutMs < 1000 ? `${timeoutMs} ms` : `${timeoutMs / 1000} seconds`;
+    const words = thread.isReady ? `takes longer than ${limit} to read` : NOT_STARTED;
     clearTimeout(thread.timer);
     thread.timer = setTimeout(
-      () => void this.#end(thread, new ParserError(`takes longer than ${limit} to read`)),
+      () => void this.#end(thread, new ParserError(words)),
       thread.isReady ? timeoutMs : START_MS + timeoutMs,
     );
   }
@@ -181,6 +183,8 @@ export class ParserPool<Task, Result> {
   }
 
   #settle(thread: Thread, reply: ParserReply<unknown>): void {
+    // One that was ended meanwhile has nothing to say any more.
+    if (!this.#threads.has(thread)) return;
     const { job } = thread;
     if ('ready' in reply) {
       thread.isReady = true;
@@ -217,7 +221,7 @@ export class ParserPool<Task, Result> {
     clearTimeout(thread.timer);
     if (thread.job !== undefined) fail(thread.job, error);
     // It counts until it has ended: what it holds is not free before.
-    const ended = thread.host.terminate();
+    const ended = thread.host.terminate().catch(() => undefined);
     this.#ending.add(ended);
     await ended;
     this.#ending.delete(ended);

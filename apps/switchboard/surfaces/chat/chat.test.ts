@@ -6,7 +6,7 @@ import {
   temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { agent } from '../../fixtures/crew.ts';
 import { type Observer, observe } from '../../fixtures/observe.ts';
 import { pair } from '../../fixtures/pair.ts';
@@ -158,6 +158,7 @@ describe('what is said', () => {
 
   it('with a file that is slow to come holds up its own channel alone', async () => {
     const [held, headers] = [Promise.withResolvers<void>(), { 'content-type': 'text/plain' }];
+    onTestFinished(() => held.resolve());
     const slow = guild.keepFile('slow.txt', 'text/plain', Buffer.from('?'));
     const { pathname } = new URL(slow.url);
     guild.server.on(`GET ${pathname}`, async () => {
