@@ -94,7 +94,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
   it('take over from each other in turn, and every schedule fires once', async () => {
     for (const round of [0, 1]) {
       const { index, leading, other } = await leader();
-      const at = new Date(Date.now() + 6000).toISOString();
+      const at = new Date(Date.now() + 12_000).toISOString();
       const ids = Array.from({ length: 20 }, (_, number) => `round-${round}-${number}`);
       const fired = await firstLive(leading, 'cron.#');
       // Handed in at the one that does not lead.
