@@ -255,10 +255,11 @@ async function killAndCount({ forEach, kills }: (typeof engines)[number]): Promi
   };
   await waitFor(() => missing().length === 0, { timeoutMs: tidyMs }).catch(() => undefined);
   const report = `KILL_SEED=${seed}, killed at ${moments.join(', ')}`;
-  expect(missing(), report).toEqual([]);
+  const last = await board;
+  const fateOf = async (id: string) => ({ id, flow: (await last.call(`/api/flows/skill-${id}`)).body.data });
+  expect(await Promise.all(missing().map(fateOf)), report).toEqual([]);
   expect(accepted.size, report).toBe(all.length);
 
-  const last = await board;
   const history = async (topic: string): Promise<Json[]> =>
     (await last.call(`/api/bus/history?topic=${encodeURIComponent(topic)}&limit=1000`)).body.data.messages;
   expect(await history('dispatch.dropped.#'), report).toEqual([]);

@@ -53,7 +53,7 @@ beforeAll(async () => {
   ofSources = await startAndStop(sources, { NODE_COMPILE_CACHE: join(home.path, 'compiled') });
   first = await startAndStop(launcher);
   second = await startAndStop(launcher);
-}, 120_000);
+}, 600_000);
 afterAll(() => home.remove());
 
 describe('a start of all four services', () => {
@@ -80,7 +80,7 @@ describe('a start of all four services', () => {
 /** With Node telling which files it looks up among those compiled before. */
 async function startAndStop(program: string, more: Record<string, string> = {}): Promise<string> {
   const child = startChild(program, { arguments: ['up'], environment: { ...environment(), ...more } });
-  await child.waitForLine('Ctrl-C stops everything', 60_000);
+  await child.waitForLine('Ctrl-C stops everything', 180_000);
   expect(await child.kill('SIGINT')).toMatchObject({ code: 0 });
   return child.output();
 }

@@ -26,9 +26,9 @@ beforeAll(async () => {
     LLM_GATEWAY_URL: '',
   };
   child = startChild(launcher, { arguments: ['up'], environment });
-  await child.waitForLine('Ctrl-C stops everything', 60_000);
+  await child.waitForLine('Ctrl-C stops everything', 180_000);
   for (const [, name = '', url = ''] of child.output().matchAll(/^ {2}(\w+) +(http:\S+)/gm)) urls[name] = url;
-}, 90_000);
+}, 240_000);
 afterAll(async () => {
   await child.kill('SIGTERM');
   home.remove();
