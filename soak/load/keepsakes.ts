@@ -32,14 +32,18 @@ export function notesLoad({ urls }: Ground): Load {
 }
 
 /** Things that wait in the inbox; put in again under their key when no answer came. */
-export function inboxLoad({ urls }: Ground): Load {
+export function inboxLoad({ urls, now }: Ground): Load {
   const url = `${urls.agent}/api/inbox`;
+  const jumpedS = () => Math.round((now() - Date.now()) / 1000);
   return {
     name: 'agent inbox',
     pauseMs: 3000,
     async offer(mark) {
       const item = { text: `Look at ${mark}`, dedup_key: mark };
-      const answers = [await call(url, item), await call(url, item)];
+      const before = jumpedS();
+      const answers = [await call(url, item)];
+      // A key counts for some time only: behind a jump of the clock the same thing would be a new one.
+      if (jumpedS() === before) answers.push(await call(url, item));
       return answers.some(({ isGood }) => isGood) ? { id: mark, mark } : undefined;
     },
     standings: async (entries) => keptOnce(entries, await inboxTexts(url)),
