@@ -1,16 +1,9 @@
 import { type Accounts, principalOf } from '@trunkline/accounts';
-import {
-  type AppEnv,
-  defineErrors,
-  describeRoute,
-  isLoopbackHost,
-  plainPage,
-  type SignInProvider,
-} from '@trunkline/http';
+import { type AppEnv, defineErrors, describeRoute, plainPage, type SignInProvider } from '@trunkline/http';
 import { accountIdOf, isDirectAccount, type OperatorAccess } from '@trunkline/identity';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
-import type { Grants, OAuthClient } from './mcp-grants.ts';
+import { type Grants, isAllowedRedirect, isSameRedirect, type OAuthClient } from './mcp-grants.ts';
 
 export interface McpAuthorizationRoutes {
   grants: Grants;
@@ -382,26 +375,6 @@ function problem(
 
 function originOf({ req }: Context<AppEnv>, { publicUrl }: McpAuthorizationRoutes): string {
   return new URL(publicUrl ?? `http://${req.header('host')}`).origin;
-}
-
-const FORBIDDEN = /^(javascript|data|file|blob|about|vbscript|filesystem|view-source|ftp|wss?):$/;
-
-/** Addresses of the web, of this machine, and of apps that have a scheme of their own (RFC 8252). */
-function isAllowedRedirect(address: string): boolean {
-  const url = URL.parse(address);
-  if (url === null || url.hash !== '' || url.username !== '') return false;
-  if (url.protocol === 'http:') return isLoopbackHost(url.hostname);
-  return !FORBIDDEN.test(url.protocol);
-}
-
-/** On this machine programs listen on whichever port is free. */
-function isSameRedirect(registered: string, given: string): boolean {
-  if (registered === given) return true;
-  const [left, right] = [URL.parse(registered), URL.parse(given)];
-  if (left === null || right === null || left.protocol !== 'http:' || !isLoopbackHost(left.hostname))
-    return false;
-  right.port = left.port;
-  return left.href === right.href;
 }
 
 async function formOf({ req }: Context<AppEnv>): Promise<Record<string, string>> {

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isLoopbackHost } from '@trunkline/http';
 import { BoundedMap } from '@trunkline/std';
 import { type Database, openDatabase } from '@trunkline/storage';
 import { z } from 'zod';
@@ -192,4 +193,24 @@ function createTokens(): Tokens {
 
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
+}
+
+const FORBIDDEN = /^(javascript|data|file|blob|about|vbscript|filesystem|view-source|ftp|wss?):$/;
+
+/** Addresses of the web, of this machine, and of apps that have a scheme of their own (RFC 8252). */
+export function isAllowedRedirect(address: string): boolean {
+  const url = URL.parse(address);
+  if (url === null || url.hash !== '' || url.username !== '') return false;
+  if (url.protocol === 'http:') return isLoopbackHost(url.hostname);
+  return !FORBIDDEN.test(url.protocol);
+}
+
+/** On this machine programs listen on whichever port is free. */
+export function isSameRedirect(registered: string, given: string): boolean {
+  if (registered === given) return true;
+  const [left, right] = [URL.parse(registered), URL.parse(given)];
+  if (left === null || right === null || left.protocol !== 'http:' || !isLoopbackHost(left.hostname))
+    return false;
+  right.port = left.port;
+  return left.href === right.href;
 }
