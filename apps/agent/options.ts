@@ -148,7 +148,7 @@ const accessOptions = group('Access', {
   }),
   publicUrl: url({
     env: 'A2A_PUBLIC_URL',
-    doc: 'Address other services use to reach the agent.',
+    doc: 'Address others use to reach the agent: services, and MCP clients if it begins with https.',
     defaultDoc: 'the address it listens on',
   }),
   allowedOrigins: list({

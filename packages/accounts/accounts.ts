@@ -14,6 +14,7 @@ import { type Account, type AccountKey, type ListedPerson, principalOf } from '.
 import { accountErrors } from './errors.ts';
 import { checkIdentity, checkName, normalIdentity, plainText } from './names.ts';
 import { type Pairing, Pairings } from './pairings.ts';
+import { Programs } from './programs.ts';
 import { migrations } from './schema.ts';
 
 export interface AccountsOptions {
@@ -46,6 +47,8 @@ export function openAccounts(options: AccountsOptions): Accounts {
  * as hashes only.
  */
 export class Accounts implements AccountAccess {
+  /** What people let programs do for them. */
+  readonly programs: Programs;
   readonly #file: SharedDatabase;
   readonly #logger: AccountsOptions['logger'];
   readonly #now: () => number;
@@ -56,6 +59,7 @@ export class Accounts implements AccountAccess {
     this.#logger = logger;
     this.#now = now;
     this.#pairings = new Pairings(this.#file, now);
+    this.programs = new Programs(this.#file, now);
   }
 
   /** By name. */
@@ -164,8 +168,10 @@ export class Accounts implements AccountAccess {
     return this.#read<AccountRow>(sql, keyId).map(this.#toAccount)[0];
   }
 
+  /** Programs end with it: whoever found the key may have connected them. */
   revokeKey(keyId: string): void {
     this.#write((database) => {
+      this.programs.disconnectAll(this.accountOfKey(keyId)?.id ?? '');
       if (database.prepare('DELETE FROM keys WHERE id = ?').run(keyId).changes === 0)
         throw accountErrors.key_unknown({ keyId });
     });
@@ -234,8 +240,10 @@ export class Accounts implements AccountAccess {
     this.#write((database) => database.prepare('DELETE FROM sessions WHERE hash = ?').run(hashOf(cookie)));
   }
 
+  /** With the programs that were connected in one. */
   endSessions(id: string): void {
     this.#write((database) => database.prepare('DELETE FROM sessions WHERE account = ?').run(id));
+    this.programs.disconnectAll(id);
   }
 
   /** A code that proves to the operator who is asking; undefined if there are too many, or the operator refused. */
@@ -284,22 +292,17 @@ export class Accounts implements AccountAccess {
   /** Replaces what a file lists, so that every service can show it. It gives no rights, so a failure is only logged. */
   setListed(source: string, people: readonly Omit<ListedPerson, 'source'>[]): void {
     if (people.length === 0 && !this.#file.exists) return;
+    const sql = 'INSERT OR IGNORE INTO listed (source, identity, name, role) VALUES (?, ?, ?, ?)';
     try {
-      this.#replaceListed(source, people);
+      this.#write((database) => {
+        database.prepare('DELETE FROM listed WHERE source = ?').run(source);
+        const insert = database.prepare(sql);
+        for (const { identity, name, role } of people.slice(0, MAX_LISTED))
+          insert.run(source, identity, name, role);
+      });
     } catch (error) {
       this.#logger.warn({ err: error, source }, 'failed to record listed people');
     }
-  }
-
-  #replaceListed(source: string, people: readonly Omit<ListedPerson, 'source'>[]): void {
-    this.#write((database) => {
-      database.prepare('DELETE FROM listed WHERE source = ?').run(source);
-      const insert = database.prepare(
-        'INSERT OR IGNORE INTO listed (source, identity, name, role) VALUES (?, ?, ?, ?)',
-      );
-      for (const { identity, name, role } of people.slice(0, MAX_LISTED))
-        insert.run(source, identity, name, role);
-    });
   }
 
   listed(): ListedPerson[] {

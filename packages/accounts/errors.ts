@@ -42,6 +42,10 @@ export const accountErrors = defineErrors({
   ],
   identity_unknown: [404, (given: { identity: string }) => `${given.identity} belongs to no account.`],
   key_unknown: [404, (given: { keyId: string }) => `There is no key ${given.keyId}.`],
+  program_unknown: [
+    404,
+    (given: { programId: string }) => `There is no connected program ${given.programId}.`,
+  ],
   pairing_unknown: [
     404,
     'No open request has this code. Codes are valid for an hour; ask the person to write again for a new one.',

@@ -2,5 +2,6 @@ export { type Account, type AccountKey, type ListedPerson, nameOnSurface, princi
 export { Accounts, type AccountsOptions, accountsFile, openAccounts } from './accounts.ts';
 export { accountErrors } from './errors.ts';
 export type { Pairing } from './pairings.ts';
+export type { ConnectedProgram, Programs, ProgramTokens } from './programs.ts';
 export { mountAccounts } from './routes.ts';
 export { createSenders, type Sender, type Senders } from './senders.ts';

@@ -99,8 +99,22 @@ function mountKeys<Caller>(app: Hono<AppEnv<Caller>>, accounts: Accounts, rules:
     return context.json({ revoked: keyId });
   });
   app.delete(
+    '/operator/accounts/:id/programs/:programId',
+    describeRoute({ summary: 'Disconnect a program that an account has allowed' }),
+    (context) => {
+      const account = rules(context).find(context.req.param('id'), undefined, true);
+      const programId = context.req.param('programId');
+      const { programs } = accounts;
+      if (programs.accountOfProgram(programId) !== account.id)
+        throw accountErrors.program_unknown({ programId });
+      programs.disconnect(programId);
+      context.set('change', `disconnected program ${programId} of ${titleOf(account)}`);
+      return context.json({ disconnected: programId });
+    },
+  );
+  app.delete(
     '/operator/accounts/:id/sessions',
-    describeRoute({ summary: 'Sign an account out everywhere' }),
+    describeRoute({ summary: 'Sign an account out everywhere, and disconnect its programs' }),
     (context) => {
       const account = rules(context).find(context.req.param('id'), undefined, true);
       accounts.endSessions(account.id);
@@ -203,7 +217,11 @@ function viewOf(accounts: Accounts, { isOwner }: ChangeRules): AccountsView {
   const all = accounts.list();
   const holders = new Map(all.flatMap(({ id, identities }) => identities.map((each) => [each, id] as const)));
   return {
-    accounts: all.map((account) => ({ ...account, keys: accounts.keys(account.id) })),
+    accounts: all.map((account) => ({
+      ...account,
+      keys: accounts.keys(account.id),
+      programs: accounts.programs.list(account.id),
+    })),
     listed: accounts
       .listed()
       .map((person) => ({ ...person, accountId: holders.get(person.identity) ?? null })),

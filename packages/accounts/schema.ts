@@ -29,4 +29,22 @@ export const migrations = [
     source TEXT NOT NULL, identity TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (source, identity)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE programs (
+    id TEXT PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts ON DELETE CASCADE, client TEXT NOT NULL,
+    name TEXT NOT NULL, agent TEXT NOT NULL, created_at INTEGER NOT NULL, used_at INTEGER, ends INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX programs_by_account ON programs (account, ends);
+  CREATE TABLE program_tokens (
+    id INTEGER PRIMARY KEY, program TEXT NOT NULL REFERENCES programs ON DELETE CASCADE,
+    access TEXT NOT NULL UNIQUE, access_ends INTEGER NOT NULL, refresh TEXT NOT NULL UNIQUE, ends INTEGER NOT NULL,
+    used_at INTEGER
+  ) STRICT;
+  CREATE INDEX program_tokens_by_program ON program_tokens (program);
+  CREATE TABLE program_codes (
+    hash TEXT PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts ON DELETE CASCADE, client TEXT NOT NULL,
+    name TEXT NOT NULL, agent TEXT NOT NULL, redirect TEXT NOT NULL, challenge TEXT NOT NULL,
+    expires_at INTEGER NOT NULL, used INTEGER NOT NULL DEFAULT 0, program TEXT
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -163,6 +163,8 @@ export interface AccountsView {
     /** `discord:1234`, `mail:ava@example.com`, `voice:ava`. */
     identities: string[];
     keys: { keyId: string; label: string; createdAt: number; lastUsedAt?: number }[];
+    /** MCP clients that act for the person at an agent. The name is the program's choice. */
+    programs: { programId: string; name: string; agent: string; createdAt: number; lastUsedAt?: number }[];
   }[];
   /** Whom files of services list: read-only here. */
   listed: {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
@@ -27,6 +28,16 @@ describeWithBrowser('the trust page', () => {
     await signIn(opened.page);
     await opened.page.goto(`${pages.agent().url}/trust/${id}`);
     return opened;
+  };
+
+  const connectProgram = (person: string) => {
+    const accounts = openAccounts({ home: pages.agent().home, logger: { warn: () => undefined } });
+    const account = accounts.list().find(({ name }) => name === person)?.id ?? '';
+    const [verifier, client] = ['verifier', { clientId: 'sailor', redirect: 'http://127.0.0.1/callback' }];
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const grant = { ...client, account, name: 'Sailor', agent: 'agent', challenge };
+    accounts.programs.redeem(accounts.programs.createCode(grant), { ...client, verifier });
+    accounts.close();
   };
 
   it('asks a stranger to sign in, and shows nothing before', async () => {
@@ -94,8 +105,13 @@ describeWithBrowser('the trust page', () => {
     await page.getByRole('textbox', { name: 'Identity' }).fill('discord:1234');
     await page.getByRole('button', { name: 'Link', exact: true }).click();
     await page.getByText('discord:1234', { exact: true }).waitFor();
+    connectProgram('Ada');
+    await page.reload();
+    await page.getByText('Program Sailor at agent, never used').waitFor();
     expect(await page.content()).not.toContain(key);
     await checkLooks(opened);
+    await page.getByRole('button', { name: 'Disconnect Sailor' }).click();
+    await expect.poll(() => page.getByText('Program Sailor').count()).toBe(0);
     await page.getByRole('button', { name: 'Revoke key laptop' }).click();
     await page.getByRole('button', { name: 'Revoke', exact: true }).last().click();
     await expect.poll(() => page.getByText('Key laptop').count()).toBe(0);

@@ -1,7 +1,8 @@
 import { type AppEnv, callerGuard, createKeyring, requireOperator } from '@trunkline/http';
 import { isDirectAccount, type OperatorAccess, type Principal } from '@trunkline/identity';
 import type { Hono, MiddlewareHandler } from 'hono';
-import { identifyMcpClient, type McpAuthorizationRoutes } from './mcp-authorization.ts';
+import { identifyMcpClient } from './mcp-authorization.ts';
+import type { McpAuthorizationRoutes } from './mcp-programs.ts';
 
 export interface Keys {
   /** A2A_AUTH_TOKEN: everything that drives the agent asks for it. */

@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import type { App } from '@trunkline/http';
-import { isDirectOperator, type Principal } from '@trunkline/identity';
+import { isDirectOperator, type Principal, readOrCreateSecret } from '@trunkline/identity';
 import { estimateTokens } from '@trunkline/loop';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import { canAnswer, canJoin, canRead } from '../callers.ts';
@@ -30,8 +29,8 @@ import { mountEvents, mountLive } from './events.ts';
 import { mountGuards } from './guards.ts';
 import { mountInbox } from './inbox.ts';
 import { mountMcp } from './mcp.ts';
-import { type McpAuthorizationRoutes, mountMcpAuthorization } from './mcp-authorization.ts';
-import { Grants } from './mcp-grants.ts';
+import { mountMcpAuthorization } from './mcp-authorization.ts';
+import { type McpAuthorizationRoutes, ProgramRegistrations } from './mcp-programs.ts';
 import { mountMcpSignIn } from './mcp-sign-in.ts';
 
 /** Every route group of the service, in the order in which a request meets them. */
@@ -74,15 +73,15 @@ export function mountRoutes(
   pages: Pick<McpAuthorizationRoutes, 'homePath' | 'provider'>,
 ): () => Promise<void> {
   const closing = new AsyncDisposableStack();
-  const grants = new Grants(join(agent.context.places.state, 'mcp-grants.db'));
-  closing.defer(() => grants.close());
-  const deps = { ...routeDeps(agent, facts), ...pages, grants, closing };
+  const secret = readOrCreateSecret(agent.context.places.state, 'mcp-client-secret');
+  const registrations = new ProgramRegistrations(secret);
+  const deps = { ...routeDeps(agent, facts), ...pages, registrations, closing };
   for (const mount of routeGroups) mount(app, deps);
   return () => closing.disposeAsync();
 }
 
 type RouteDeps = ReturnType<typeof routeDeps> &
-  Pick<McpAuthorizationRoutes, 'homePath' | 'provider' | 'grants'> & { closing: AsyncDisposableStack };
+  Pick<McpAuthorizationRoutes, 'homePath' | 'provider' | 'registrations'> & { closing: AsyncDisposableStack };
 
 /** What route groups may use; each takes what its own interface names. */
 function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {

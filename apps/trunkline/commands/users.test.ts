@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { openAccounts } from '@trunkline/accounts';
 import { AuditLog } from '@trunkline/audit';
 import { temporaryDirectory } from '@trunkline/testing';
@@ -43,6 +44,24 @@ it('adds people, gives them roles and keys, and takes them away again', async ()
     /Ava\s+member\s+voice:ava\n.*key [0-9a-f]{8}\s+laptop used .*\n\(users\.yaml\).*linked to Ava/,
   );
   expect([shown.includes('\u001b'), shown.includes(key)]).toEqual([false, false]);
+  const verifier = 'a verifier';
+  const program = { clientId: 'sailor', redirect: 'http://127.0.0.1/callback' };
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const code = accounts.programs.createCode({
+    ...program,
+    account: id,
+    name: 'Sailor',
+    agent: 'agent',
+    challenge,
+  });
+  accounts.programs.redeem(code, { ...program, verifier });
+  const [{ programId = '' } = {}] = accounts.programs.list(id);
+  expect((await run('list'))[1]).toContain(`program ${programId}  Sailor at agent, never used`);
+  expect(await run('disconnect', programId)).toEqual([
+    0,
+    `Disconnected program ${programId} of Ava (${id}).`,
+  ]);
+  expect(await run('disconnect', programId)).toEqual([1, `There is no connected program ${programId}.`]);
   const keyId = accounts.keys(id)[0]?.keyId ?? '';
   expect(await run('revoke', keyId)).toEqual([0, `Revoked key ${keyId} of Ava (${id}).`]);
   expect(accounts.byKey(key)).toBeUndefined();
@@ -58,7 +77,7 @@ it('adds people, gives them roles and keys, and takes them away again', async ()
       .map(({ subject }) => subject)
       .reverse(),
   ).toEqual(
-    ['add', 'role', 'key', 'link', 'revoke', 'disable', 'enable', 'unlink', 'remove'].map(
+    ['add', 'role', 'key', 'link', 'disconnect', 'revoke', 'disable', 'enable', 'unlink', 'remove'].map(
       (each) => `users ${each}`,
     ),
   );

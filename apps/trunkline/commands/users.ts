@@ -15,7 +15,8 @@ const usage = `trunkline users [COMMAND]
   role NAME ROLE              owner: everything, and appoints operators; operator: configures and approves;
                               member: uses agents; guest: talks to agents that are public, no tool with effects
   key NAME [--label TEXT]     create a key and print it, this once
-  revoke KEY-ID               revoke a key
+  revoke KEY-ID               revoke a key; it also disconnects the programs of its account
+  disconnect PROGRAM-ID       disconnect a program that somebody has allowed
   disable NAME, enable NAME   let nobody in with this account, or again
   remove NAME                 remove an account with its keys
   link NAME IDENTITY          the same person elsewhere: discord:1234, mail:ava@example.com, voice:ava
@@ -95,6 +96,11 @@ const changes: Readonly<Record<string, (deps: Deps) => string>> = {
     accounts.revokeKey(first);
     return `Revoked key ${first}${account === undefined ? '' : ` of ${titleOf(account)}`}`;
   },
+  disconnect({ accounts, first }) {
+    const account = accounts.get(accounts.programs.accountOfProgram(first) ?? '');
+    accounts.programs.disconnect(first);
+    return `Disconnected program ${first}${account === undefined ? '' : ` of ${titleOf(account)}`}`;
+  },
   disable: ({ accounts, first }) =>
     `Disabled ${titleOf(accounts.update(find(accounts, first).id, { disabled: true }))}`,
   enable: ({ accounts, first }) =>
@@ -163,6 +169,14 @@ function list(accounts: Accounts): number {
         '',
         `key ${keyId}`,
         `${label} ${usedAt(lastUsedAt)}`.trim(),
+      ]),
+    ...accounts.programs
+      .list(account.id)
+      .map(({ programId, name, agent, lastUsedAt }) => [
+        '',
+        '',
+        `program ${programId}`,
+        `${name} at ${agent}, ${usedAt(lastUsedAt)}`,
       ]),
   ]);
   for (const { identity, name, role, source } of listed)

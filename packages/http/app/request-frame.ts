@@ -74,9 +74,11 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
       try {
         const principal = identify(context.req);
         context.set('principal', principal);
-        const stands = () => stillStands(context, principal, identify);
-        context.set('stillStands', stands);
-        answered = context.env?.streams?.wait({ end: () => context.env.outgoing.destroy() }, stands);
+        context.set('stillStands', () => stillStands(context, principal, identify));
+        // Asked for each time: a guard may know the caller by more.
+        answered = context.env?.streams?.wait({ end: () => context.env.outgoing.destroy() }, () =>
+          context.get('stillStands')(),
+        );
       } finally {
         // Also for keys that are refused at once.
         limits.check(context);

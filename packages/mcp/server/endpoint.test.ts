@@ -279,25 +279,33 @@ it('can be switched off', async () => {
   expect((await post(callOf('whoami'))).status).toBe(500);
 });
 
+async function begin(who = 'ava') {
+  const clientInfo = { name: 'x', version: '1' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const response = await post({ jsonrpc: '2.0', id: 0, method: 'initialize', params }, { 'x-who': who });
+  await response.text();
+  return { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '', 'x-who': who };
+}
+
 it('drops the session that is idle longest at the limit, never one with a call under way', async () => {
   const { transport } = await connect();
   const busy = { 'mcp-session-id': transport.sessionId ?? '' };
   const leaving = new AbortController();
   const call = post(callOf('slow'), busy, leaving.signal);
   await waitFor(() => events.length === 1);
-  const clientInfo = { name: 'x', version: '1' };
-  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
-  const begin = async () => {
-    const response = await post({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
-    await response.text();
-    return { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' };
-  };
   const first = await begin();
-  for (let count = 0; count < 99; count += 1) await begin();
+  for (let count = 0; count < 99; count += 1) await begin(`visitor ${count % 6}`);
   expect((await post(callOf('whoami'), first)).status).toBe(404);
   expect((await post(callOf('whoami'), busy)).status).toBe(200);
   leaving.abort();
   await call.then((response) => response.text()).catch(() => undefined);
+});
+
+it('drops sessions of the same owner first', async () => {
+  const [others, first] = [await begin('bea'), await begin()];
+  for (let count = 0; count < 20; count += 1) await begin();
+  expect((await post(callOf('whoami'), first)).status).toBe(404);
+  expect((await post(callOf('whoami'), others)).status).toBe(200);
 });
 
 it('serves our own client', async () => {

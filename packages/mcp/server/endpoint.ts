@@ -34,6 +34,8 @@ interface Session {
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 const MAX_SESSIONS = 100;
+/** So that nobody ends the sessions of others by opening many. */
+const MAX_OWN_SESSIONS = 20;
 const IDLE_MS = 30 * 60_000;
 /** A person has this long to answer a question. */
 const ANSWER_MS = 15 * 60_000;
@@ -88,7 +90,9 @@ export class McpEndpoint {
   }
 
   async #begin(request: Request, caller: Caller): Promise<Response> {
-    if (!(await this.#makeRoom())) return refusal(503, 'There are too many MCP sessions. Try again later.');
+    const owner = ownerKey(caller.principal);
+    if (!(await this.#makeRoom(owner)))
+      return refusal(503, 'There are too many MCP sessions. End some, or try again later.');
     const session: Session = {
       transport: new HttpTransport({
         sessionIdGenerator: randomUUID,
@@ -98,7 +102,7 @@ export class McpEndpoint {
           session.tasks.close();
         },
       }),
-      owner: ownerKey(caller.principal),
+      owner,
       usedAt: Date.now(),
       running: 0,
       tasks: new SessionTasks(),
@@ -107,19 +111,33 @@ export class McpEndpoint {
     return await session.transport.handleRequest(request, { authInfo: authInfoOf(caller) });
   }
 
-  /** Ends sessions that are idle for long, and at the limit the one that is idle longest. */
-  async #makeRoom(): Promise<boolean> {
-    const idle = [...this.#sessions]
+  /** Ends sessions that are idle for long, and at a limit the one that is idle longest: the caller's own, then anybody's. */
+  async #makeRoom(owner: string): Promise<boolean> {
+    const idleSince = Date.now() - IDLE_MS;
+    for (const [id, { running, usedAt }] of this.#sessions)
+      if (running === 0 && usedAt <= idleSince) await this.#end(id);
+    const isOwn = (session: Session) => session.owner === owner;
+    return (
+      (await this.#reduce(isOwn, MAX_OWN_SESSIONS - 1)) && (await this.#reduce(() => true, MAX_SESSIONS - 1))
+    );
+  }
+
+  /** Ends idle sessions until at most so many are left; false where too many are in use. */
+  async #reduce(concerns: (session: Session) => boolean, most: number): Promise<boolean> {
+    const all = [...this.#sessions].filter(([, session]) => concerns(session));
+    const idle = all
       .filter(([, { running }]) => running === 0)
       .sort(([, left], [, right]) => left.usedAt - right.usedAt);
-    const surplus = this.#sessions.size - MAX_SESSIONS + 1;
-    for (const [index, [id, { transport, usedAt, tasks }]] of idle.entries()) {
-      if (index >= surplus && Date.now() - usedAt < IDLE_MS) continue;
-      this.#sessions.delete(id);
-      tasks.close();
-      await transport.close();
-    }
-    return this.#sessions.size < MAX_SESSIONS;
+    const surplus = Math.max(0, all.length - most);
+    for (const [id] of idle.slice(0, surplus)) await this.#end(id);
+    return idle.length >= surplus;
+  }
+
+  async #end(id: string): Promise<void> {
+    const session = this.#sessions.get(id);
+    this.#sessions.delete(id);
+    session?.tasks.close();
+    await session?.transport.close();
   }
 
   #serverFor(session?: Session): Server {

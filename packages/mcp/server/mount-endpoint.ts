@@ -27,7 +27,9 @@ export function mountMcpEndpoint(app: Hono<AppEnv>, options: McpRouteOptions): (
   };
   const handle = async (context: Context<AppEnv>) => {
     options.assertEnabled?.();
-    return (await endpoint()).handle(context.req.raw, context.get('principal'));
+    const response = await (await endpoint()).handle(context.req.raw, context.get('principal'));
+    if (response.headers.get('content-type')?.startsWith('text/event-stream')) endWithAccess(context);
+    return response;
   };
   const { summary } = options;
   const headers = { 'Mcp-Session-Id': 'The session, as the answer to initialize named it.' };
@@ -38,6 +40,14 @@ export function mountMcpEndpoint(app: Hono<AppEnv>, options: McpRouteOptions): (
   // Other methods: the protocol names its own refusal.
   app.all('/mcp', handle);
   return async () => (await loading)?.close();
+}
+
+/** A stream stays open for hours: it ends when its caller loses access, and when the service stops. */
+function endWithAccess({ env, get }: Context<AppEnv>): void {
+  const { outgoing, streams } = env ?? {};
+  if (outgoing === undefined || streams === undefined) return;
+  const forget = streams.add({ end: () => outgoing.destroy() }, get('stillStands'));
+  outgoing.once('close', forget);
 }
 
 /** Declares a tool so that the type of its input follows from its schema. */

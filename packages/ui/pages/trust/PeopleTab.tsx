@@ -72,7 +72,7 @@ interface PersonProps {
 
 function Person({ account, onTask, onChange }: PersonProps) {
   const send = useSend();
-  const { id, name, role, disabled, lastSeenAt, identities, keys } = account;
+  const { id, name, role, disabled, lastSeenAt, identities, keys, programs } = account;
   const change = async (path: string, request: Parameters<typeof send>[1], title: string) => {
     if (await send(`/operator/accounts/${id}${path}`, request, { title })) onChange();
   };
@@ -87,7 +87,12 @@ function Person({ account, onTask, onChange }: PersonProps) {
       {
         id: 'sessions',
         label: 'Sign out everywhere',
-        run: () => void change('/sessions', { method: 'DELETE' }, `${name} is signed out everywhere.`),
+        run: () =>
+          void change(
+            '/sessions',
+            { method: 'DELETE' },
+            `${name} is signed out everywhere, and programs are disconnected.`,
+          ),
       },
       {
         id: 'disable',
@@ -147,6 +152,28 @@ function Person({ account, onTask, onChange }: PersonProps) {
                 onClick={() => onTask({ name: 'revoke', account, keyId, label: label || keyId })}
               >
                 Revoke
+              </Button>
+            </li>
+          ))}
+          {programs.map(({ programId, name: program, agent, lastUsedAt }) => (
+            <li key={programId} className="flex items-center gap-1">
+              <span className="min-w-0 break-words">
+                Program {program} at {agent},{' '}
+                {lastUsedAt === undefined ? 'never used' : <RelativeTime at={lastUsedAt} />}
+              </span>
+              <Button
+                size="small"
+                variant="quiet"
+                aria-label={`Disconnect ${program}`}
+                onClick={() =>
+                  void change(
+                    `/programs/${programId}`,
+                    { method: 'DELETE' },
+                    `${program} may no longer act as ${name}.`,
+                  )
+                }
+              >
+                Disconnect
               </Button>
             </li>
           ))}
@@ -266,7 +293,7 @@ function TaskDialog({ task, isOwner, onTask, onChange }: TaskDialogProps) {
         <ConfirmDialog
           open
           title={`Revoke the key ${task.label}?`}
-          detail="Programs that use it are refused from now on."
+          detail="Programs that use it are refused from now on, and those that act for this person are disconnected."
           action="Revoke"
           onCancel={close}
           onConfirm={() =>
