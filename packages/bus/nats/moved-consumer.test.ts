@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Bus, createNatsBus } from '@trunkline/bus';
 import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Line, openLine } from '../fixtures/line.ts';
 import { listen } from '../suites/world.suite.ts';
 
 const options = { drainTimeoutMs: 500, ackWaitMs: 1000, retainBytes: 50_000_000, publishTimeoutMs: 1000 };
@@ -12,7 +11,7 @@ describe.skipIf(natsMissing)(`a durable name on NATS${natsMissing ? `: ${natsMis
   let line: Line;
   beforeEach(async () => {
     server = await startNatsServer();
-    line = await openLine(Number(new URL(server.url).port));
+    line = await openLine(server.port);
   });
   afterEach(async () => {
     await line.close();
@@ -40,49 +39,3 @@ describe.skipIf(natsMissing)(`a durable name on NATS${natsMissing ? `: ${natsMis
     await bus.stop();
   }, 60_000);
 });
-
-interface Line {
-  url: string;
-  /** Cuts the line for good when the second text follows the first. */
-  cutAfter(first: string, second: string): void;
-  close(): Promise<void>;
-}
-
-/** A line to the server that can be cut between two words. */
-async function openLine(port: number): Promise<Line> {
-  const sockets = new Set<Socket>();
-  let awaited: string[] | undefined;
-  let isCut = false;
-  const cut = () => {
-    isCut = true;
-    for (const socket of sockets) socket.destroy();
-  };
-  const pass = (chunk: Buffer, onward: Socket) => {
-    while (awaited?.[0] !== undefined && chunk.includes(awaited[0])) awaited.shift();
-    if (awaited?.length === 0) cut();
-    else onward.write(chunk);
-  };
-  const tie = (near: Socket) => {
-    const far = connect(port, '127.0.0.1');
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => socket.destroy());
-      socket.on('close', () => [near, far].forEach((end) => void end.destroy()));
-    }
-    near.on('data', (chunk: Buffer) => pass(chunk, far));
-    far.pipe(near);
-  };
-  const relay = createServer((near) => void (isCut ? near.destroy() : tie(near))).listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  return {
-    url: `nats://127.0.0.1:${(relay.address() as AddressInfo).port}`,
-    cutAfter: (...texts) => {
-      awaited = texts;
-    },
-    async close() {
-      cut();
-      relay.close();
-      await once(relay, 'close');
-    },
-  };
-}

@@ -78,6 +78,7 @@ class NatsBus extends BaseBus {
     this.#natsSettings = natsSettings;
     this.#retention = new NatsRetention(resources, settings);
     this.#outbox = new Outbox(connection, natsSettings, {
+      acknowledged: (stream, sequence) => resources.keeper.acknowledged(stream, sequence),
       makeRoom: () => this.#retention.makeRoom(),
       restoreStreams: () => this.#restore(),
     });

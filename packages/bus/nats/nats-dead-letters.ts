@@ -2,7 +2,7 @@ import type { Entry } from '../delivery/attempts.ts';
 import { unknownDeadLetter } from '../errors.ts';
 import { deepFreeze } from '../message.ts';
 import type { DeadLetter, Message } from '../port.ts';
-import { readStream } from './nats-history.ts';
+import { readStream, stateOf } from './nats-history.ts';
 import type { Outbox } from './outbox.ts';
 import { type Resources, subjectOf } from './resources.ts';
 import { found } from './stream-keeper.ts';
@@ -44,11 +44,11 @@ export class NatsDeadLetters {
   }
 
   async list(): Promise<DeadLetter[]> {
-    const { deadLetters: stream, manager } = this.#resources;
-    const { state } = await manager.streams.info(stream);
+    const { deadLetters: stream } = this.#resources;
+    const { first_seq, last_seq } = await stateOf(this.#resources, stream);
     const letters: DeadLetter[] = [];
-    const from = Math.max(state.first_seq, state.last_seq - listed + 1);
-    for await (const stored of readStream(this.#resources, { stream, from })) {
+    const from = Math.max(first_seq, last_seq - listed + 1);
+    for await (const stored of readStream(this.#resources, { stream, from, until: last_seq })) {
       letters.push(letterOf(stored.seq, stored.json<StoredLetter>()));
     }
     return letters;

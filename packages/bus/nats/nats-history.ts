@@ -5,6 +5,7 @@ import {
   JetStreamApiCodes,
   JetStreamApiError,
   type JsMsg,
+  type StreamState,
 } from '@nats-io/jetstream';
 import { nanos, TimeoutError } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
@@ -13,7 +14,7 @@ import type { BusLogger, HistoryEntry, HistoryQuery } from '../port.ts';
 import { checkPattern, coversPattern, matchesTopic } from '../topics/topic.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
 import { filterOf, onlyFor, type Resources, readMessage } from './resources.ts';
-import { isTemporary } from './stream-keeper.ts';
+import { isTemporary, StaleCopyError } from './stream-keeper.ts';
 
 const fetchSize = 500;
 
@@ -22,8 +23,9 @@ const fetchTimeoutMs = 5000;
 const idleMs = 30_000;
 
 /** How many readers may end before the rest is given up. */
-const mostReaders = 12;
+const mostReaders = 20;
 const readAgainMs = 100;
+const longestPauseMs = 1000;
 
 /** How far back a search for the newest goes. */
 const maximumScan = 100_000;
@@ -61,8 +63,9 @@ async function following(
   search: Search,
   logger: BusLogger,
 ): Promise<HistoryEntry[]> {
+  const { last_seq: until } = await stateOf(resources, resources.journal);
   const found: HistoryEntry[] = [];
-  for await (const entry of entriesFrom(resources, after + 1, search, logger)) {
+  for await (const entry of entriesFrom(resources, { from: after + 1, until }, search, logger)) {
     found.push(entry);
     if (found.length >= search.limit) break;
   }
@@ -76,15 +79,14 @@ async function newest(
   search: Search,
   logger: BusLogger,
 ): Promise<HistoryEntry[]> {
-  const { state } = await resources.manager.streams.info(resources.journal);
-  const last = Math.min(state.last_seq, before - 1);
-  const earliest = Math.max(state.first_seq, last - maximumScan + 1);
+  const { first_seq, last_seq } = await stateOf(resources, resources.journal);
+  const last = Math.min(last_seq, before - 1);
+  const earliest = Math.max(first_seq, last - maximumScan + 1);
   if (last < earliest) return [];
   for (let span = search.limit * 4; ; span *= 4) {
     const from = Math.max(earliest, last - span + 1);
     const found: HistoryEntry[] = [];
-    for await (const entry of entriesFrom(resources, from, search, logger)) {
-      if (entry.position >= before) break;
+    for await (const entry of entriesFrom(resources, { from, until: last }, search, logger)) {
       if (found.push(entry) > search.limit) found.shift();
     }
     if (found.length >= search.limit || from === earliest) return found;
@@ -93,11 +95,11 @@ async function newest(
 
 async function* entriesFrom(
   resources: Resources,
-  from: number,
+  range: Pick<StreamRange, 'from' | 'until'>,
   { pattern, filter, correlationId }: Search,
   logger: BusLogger,
 ): AsyncGenerator<HistoryEntry> {
-  for await (const stored of readStream(resources, { stream: resources.journal, filter, from })) {
+  for await (const stored of readStream(resources, { stream: resources.journal, filter, ...range })) {
     if (onlyFor(stored) !== undefined) continue;
     const message = readMessage(stored, logger);
     if (message === undefined || !matchesTopic(pattern, message.topic)) continue;
@@ -112,31 +114,63 @@ interface StreamRange {
   filter?: string | undefined;
   /** The first sequence to look at. */
   from: number;
+  /** The last sequence to look at, as the leader of the stream told it. */
+  until: number;
 }
 
-/**
- * Goes over the stored messages of a stream in order, up to those that were there at the start. A reader of ours lives on one
- * server: when that one dies, another reader goes on behind the last message.
- */
-export async function* readStream(resources: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
-  let { from } = range;
+/** What a stream holds, with all that this bus has stored. */
+export async function stateOf({ keeper }: Resources, stream: string): Promise<StreamState> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      for await (const message of readOnce(resources, { ...range, from })) {
-        yield message;
-        from = message.seq + 1;
-      }
-      return;
+      return await keeper.state(stream);
     } catch (error) {
-      const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
-      const mayHelp = isGone || isSilent(error) || isTemporary(error);
-      if (!mayHelp || attempt === mostReaders) throw unread(error);
-      await delay(attempt * readAgainMs);
+      if (!(error instanceof StaleCopyError) || attempt === mostReaders) throw unread(error);
+      await pause(attempt);
     }
   }
 }
 
-/** Throws a TimeoutError when the reader's server does not answer. */
+/**
+ * Goes over the stored messages of a stream in order. A reader of ours lives on one server: when that one dies, or its copy
+ * of the stream is behind, another reader goes on behind the last message.
+ */
+export async function* readStream(resources: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
+  const { until } = range;
+  let { from } = range;
+  for (let attempt = 1; from <= until; attempt += 1) {
+    try {
+      for await (const message of readOnce(resources, { ...range, from })) {
+        if (message.seq > until) return;
+        yield message;
+        from = message.seq + 1;
+        if (from > until) return;
+      }
+      if (!(await isLeft(resources, { ...range, from }))) return;
+      throw new StaleCopyError(until);
+    } catch (error) {
+      if (!mayHelp(error) || attempt === mostReaders) throw unread(error);
+      await pause(attempt);
+    }
+  }
+}
+
+async function pause(attempt: number): Promise<void> {
+  await delay(Math.min(attempt * readAgainMs, longestPauseMs));
+}
+
+/** Whether the leader of the stream has something in the range. */
+async function isLeft({ manager, keeper }: Resources, range: StreamRange): Promise<boolean> {
+  const { stream, filter = '>', from, until } = range;
+  const query = { seq: from, next_by_subj: filter };
+  const next = await manager.streams.getMessage(stream, query);
+  if (next !== null) return next.seq <= until;
+  // Nothing, says one that may itself be behind.
+  const { last_seq } = await keeper.state(stream);
+  if (last_seq < until) throw new StaleCopyError(until);
+  return false;
+}
+
+/** Reads what the copy of one server holds. Throws a TimeoutError when that server does not answer, or leaves something out. */
 async function* readOnce({ client, manager }: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
   const { name, num_pending } = await manager.consumers.add(range.stream, {
     ack_policy: AckPolicy.None,
@@ -147,17 +181,20 @@ async function* readOnce({ client, manager }: Resources, range: StreamRange): As
   });
   try {
     const consumer = await client.consumers.get(range.stream, name);
-    for (let left = num_pending; left > 0; ) {
+    let delivered = 0;
+    while (delivered < num_pending) {
       const batch = await consumer.fetch({
-        max_messages: Math.min(left, fetchSize),
+        max_messages: Math.min(num_pending - delivered, fetchSize),
         expires: fetchTimeoutMs,
       });
-      const before = left;
+      const before = delivered;
       for await (const message of batch) {
-        left -= 1;
+        delivered += 1;
+        // What went to a lost connection is missing; a server that restarted may begin earlier again.
+        if (message.info.deliverySequence !== delivered) throw new TimeoutError();
         yield message;
       }
-      if (left === before) throw new TimeoutError();
+      if (delivered === before) throw new TimeoutError();
     }
   } finally {
     // Where nobody answers, the server removes it when it is idle.
@@ -165,9 +202,11 @@ async function* readOnce({ client, manager }: Resources, range: StreamRange): As
   }
 }
 
-/** The client's words for a server that is busy or gone. */
-function isSilent(error: unknown): boolean {
-  return error instanceof Error && error.message === 'heartbeats missed';
+function mayHelp(error: unknown): boolean {
+  const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
+  // The client's words for a server that is busy or gone.
+  const isSilent = error instanceof Error && error.message === 'heartbeats missed';
+  return isGone || isSilent || isTemporary(error);
 }
 
 function unread(error: unknown): BusError {

@@ -22,6 +22,8 @@ interface Outgoing extends Parcel {
 }
 
 interface Remedies {
+  /** Learns what a stream has stored. */
+  acknowledged(stream: string, sequence: number): void;
   /** Makes room in a full stream; gives the refusal when it cannot. */
   makeRoom(): Promise<BusError | undefined>;
   /** Creates the streams again if they are gone; never rejects. */
@@ -29,6 +31,8 @@ interface Remedies {
 }
 
 interface StoreAnswer {
+  stream?: string;
+  seq?: number;
   error?: { code: number; err_code?: number; description: string };
 }
 
@@ -39,6 +43,8 @@ const checkEveryMs = 200;
 const retryAfterMs = 100;
 /** JetStream's code for a stream that takes no more. */
 const streamFull = 10_077;
+/** JetStream's code, since 2.11, for a message whose first copy the servers have not agreed on yet. */
+const copyInProcess = 10_158;
 
 /**
  * Sends messages in the order in which they came, and again in that order after a lost connection, until the server
@@ -143,13 +149,16 @@ export class Outbox {
     this.#pump();
   }
 
-  #read({ error }: StoreAnswer, reply: string, outgoing: Outgoing): void {
-    if (error === undefined) {
+  #read({ error, stream, seq }: StoreAnswer, reply: string, outgoing: Outgoing): void {
+    // Some servers confirm a second copy without a sequence while the first is not stored yet.
+    if (error === undefined && seq === 0) this.#pause(delayed(retryAfterMs));
+    else if (error === undefined) {
       this.#inFlight.delete(reply);
       this.#window = maximumInFlight;
+      if (stream !== undefined && seq !== undefined) this.#remedies.acknowledged(stream, seq);
       outgoing.resolve();
     } else if (error.err_code === streamFull) this.#pause(this.#whenRoomIsMade(outgoing));
-    else if (error.code >= 500) this.#pause(delayed(retryAfterMs));
+    else if (error.code >= 500 || error.err_code === copyInProcess) this.#pause(delayed(retryAfterMs));
     else {
       this.#inFlight.delete(reply);
       outgoing.reject(new BusError('engine_failed', `NATS refused the message: ${error.description}.`));

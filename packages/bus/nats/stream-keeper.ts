@@ -6,6 +6,7 @@ import {
   type JetStreamManager,
   type StreamConfig,
   type StreamInfo,
+  type StreamState,
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
@@ -41,6 +42,8 @@ interface Kept {
   loss: LossNote;
   /** When the server created the one that is known here. */
   created: string;
+  /** The last sequence that this one has confirmed to this bus. */
+  acknowledged: number;
 }
 
 const clusterReplicas = 3;
@@ -80,7 +83,9 @@ export class StreamKeeper {
 
   /** Finds or creates a bucket whose keys expire. */
   async bucket(name: string, ttl: number, loss: LossNote, client = this.#settings.client): Promise<KV> {
-    const open = (replicas: number) => new Kvm(client).create(name, { ttl, history: 1, replicas });
+    // Any copy answers a direct read, also one that lacks what was stored a moment ago; this asks the leader.
+    const options = { ttl, history: 1, allow_direct: false };
+    const open = (replicas: number) => new Kvm(client).create(name, { ...options, replicas });
     await this.#keep(`KV_${name}`, open, loss);
     // Opens what exists: the number of copies has no effect here.
     return await open(1);
@@ -89,6 +94,24 @@ export class StreamKeeper {
   /** When the server created a stream: another time than before says that it was lost meanwhile. */
   createdAt(name: string): string | undefined {
     return this.#kept.get(name)?.created;
+  }
+
+  /** Learns what a stream has stored; a second copy is confirmed with the sequence of the first. */
+  acknowledged(name: string, sequence: number): void {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) kept.acknowledged = Math.max(kept.acknowledged, sequence);
+  }
+
+  /**
+   * What a stream holds, as its leader says. Throws a StaleCopyError where the answer lacks what this bus has stored: a
+   * server that stood still takes itself for the leader for a moment.
+   */
+  async state(name: string): Promise<StreamState> {
+    const { created, state } = await this.#settings.manager.streams.info(name);
+    const kept = this.#kept.get(name);
+    if (kept?.created === created && state.last_seq < kept.acknowledged)
+      throw new StaleCopyError(kept.acknowledged);
+    return state;
   }
 
   /** Creates what has vanished and reports each loss once. Failures are logged: whoever calls tries again later. */
@@ -127,7 +150,7 @@ export class StreamKeeper {
     const known = await found(manager.streams.info(name));
     if (known === undefined) await this.#create(name, create);
     const info = known ?? (await manager.streams.info(name));
-    this.#kept.set(name, { create, loss, created: info.created });
+    this.#kept.set(name, { create, loss, created: info.created, acknowledged: 0 });
     if (known !== undefined) await this.#raise(known);
     return info;
   }
@@ -196,6 +219,7 @@ export class StreamKeeper {
     const { created } = known ?? (await manager.streams.info(name));
     const before = kept.created;
     kept.created = created;
+    kept.acknowledged = 0;
     const words = `The stream ${name} had vanished from NATS and was created again. ${kept.loss.words}`;
     logger.error({ stream: name, before, created }, words);
     // Of several switchboards the one that created it tells the operator.
@@ -224,10 +248,19 @@ interface RetryLimit {
   signal: AbortSignal;
 }
 
-/** Whether another try may succeed as soon as there is a leader. */
+/** The copy of a stream that was asked lacks messages that are stored. */
+export class StaleCopyError extends Error {
+  constructor(sequence: number) {
+    super(`a server has not caught up with message ${sequence}`);
+  }
+}
+
+/** Whether another try may succeed as soon as there is a leader, or the servers agree. */
 export function isTemporary(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return error.status >= 500;
-  return error instanceof TimeoutError || error instanceof RequestError || error instanceof NoRespondersError;
+  return [StaleCopyError, TimeoutError, RequestError, NoRespondersError].some(
+    (type) => error instanceof type,
+  );
 }
 
 /** What the server has under a name; undefined when it knows no such stream, consumer or message. */

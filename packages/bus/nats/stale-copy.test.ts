@@ -1,0 +1,74 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { type Bus, createNatsBus } from '@trunkline/bus';
+import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Line, openLine } from '../fixtures/line.ts';
+
+const topic = 'message.inbound.x';
+
+/** A real server whose answers are altered to what a copy says that has not caught up. */
+describe.skipIf(natsMissing)(
+  `a copy of the journal that is behind${natsMissing ? `: ${natsMissing}` : ''}`,
+  () => {
+    let server: NatsServer;
+    let line: Line;
+    let bus: Bus;
+    let prefix = '';
+    let worlds = 0;
+    beforeAll(async () => {
+      server = await startNatsServer();
+    }, 180_000);
+    afterAll(() => server.stop());
+    beforeEach(async () => {
+      line = await openLine(server.port);
+      worlds += 1;
+      prefix = `stale${worlds}`;
+      bus = await createNatsBus({ drainTimeoutMs: 500, retainBytes: 20_000_000, servers: line.url, prefix });
+      for (const payload of ['one', 'two', 'three']) await bus.publish({ topic, payload });
+    }, 60_000);
+    afterEach(async () => {
+      await bus.stop();
+      await line.close();
+    });
+    const payloads = async (query = {}) =>
+      (await bus.history(query)).map(({ message: { payload } }) => payload);
+
+    it.each([{}, { topic }, { after: 0 }, { topic, after: 1 }])(
+      'is read again elsewhere where the server of the reader lacks messages: %o',
+      async (query) => {
+        const left = query.after === 1 ? 2 : 3;
+        line.alter([[`"num_pending":${left}`, `"num_pending":${left - 1}`]]);
+        expect(await payloads(query)).toEqual(['one', 'two', 'three'].slice(-left));
+        expect(line.unaltered).toBe(0);
+      },
+    );
+
+    it('is asked again where a server that takes itself for the leader lacks what was acknowledged', async () => {
+      line.alter([
+        ['"last_seq":3', '"last_seq":2'],
+        ['"num_pending":3', '"num_pending":2'],
+      ]);
+      expect(await payloads()).toEqual(['one', 'two', 'three']);
+      expect(line.unaltered).toBe(0);
+    });
+
+    it('is not waited for where the messages were removed, or the stream is another', async () => {
+      const admin = await connect({ servers: server.url });
+      try {
+        const manager = await jetstreamManager(admin);
+        await manager.streams.deleteMessage(`${prefix}-journal`, 3);
+        expect(await payloads()).toEqual(['one', 'two']);
+        await manager.streams.purge(`${prefix}-journal`);
+        expect(await payloads()).toEqual([]);
+        const { config } = await manager.streams.info(`${prefix}-journal`);
+        await manager.streams.delete(`${prefix}-journal`);
+        await manager.streams.add(config);
+        await bus.publish({ topic, payload: 'new' });
+        expect(await payloads()).toEqual(['new']);
+      } finally {
+        await admin.close();
+      }
+    });
+  },
+);
