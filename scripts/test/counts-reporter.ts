@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestModule } from 'vitest/node';
 
 export interface Counts {
@@ -40,9 +41,16 @@ function countModule(module: TestModule, counts: Counts): void {
   }
 }
 
-/** Of the error and of what caused it: only that tells how a process of the tests ended. */
-function firstLine(error: unknown): string {
+/**
+ * Of the error and of what caused it: only that tells how a process of the tests ended. Of Playwright's call log, which
+ * stands below, what it waited for, and the last thing it saw.
+ */
+export function firstLine(error: unknown): string {
   const { message, cause } = (error ?? {}) as { message?: unknown; cause?: unknown };
-  const [line = ''] = String(message ?? error).split('\n', 1);
-  return cause === undefined || cause === null ? line : `${line} (${firstLine(cause)})`;
+  const [line = '', ...rest] = stripVTControlCharacters(String(message ?? error)).split('\n');
+  const log = rest.slice(rest.indexOf('Call log:') + 1).map((entry) => entry.replace(/^[\s-]+/, ''));
+  const calls = rest.includes('Call log:') ? log.filter((entry) => entry !== '') : [];
+  const seen = [...new Set([calls[0], calls.at(-1)])].filter((entry) => entry !== undefined);
+  const words = [line, ...seen].join(' ← ');
+  return cause === undefined || cause === null ? words : `${words} (${firstLine(cause)})`;
 }

@@ -72,13 +72,25 @@ describeWithBrowser('the page of a research job', () => {
   });
 
   it('shows for each citation the passage, whether it holds, by pointer and keyboard', async () => {
-    const { page } = await open(`#/research/${await finished()}`);
+    const id = await finished();
+    const { page } = await open();
+    // The history of a finished job may come long after its report, and moves nothing then.
+    const history = Promise.withResolvers<void>();
+    await page.route(`**/api/research/deep/${id}`, async (route) => {
+      await history.promise;
+      await route.continue();
+    });
+    await page.goto(`${stage.url}/#/research/${id}`);
     const card = page.getByRole('tooltip');
-    await report(page)
+    const supported = report(page)
       .getByRole('link', { name: /, supported$/ })
-      .first()
-      .hover();
+      .first();
+    await supported.hover();
     await card.getByText('Supported by the page').waitFor();
+    const place = await supported.boundingBox();
+    history.resolve();
+    await page.getByText('It stopped because').waitFor({ state: 'attached' });
+    expect(await supported.boundingBox()).toEqual(place);
     expect(await card.getByRole('blockquote').textContent()).toMatch(/\w+ \w+/);
     await page.mouse.move(0, 0);
     await card.waitFor({ state: 'detached' });
@@ -87,7 +99,8 @@ describeWithBrowser('the page of a research job', () => {
       .first()
       .focus();
     await card.getByText('Not supported by the page').waitFor();
-    await card.getByText('What was read of the page has no figure').waitFor();
+    // Two sources have the true figure; which of them is cited, a page or an extract, is the search's order.
+    await card.getByText(/(nowhere has the|has no) figure "999"/).waitFor();
     await card.getByText('Judged by rules').waitFor();
     await card.getByText('has a capacity of 240 megawatts').waitFor();
     await page.keyboard.press('Escape');
@@ -95,6 +108,22 @@ describeWithBrowser('the page of a research job', () => {
     await report(page).getByRole('link', { name: 'No source bears this out' }).first().hover();
     await card.getByText('No source').first().waitFor();
     expect(page.url()).toContain('#/research/');
+  });
+
+  it('keeps the card of a citation that the keyboard scrolls to, and closes it when that is out of sight', async () => {
+    const { page } = await open(`#/research/${await finished()}`, { viewport: { width: 1280, height: 320 } });
+    const card = page.getByRole('tooltip');
+    const cited = report(page).getByRole('link', { name: /supported$/ });
+    await cited.last().focus();
+    await card.waitFor();
+    // Two frames on, the page has been told that it was scrolled.
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+    expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(0);
+    expect(await card.isVisible()).toBe(true);
+    await page.evaluate(() => window.scrollTo(0, 0));
+    await card.waitFor({ state: 'detached' });
   });
 
   it('leads through the report by its contents, and to sources, evidence and activity', async () => {

@@ -86,9 +86,17 @@ function CitationCard({ target, state, link }: CitationCardProps) {
   const card = useRef<HTMLDivElement>(null);
   const wide = useMediaQuery('(min-width: 40rem)');
   const [place, setPlace] = useState({ left: 0, top: 0 });
+  const { close } = state;
   useLayoutEffect(() => {
-    if (wide && card.current !== null) setPlace(placeBeside(link, card.current));
-  }, [link, wide]);
+    const follow = () => {
+      if (!isInWindow(link)) close();
+      else if (wide && card.current !== null) setPlace(placeBeside(link, card.current));
+    };
+    follow();
+    // Focus by the keyboard scrolls to the citation, and the event of it comes after the card.
+    window.addEventListener('scroll', follow, { capture: true, passive: true });
+    return () => window.removeEventListener('scroll', follow, { capture: true });
+  }, [link, wide, close]);
   useEffect(() => {
     link.setAttribute('aria-describedby', id);
     return () => link.removeAttribute('aria-describedby');
@@ -172,6 +180,11 @@ function placeBeside(link: HTMLElement, card: HTMLElement): { left: number; top:
   };
 }
 
+function isInWindow(link: HTMLElement): boolean {
+  const { top, bottom } = link.getBoundingClientRect();
+  return bottom > 0 && top < window.innerHeight;
+}
+
 interface CitationCardState {
   /** The link whose card is shown. */
   link: HTMLAnchorElement | null;
@@ -238,7 +251,6 @@ function useCitationCard(root: RefObject<HTMLElement | null>): CitationCardState
     };
     document.addEventListener('keydown', onKey, { signal });
     document.addEventListener('pointerdown', onPress, { signal });
-    window.addEventListener('scroll', close, { signal, capture: true, passive: true });
     return () => listening.abort();
   }, [link, close]);
 

@@ -192,5 +192,7 @@ export function useJob(id: string): JobHandle {
     setFollowing(true);
     reload();
   }, [reload]);
-  return { id, view, snapshot, evidence, stream, reconnect, follow };
+  // The report of a finished job comes before its events, which may take long and must not move it.
+  const isOver = view.isOver || snapshot.body?.status === 'complete';
+  return { id, view: { ...view, isOver }, snapshot, evidence, stream, reconnect, follow };
 }
