@@ -20,11 +20,9 @@ const ignored = ['**/node_modules/**', '**/dist/**'];
  */
 export default defineConfig({
   test: {
-    // Two more than cores: many tests wait. A run of everything has three workers for isolated tests, and three for others.
+    // Two more than cores: many tests wait. A run of everything has three workers more, for isolated tests.
     maxWorkers: 4,
     sequence: { sequencer: KindSequencer },
-    // With --changed, only these touch every test.
-    forceRerunTriggers: ['**/vitest.config.ts', '**/package-lock.json'],
     projects: [
       {
         test: {

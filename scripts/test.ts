@@ -5,24 +5,28 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { selectChanged } from './test/changed.ts';
+import { isSlow, selectChanged } from './test/changed.ts';
 import type { Counts } from './test/counts-reporter.ts';
+import { writeDurations } from './test/durations.ts';
 import { ensureTools } from './test/tools.ts';
 
 const HELP = `npm test                    runs every test
 npm test -- packages/bus    runs those whose path holds the words
-npm test -- --changed       runs what differs from main: all plain tests that import a change, slow tests beside it
+npm test -- --changed       runs what differs from main in about two minutes: tests beside it, then the nearest that import it
+npm test -- --durations     runs every test and records how long each file took, which --changed and the order go by
 npm test -- --project plain runs one kind (plain, isolated, browser, live); other flags go to vitest`;
 
 const MEMORY = '/dev/shm';
 const ROOM_BYTES = 4 * 1024 ** 3;
 /** Of all tests but the live ones: while these run, the others get the processor time that they leave. */
 const NICENESS = 15;
-/** Of the isolated tests, and as many of the others. */
-const WORKERS = '3';
+/** The others take longer in all than the isolated tests: with one worker more, both end at about the same time. */
+const ISOLATED_WORKERS = '3';
+const OTHER_WORKERS = '4';
 const root = join(import.meta.dirname, '..');
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-const args = process.argv.slice(2);
+const args = process.argv.slice(2).filter((arg) => arg !== '--durations');
+const isRecorded = process.argv.includes('--durations');
 if (args.includes('--help')) {
   console.log(HELP);
   process.exit(0);
@@ -36,7 +40,9 @@ process.once('SIGINT', () => undefined);
 /** Where each run of vitest leaves its figures. */
 const countsFiles: string[] = [];
 const exitCode = await runTests();
-report(countsFiles.map(readCounts));
+const runs = countsFiles.map(readCounts);
+if (isRecorded) writeDurations(Object.assign({}, ...runs.map(({ seconds }) => seconds)));
+report(runs);
 await rm(scratch, { recursive: true, force: true });
 process.exit(exitCode);
 
@@ -71,8 +77,8 @@ async function runTests(): Promise<number> {
 async function runAll(): Promise<number> {
   const live = runQuietly('live.txt', ['--project', 'live']);
   setPriority(NICENESS);
-  const isolated = runQuietly('isolated.txt', ['--project', 'isolated', '--maxWorkers', WORKERS]);
-  const others = runVitest(['--project', 'plain', '--project', 'browser', '--maxWorkers', WORKERS]);
+  const isolated = runQuietly('isolated.txt', ['--project', 'isolated', '--maxWorkers', ISOLATED_WORKERS]);
+  const others = runVitest(['--project', 'plain', '--project', 'browser', '--maxWorkers', OTHER_WORKERS]);
   const codes = [await others, await isolated, await live];
   for (const name of ['isolated.txt', 'live.txt']) process.stdout.write(readFileSync(join(scratch, name)));
   return Math.max(...codes);
@@ -85,11 +91,19 @@ function runQuietly(name: string, given: string[]): Promise<number> {
 }
 
 async function runChanged(): Promise<number> {
-  const { chosen, leftOut } = selectChanged(vitest);
-  if (leftOut.length > 0) console.log(`Slow tests that may be touched, not run:\n  ${leftOut.join('\n  ')}`);
+  const { chosen, leftOut } = selectChanged();
+  nameLeftOut('Slow tests that may be touched, not run', leftOut.filter(isSlow));
+  nameLeftOut(
+    'Tests that import a change from afar, not run for want of time',
+    leftOut.filter((test) => !isSlow(test)),
+  );
   if (chosen.length > 0) return await runVitest([...args.filter((arg) => arg !== '--changed'), ...chosen]);
   console.log('No test is touched by what changed.');
   return 0;
+}
+
+function nameLeftOut(title: string, tests: string[]): void {
+  if (tests.length > 0) console.log(`${title} (${tests.length}):\n  ${tests.join('\n  ')}`);
 }
 
 function runVitest(given: string[], output: number | 'inherit' = 'inherit'): Promise<number> {
@@ -115,7 +129,7 @@ function readCounts(file: string): Counts {
     return JSON.parse(readFileSync(file, 'utf8')) as Counts;
   } catch {
     const failures = [`a run of vitest ended before it could count: ${file}`];
-    return { passed: 0, failed: 1, skipped: [], failures };
+    return { passed: 0, failed: 1, skipped: [], failures, seconds: {} };
   }
 }
 

@@ -1,41 +1,90 @@
-import { expect, it } from 'vitest';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
 import { select } from './changed.ts';
+import { ImportGraph } from './import-graph.ts';
 
-const related = [
-  { file: 'apps/agent/turns/turn.test.ts', project: 'plain' },
-  { file: 'packages/loop/loop.test.ts', project: 'plain' },
-  { file: 'packages/loop/traced.isolated.test.ts', project: 'isolated' },
-  { file: 'apps/agent/kill.isolated.test.ts', project: 'isolated' },
-  { file: 'apps/agent/browser/chat.browser.test.ts', project: 'browser' },
-];
-const slowTests = [
-  'apps/agent/browser/chat.browser.test.ts',
-  'apps/agent/kill.isolated.test.ts',
-  'apps/trunkline/commands/doctor.isolated.test.ts',
-  'apps/voice/client/page.browser.test.ts',
-];
+const SOURCES = {
+  'packages/loop/package.json': '{ "exports": { ".": "./index.ts" } }',
+  'packages/loop/index.ts':
+    "export { type Step, turn as runTurn } from './turn.ts';\nexport * from './usage.ts';\n",
+  'packages/loop/turn.ts': "import type { Usage } from './usage.ts';\nexport async function turn() {}\n",
+  'packages/loop/usage.ts': 'export const usage = 1;\n',
+  'packages/loop/turn.test.ts': "import { turn } from './turn.ts';\n",
+  'packages/loop/traced.isolated.test.ts': "import { runTurn } from './index.ts';\n",
+  'packages/loop/usage.test.ts': "import { usage } from './usage.ts';\n",
+  'apps/agent/agent.ts': "import {\n  runTurn,\n} from '@trunkline/loop';\nexport const agent = runTurn;\n",
+  'apps/agent/agent.test.ts': "import { agent } from './agent.ts';\n",
+  'apps/agent/costs.test.ts': "import { type Step, usage } from '@trunkline/loop';\n",
+  'apps/agent/kill.isolated.test.ts': "startChild(new URL('./agent.ts', import.meta.url));\n",
+  'apps/agent/later.test.ts': "await import('./agent.ts');\n",
+  'apps/agent/console/pages/Chat.tsx': '',
+  'apps/agent/browser/chat.browser.test.ts': '',
+  'apps/trunkline/commands/doctor.ts': '',
+  'apps/trunkline/commands/doctor.isolated.test.ts': '',
+  'apps/voice/client/page.browser.test.ts': '',
+};
+const files = Object.keys(SOURCES);
+const root = temporaryDirectory();
+afterAll(() => root.remove());
+for (const [file, text] of Object.entries(SOURCES)) {
+  mkdirSync(dirname(join(root.path, file)), { recursive: true });
+  writeFileSync(join(root.path, file), text);
+}
+const graph = new ImportGraph(root.path, files);
+const selected = (changed: string[], limitS = 100) =>
+  select(changed, files, graph.distances(changed), (file) => (file.includes('later') ? 5 : 1), limitS);
 
 it('runs plain tests near and far, slow ones near, and names those left out', () => {
-  expect(select(['packages/loop/turn.ts'], related, slowTests)).toEqual({
+  expect(selected(['packages/loop/turn.ts'])).toEqual({
     chosen: [
-      'apps/agent/turns/turn.test.ts',
-      'packages/loop/loop.test.ts',
+      'packages/loop/turn.test.ts',
       'packages/loop/traced.isolated.test.ts',
+      'apps/agent/agent.test.ts',
+      'apps/agent/later.test.ts',
     ],
-    leftOut: ['apps/agent/kill.isolated.test.ts', 'apps/agent/browser/chat.browser.test.ts'],
+    leftOut: ['apps/agent/kill.isolated.test.ts'],
+  });
+});
+
+it('follows the names that a file takes of a package, and those alone', () => {
+  expect(Object.fromEntries(graph.distances(['packages/loop/usage.ts']))).toEqual({
+    'packages/loop/usage.ts': 0,
+    'packages/loop/usage.test.ts': 1,
+    'packages/loop/index.ts': 1,
+    'apps/agent/costs.test.ts': 1,
+  });
+  expect(graph.distances(['packages/loop/index.ts']).get('apps/agent/agent.ts')).toBe(1);
+});
+
+it('leaves out the furthest where there is no time for all, and never those beside the change', () => {
+  expect(selected(['packages/loop/turn.ts'], 4)).toEqual({
+    chosen: [
+      'packages/loop/turn.test.ts',
+      'packages/loop/traced.isolated.test.ts',
+      'apps/agent/agent.test.ts',
+    ],
+    leftOut: ['apps/agent/kill.isolated.test.ts', 'apps/agent/later.test.ts'],
+  });
+  expect(selected(['packages/loop/turn.ts'], 0).chosen).toHaveLength(2);
+});
+
+it('runs a test that has changed itself, also a slow one', () => {
+  expect(selected(['apps/agent/kill.isolated.test.ts'])).toEqual({
+    chosen: ['apps/agent/kill.isolated.test.ts'],
+    leftOut: [],
   });
 });
 
 it('runs the browser tests of an app whose page has changed', () => {
-  expect(select(['apps/agent/console/pages/Chat.tsx'], [], slowTests)).toEqual({
-    chosen: ['apps/agent/browser/chat.browser.test.ts'],
-    leftOut: [],
-  });
+  expect(selected(['apps/agent/console/pages/Chat.tsx']).chosen).toEqual([
+    'apps/agent/browser/chat.browser.test.ts',
+  ]);
 });
 
 it('runs the slow test that bears the name of a changed file, which it starts as a process', () => {
-  expect(select(['apps/trunkline/commands/doctor.ts'], [], slowTests)).toEqual({
-    chosen: ['apps/trunkline/commands/doctor.isolated.test.ts'],
-    leftOut: [],
-  });
+  expect(selected(['apps/trunkline/commands/doctor.ts']).chosen).toEqual([
+    'apps/trunkline/commands/doctor.isolated.test.ts',
+  ]);
 });

@@ -1,43 +1,66 @@
 import { execFileSync } from 'node:child_process';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
+import { secondsOf } from './durations.ts';
+import { ImportGraph } from './import-graph.ts';
 
 const root = join(import.meta.dirname, '../..');
-
-export interface TestFile {
-  /** From the root of the repository. */
-  file: string;
-  /** The project of vitest.config.ts. */
-  project: string;
-}
+/** Of a worker: four of them mostly wait, so that two cores do this in about two minutes. */
+const LIMIT_S = 280;
+/** What touches every test. */
+const EVERYWHERE = new Set(['vitest.config.ts', 'package-lock.json']);
 
 export interface Selection {
   /** Files to run. */
   chosen: string[];
-  /** Slow files that import what changed from afar. */
+  /** Files that import what changed and are not run, nearest first. */
   leftOut: string[];
 }
 
 /** The tests for what differs from main, or for the last commit where nothing does. */
-export function selectChanged(vitest: string): Selection {
-  const base = findBase();
-  const slowTests = git('ls-files', '*.isolated.test.ts', '*.browser.test.ts');
-  return select(changedSince(base), relatedTests(vitest, base), slowTests);
+export function selectChanged(): Selection {
+  const untracked = git('ls-files', '--others', '--exclude-standard');
+  const files = [...new Set([...git('ls-files'), ...untracked])];
+  const changed = [...git('diff', '--name-only', findBase(untracked)), ...untracked];
+  const distances = new ImportGraph(root, files).distances(changed);
+  if (changed.some((file) => EVERYWHERE.has(file)))
+    for (const file of files) if (!distances.has(file)) distances.set(file, Number.MAX_SAFE_INTEGER);
+  return select(changed, files, distances, secondsOf, LIMIT_S);
 }
 
 /**
- * Plain tests run whenever they import what changed. Slow ones run when they import it and stand in its folder. Two kinds
- * run without importing it: tests that bear the name of a changed file, which may start it as a process of its own, and
- * browser tests of an app whose page has changed.
+ * Always runs the changed tests, those of a changed file's name, and those in its folder that import it; of a changed page
+ * the browser tests of its app. Then plain tests by the number of imports between them and the change, until the time is
+ * used up. Slow tests from afar are left out.
  */
-export function select(changed: string[], related: TestFile[], slowTests: string[]): Selection {
+export function select(
+  changed: readonly string[],
+  files: readonly string[],
+  distances: ReadonlyMap<string, number>,
+  estimate: (file: string) => number,
+  limitS: number,
+): Selection {
   const folders = new Set(changed.map(dirname));
-  const isNear = ({ file, project }: TestFile) => project === 'plain' || folders.has(dirname(file));
-  const unimported = slowTests.filter((test) =>
-    changed.some((file) => isNamedAfter(file, test) || isPageOf(file, test)),
-  );
-  const chosen = new Set([...related.filter(isNear).map(({ file }) => file), ...unimported]);
-  const leftOut = related.map(({ file }) => file).filter((file) => !chosen.has(file));
-  return { chosen: [...chosen], leftOut };
+  const tests = files.filter((file) => file.endsWith('.test.ts'));
+  const isNear = (test: string) =>
+    (distances.has(test) && (changed.includes(test) || folders.has(dirname(test)))) ||
+    changed.some((file) => isNamedAfter(file, test) || isPageOf(file, test));
+  const chosen = tests.filter(isNear);
+  const far = tests
+    .filter((test) => distances.has(test) && !isNear(test))
+    .map((test) => ({ test, distance: distances.get(test) ?? 0, seconds: estimate(test) }))
+    .toSorted((left, right) => left.distance - right.distance || left.seconds - right.seconds);
+  let left = limitS - chosen.reduce((sum, test) => sum + estimate(test), 0);
+  const leftOut: string[] = [];
+  for (const { test, seconds } of far) {
+    const fits = !isSlow(test) && seconds <= left;
+    if (fits) left -= seconds;
+    (fits ? chosen : leftOut).push(test);
+  }
+  return { chosen, leftOut };
+}
+
+export function isSlow(test: string): boolean {
+  return /\.(?:isolated|browser|live)\.test\.ts$/.test(test);
 }
 
 function isNamedAfter(file: string, test: string): boolean {
@@ -50,34 +73,23 @@ function isPageOf(file: string, test: string): boolean {
   return owner !== null && test.startsWith(`${owner[1] ?? owner[3]}/`);
 }
 
-function findBase(): string {
+function findBase(untracked: readonly string[]): string {
   const [head = ''] = git('rev-parse', 'HEAD');
   const main = ['main', 'origin/main'].find((name) => git('rev-parse', '-q', '--verify', name).length > 0);
   const [base = head] = main ? git('merge-base', 'HEAD', main) : [];
-  return base === head && changedSince(head).length === 0 ? 'HEAD~1' : base;
-}
-
-function changedSince(base: string): string[] {
-  return [...git('diff', '--name-only', base), ...git('ls-files', '--others', '--exclude-standard')];
-}
-
-function relatedTests(vitest: string, base: string): TestFile[] {
-  const listed = execFileSync(
-    process.execPath,
-    [vitest, 'list', '--changed', base, '--filesOnly', '--json', '--passWithNoTests'],
-    { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
-  );
-  const found = JSON.parse(listed.slice(Math.max(0, listed.indexOf('[')))) as {
-    file: string;
-    projectName: string;
-  }[];
-  return found.map(({ file, projectName }) => ({ file: relative(root, file), project: projectName }));
+  const isUnchanged = untracked.length === 0 && git('diff', '--name-only', head).length === 0;
+  return base === head && isUnchanged ? 'HEAD~1' : base;
 }
 
 // No output where git fails: a repository without main, or with a single commit.
 function git(...args: string[]): string[] {
   try {
-    const output = execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    const output = execFileSync('git', args, {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: 'pipe',
+      maxBuffer: 64 * 1024 * 1024,
+    });
     return output.split('\n').filter(Boolean);
   } catch {
     return [];

@@ -8,13 +8,15 @@ export interface Counts {
   skipped: string[];
   /** What failed, each with the first line of its error. */
   failures: string[];
+  /** How long each file took. */
+  seconds: Record<string, number>;
 }
 
 /** Leaves the figures of the run in a file, for the closing line that scripts/test.ts prints. */
 export default class CountsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const failures = unhandledErrors.map((error) => `outside of a test: ${firstLine(error)}`);
-    const counts: Counts = { passed: 0, failed: unhandledErrors.length, skipped: [], failures };
+    const counts: Counts = { passed: 0, failed: unhandledErrors.length, skipped: [], failures, seconds: {} };
     for (const module of modules) countModule(module, counts);
     const file = process.env.TRUNKLINE_TEST_COUNTS;
     if (file) writeFileSync(file, JSON.stringify(counts));
@@ -28,6 +30,7 @@ function countModule(module: TestModule, counts: Counts): void {
     counts.failures.push(`${name}: ${firstLine(error)}`);
   };
   const name = module.relativeModuleId;
+  counts.seconds[name] = module.diagnostic().duration / 1000;
   for (const error of module.errors()) fail(name, [error]);
   for (const suite of module.children.allSuites())
     for (const error of suite.errors()) fail(`${name} > ${suite.fullName}`, [error]);
