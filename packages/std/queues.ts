@@ -148,7 +148,9 @@ class HeldSlot implements Slot {
   readonly #enter: (options: AcquireOptions) => Promise<void>;
   readonly #leave: () => void;
   readonly #force: () => void;
-  readonly #released = new AbortController();
+  /** Only for one that waits to be taken again: most are released before, and an abort costs more than the rest. */
+  #waiting: AbortController | undefined;
+  #isReleased = false;
   #isHeld = true;
   #lends = 0;
 
@@ -159,7 +161,8 @@ class HeldSlot implements Slot {
   }
 
   release(): void {
-    this.#released.abort(over);
+    this.#isReleased = true;
+    this.#waiting?.abort(over);
     this.#giveBack();
   }
 
@@ -175,8 +178,9 @@ class HeldSlot implements Slot {
   }
 
   async #takeAgain(signal: AbortSignal | undefined): Promise<void> {
-    const released = this.#released.signal;
-    if (released.aborted) return;
+    if (this.#isReleased) return;
+    this.#waiting ??= new AbortController();
+    const released = this.#waiting.signal;
     const either = signal === undefined ? released : AbortSignal.any([released, signal]);
     const isIn = await this.#enter({ signal: either, isFirst: true }).then(
       () => true,

@@ -23,9 +23,11 @@ export type Resolution = { executor: SkillExecutor } | { reason: DropReason; why
 export class ExecutorRegistry {
   readonly #byOwner = new Map<string, readonly SkillExecutor[]>();
   readonly #listeners = new Set<() => void>();
+  #all: readonly SkillExecutor[] = [];
 
   replace(owner: string, executors: readonly SkillExecutor[]): void {
     this.#byOwner.set(owner, executors);
+    this.#all = [...this.#byOwner.values()].flat();
     for (const listener of [...this.#listeners]) listener();
   }
 
@@ -35,8 +37,8 @@ export class ExecutorRegistry {
     return () => void this.#listeners.delete(listener);
   }
 
-  list(): SkillExecutor[] {
-    return [...this.#byOwner.values()].flat();
+  list(): readonly SkillExecutor[] {
+    return this.#all;
   }
 
   agent(name: string): SkillExecutor | undefined {

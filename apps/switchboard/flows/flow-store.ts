@@ -55,6 +55,10 @@ const columns =
 /** Values of a flow in the order of `columns`, which is that of its fields. */
 const flowMarks = columns.replace(/\w+/g, '?');
 
+/** Written once: a text that is put together anew is hashed and compared anew at each call. */
+const selectKnown = `SELECT ${columns}, messageId FROM flows WHERE messageId = ? UNION ALL SELECT ${columns}, messageId FROM flows WHERE id = ?`;
+const insertFlow = `INSERT INTO flows (rowid, messageId, correlationId, owner, trace, ${columns}) VALUES (?, ?, ?, ?, ?, ${flowMarks})`;
+
 /** A flow that is not in the file yet; a restart opens it anew, as its message is delivered again. */
 interface Unwritten extends FlowOrigin {
   rowid: number;
@@ -304,10 +308,7 @@ export class FlowStore extends Store {
       const unwritten = this.#unwritten.get(id);
       if (unwritten !== undefined) yield { messageId: unwritten.messageId, flow: { ...unwritten.flow } };
     }
-    const rows = this.all<Flow & { messageId: string }>(
-      `SELECT ${columns}, messageId FROM flows WHERE messageId = ? UNION ALL SELECT ${columns}, messageId FROM flows WHERE id = ?`,
-      [messageId, plain],
-    );
+    const rows = this.all<Flow & { messageId: string }>(selectKnown, [messageId, plain]);
     for (const { messageId: of, ...flow } of rows) yield { messageId: of, flow };
   }
 
@@ -329,10 +330,8 @@ export class FlowStore extends Store {
 
   #write(unwritten: Unwritten): void {
     const { rowid, flow, messageId, correlationId, owner, trace } = unwritten;
-    this.write(
-      `INSERT INTO flows (rowid, messageId, correlationId, owner, trace, ${columns}) VALUES (?, ?, ?, ?, ?, ${flowMarks})`,
-      [rowid, messageId, correlationId, owner, traceText(trace), ...Object.values(flow)],
-    );
+    const values = [rowid, messageId, correlationId, owner, traceText(trace), ...Object.values(flow)];
+    this.write(insertFlow, values);
   }
 
   #traced(event: string, details: unknown): Traced {

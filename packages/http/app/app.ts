@@ -1,5 +1,7 @@
 import { type AuditRecorder, anonymous, type Principal } from '@trunkline/identity';
+import { BoundedMap } from '@trunkline/std';
 import { type Env, Hono, type MiddlewareHandler } from 'hono';
+import type { Result, Router } from 'hono/router';
 import { getPath } from 'hono/utils/url';
 import { type AccessOptions, createIdentify, sessionsOf } from '../callers/caller-guard.ts';
 import { CallerLimits, type LimitOptions } from '../callers/limits.ts';
@@ -66,6 +68,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   const limitOf = createBodyLimit(options.bodyLimit ?? DEFAULT_BODY_LIMIT, options.bodyLimits ?? {});
   const limits = new CallerLimits(options.limits, metrics);
   const app: App<Caller> = new Hono({ getPath: pathOf });
+  app.router = cacheMatches(app.router);
   const notFound = createNotFound(app);
   app.onError(respond);
   app.notFound((context) => respond(notFound(context.req.method, context.req.path), context));
@@ -103,6 +106,31 @@ function pathOf(request: Request): string {
   const path = withoutTenant(getPath(request));
   const isRoute = path.endsWith('/') && (isA2aPath(path) || CARD_PATH.test(path));
   return isRoute ? withoutLastSlashes(path) : path;
+}
+
+/** Paths without parameters that are remembered; a longer path is looked up each time, so that they take little memory. */
+const CACHED_PATHS = 1000;
+const CACHED_PATH_LENGTH = 200;
+
+/** Remembers which handlers serve a path: the search takes longer with every route, and most paths come again and again. */
+function cacheMatches<Handler>(router: Router<Handler>): Router<Handler> {
+  const known = new BoundedMap<string, Result<Handler>>(CACHED_PATHS);
+  return {
+    name: router.name,
+    add: (method, path, handler) => router.add(method, path, handler),
+    match(method, path) {
+      const key = `${method} ${path}`;
+      const cached = known.get(key);
+      if (cached !== undefined) return cached;
+      const found = router.match(method, path);
+      if (key.length <= CACHED_PATH_LENGTH && !hasParameters(found)) known.set(key, found);
+      return found;
+    },
+  };
+}
+
+function hasParameters<Handler>([handlers, stash]: Result<Handler>): boolean {
+  return stash !== undefined || handlers.some(([, parameters]) => Object.keys(parameters).length > 0);
 }
 
 const CARD_PATH = /^\/(?:extendedAgentCard|v1\/(?:card|extendedAgentCard))\/+$/;
