@@ -1,4 +1,4 @@
-import type { Principal } from '@trunkline/identity';
+import { type Principal, withOrigins } from '@trunkline/identity';
 import type { Dialect, TaskView } from './dialects/dialect.ts';
 import { stateOfName } from './dialects/dialects.ts';
 import {
@@ -27,6 +27,7 @@ import type { VisibleTasks } from './engine/visible-tasks.ts';
 import { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 import { OutputFilter, requireAccepted, requireCommonMode } from './protocol/media-types.ts';
 import { isTerminal } from './protocol/model.ts';
+import { type CheckPrincipal, receivePrincipal, requirePrincipal } from './protocol/principal-extension.ts';
 import type { PushService } from './push/push-service.ts';
 
 export interface OperationsOptions {
@@ -51,11 +52,18 @@ export interface Call {
   dialect: Dialect;
   params: JsonObject;
   principal: Principal;
+  /** Nobody is let in by the headers: the message has to say on whose behalf one of our services sends it. */
+  awaitsPrincipal: boolean;
+  checkPrincipal: CheckPrincipal | undefined;
+  /** Somebody with the rights of today. */
+  current: (principal: Principal) => Principal;
   /** The extensions that the caller declared. */
   extensions: readonly string[];
   /** Where a reader was when its stream broke off. */
   lastEventId?: string;
 }
+
+type Caller = Pick<Call, 'params' | 'principal' | 'awaitsPrincipal'>;
 
 type StreamingOperation = 'stream' | 'subscribe';
 
@@ -77,7 +85,7 @@ export class Operations {
 
   async send(call: Call): Promise<object> {
     const request = this.#readSend(call);
-    const turn = await this.#start(call, request);
+    const turn = await this.#start(request.call, request);
     await requireStored(turn.stored);
     const outcome = request.blocking ? await turn.live.settled() : { task: turn.live.snapshot() };
     return encodeOutcome(call.dialect, outcome, viewOf(request.historyLength), filterOf(request));
@@ -90,7 +98,7 @@ export class Operations {
 
   async stream(call: Call): Promise<Feed> {
     const request = this.#readSend(call);
-    const turn = await this.#start(call, request);
+    const turn = await this.#start(request.call, request);
     const feed = Feed.fromNow(turn.live, { until: 'turn', filter: filterOf(request) });
     try {
       await requireStored(turn.stored);
@@ -183,13 +191,19 @@ export class Operations {
     throw new A2aError('UNSUPPORTED_OPERATION', 'This operation is not supported: there is no extended card');
   }
 
-  #readSend(call: Call): SendRequest {
+  #readSend(call: Call): SendRequest & { call: Call } {
     this.#requireExtensions(call.extensions);
     const request = readSend(call.params, call.dialect);
+    const received = receivePrincipal(request.message, request.metadata, call.checkPrincipal);
     requireAccepted(request.mediaTypes, this.#options.inputModes);
     requireCommonMode(request.acceptedOutputModes, this.#options.outputModes);
     requireText(request.message);
-    return request;
+    return {
+      ...request,
+      message: received.message,
+      metadata: received.metadata,
+      call: askedBy(call, received.principal),
+    };
   }
 
   async #start(call: Call, request: SendRequest): Promise<StartedTurn> {
@@ -213,7 +227,8 @@ export class Operations {
     });
   }
 
-  #tasks({ params, principal }: Pick<Call, 'params' | 'principal'>): VisibleTasks {
+  #tasks({ params, principal, awaitsPrincipal }: Caller): VisibleTasks {
+    if (awaitsPrincipal) requirePrincipal();
     const tenant = optionalText(params, 'tenant');
     if (tenant !== undefined && !this.#options.isTenant(tenant))
       throw invalidParams(
@@ -242,19 +257,24 @@ export class Operations {
   }
 
   /** In 0.3 `id` names the task, and the config has a long name; in 1.0 `id` is the config. */
-  #pushPlace({ params, principal }: Pick<Call, 'params' | 'principal'>): {
-    taskId: string;
-    id: string | undefined;
-  } {
+  #pushPlace(call: Caller): { taskId: string; id: string | undefined } {
+    const { params } = call;
     // Where there are no webhooks, that is the answer for every task.
     this.#push();
     const named = field(params, 'taskId') !== undefined;
     const taskId = requiredId(params, 'taskId', 'id');
-    this.#tasks({ params, principal }).find(taskId);
+    this.#tasks(call).find(taskId);
     const id =
       optionalId(params, 'pushNotificationConfigId') ?? (named ? optionalId(params, 'id') : undefined);
     return { taskId, id };
   }
+}
+
+/** What the message says counts before the headers, whose origins stay. */
+function askedBy(call: Call, named: Principal | undefined): Call {
+  if (named === undefined) return call;
+  const principal = withOrigins(call.current(named), call.principal.origins);
+  return { ...call, principal, awaitsPrincipal: false };
 }
 
 function encodeOutcome(

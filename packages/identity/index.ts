@@ -32,3 +32,10 @@ export {
   withOrigins,
 } from './principal.ts';
 export { readOrCreateSecret } from './secret-file.ts';
+export {
+  createPrincipalCheck,
+  type PrincipalCheck,
+  readHandedOn,
+  type SignedPrincipal,
+  signPrincipal,
+} from './signed-principal.ts';

@@ -219,7 +219,12 @@ function peerDelegate(peers: Peers, name: 'research' | 'voice'): Delegate {
         throw new DelegateError('delegate_unreachable', `${name} does not run at the moment.`);
       const delegate =
         delegates.get(url) ??
-        createA2aDelegate({ name, description, url, peer: { token: peers.serviceToken, name: 'agent' } });
+        createA2aDelegate({
+          name,
+          description,
+          url,
+          peer: { token: peers.serviceToken, name: 'agent', to: name },
+        });
       delegates.set(url, delegate);
       return delegate.ask(query, context);
     },

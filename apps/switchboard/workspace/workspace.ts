@@ -237,7 +237,10 @@ export function withPeers(workspace: Workspace, peers: Peers | undefined): Works
       const listed = workspace.targets();
       const agent = peers.find('agent');
       if (agent === undefined || listed?.has(peers.agentName)) return listed;
-      return new Map([...(listed ?? []), [peers.agentName, remoteOf(peers.agentName, agent.url, peers)]]);
+      return new Map([
+        ...(listed ?? []),
+        [peers.agentName, remoteOf(peers.agentName, 'agent', agent.url, peers)],
+      ]);
     },
   };
 }
@@ -246,10 +249,10 @@ function agentsOf(peers: Peers): ExternalAgent[] {
   return Object.keys(peerRoles).flatMap((name) => {
     const peer = peers.find(name);
     if (peer === undefined) return [];
-    return [{ name, agent: remoteOf(name, peer.url, peers), skills: [], subscribesTo: [], chain: {} }];
+    return [{ name, agent: remoteOf(name, name, peer.url, peers), skills: [], subscribesTo: [], chain: {} }];
   });
 }
 
-function remoteOf(name: string, url: string, { serviceToken }: Peers): RemoteAgent {
-  return { name, url: `${url}/a2a`, peer: { token: serviceToken, name: 'switchboard' } };
+function remoteOf(name: string, to: string, url: string, { serviceToken }: Peers): RemoteAgent {
+  return { name, url: `${url}/a2a`, peer: { token: serviceToken, name: 'switchboard', to } };
 }

@@ -152,7 +152,7 @@ export function peerDelegates(
 function peerAgent(name: string, peers: Peers | undefined): RemoteAgent | undefined {
   const peer = peers?.find(name);
   if (peers === undefined || peer === undefined) return undefined;
-  return { name, url: `${peer.url}/a2a`, peer: { token: peers.serviceToken, name: 'voice' } };
+  return { name, url: `${peer.url}/a2a`, peer: { token: peers.serviceToken, name: 'voice', to: name } };
 }
 
 function configuredResearch({

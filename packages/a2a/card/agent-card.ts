@@ -4,6 +4,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { SchemeName } from '../http/credentials-guard.ts';
 import { versionHeader } from '../http/stream.ts';
+import { principalExtension } from '../protocol/principal-extension.ts';
 import { type CardSigner, jwksPath } from './card-signing.ts';
 
 /** What the cards of all versions hold. */
@@ -124,6 +125,10 @@ const ownExtensions: readonly AgentExtension[] = [
   {
     uri: 'urn:trunkline:a2a:tool-call-v1',
     description: 'Tool calls are streamed as data parts of artifact updates.',
+  },
+  {
+    uri: principalExtension,
+    description: 'A message of a service of the same installation says, signed, on whose behalf it is sent.',
   },
 ];
 

@@ -87,7 +87,11 @@ describe('the card [A119]', () => {
     expect(interfaces.map(({ url }) => url)).toEqual(interfaces.map(() => `${agent.url}/a2a`));
     expect(interfaces[0]).toMatchObject({ protocolBinding: 'JSONRPC', protocolVersion: '1.0' });
     const { extensions } = found.capabilities as { extensions: { uri: string }[] };
-    expect(extensions.map(({ uri }) => uri.split(':').at(-1))).toEqual(['hitl-mode-v1', 'tool-call-v1']);
+    expect(extensions.map(({ uri }) => uri.split(':').at(-1))).toEqual([
+      'hitl-mode-v1',
+      'tool-call-v1',
+      'principal-v1',
+    ]);
   });
 
   it('is that of 0.3 for those who ask', async () => {

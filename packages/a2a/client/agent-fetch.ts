@@ -1,6 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { anonymous, encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
-import { type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
+import { principalExtension, principalMetadata } from '../protocol/principal-extension.ts';
+import {
+  needsNoCard,
+  type OutgoingMessage,
+  type RemoteAgent,
+  RemoteAgentError,
+  type SentMessage,
+} from './remote-agent.ts';
 
 const longestSkewSeconds = 300;
 
@@ -66,7 +73,34 @@ export function identityHeaders(
     ...(agent.peer !== undefined && {
       authorization: `Bearer ${agent.peer.token}`,
       [principalHeader]: encodePrincipal(handedOn(principal, agent.peer.name)),
+      'a2a-extensions': principalExtension,
+      'x-a2a-extensions': principalExtension,
     }),
+  };
+}
+
+/** The message with its ids; for one of our services with on whose behalf it is sent, too, as headers may get lost. */
+export function signMessage(
+  agent: RemoteAgent,
+  message: OutgoingMessage,
+  principal: Principal,
+  now: number,
+): SentMessage {
+  const { taskId, text, parts = [], metadata = {}, extensions = [] } = message;
+  // An answer to a task may leave its context out; a new conversation gets one from the contracts' own client.
+  const isNew = message.contextId === undefined && taskId === undefined && needsNoCard(agent);
+  const ids = {
+    messageId: message.messageId ?? crypto.randomUUID(),
+    ...(isNew && { contextId: crypto.randomUUID() }),
+  };
+  const sent = { ...message, ...ids };
+  if (agent.peer === undefined) return sent;
+  const content = { ...sent, parts: [{ type: 'text' as const, text }, ...parts] };
+  const asked = handedOn(principal, agent.peer.name);
+  return {
+    ...sent,
+    ownMetadata: principalMetadata(asked, content, metadata, { peer: agent.peer, now }),
+    extensions: [...extensions, principalExtension],
   };
 }
 

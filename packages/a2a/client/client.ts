@@ -4,7 +4,7 @@ import { anonymous } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { Deadline, errorMessage } from '@trunkline/std';
 import { AgentCards } from './agent-cards.ts';
-import { createAgentFetch, identityHeaders } from './agent-fetch.ts';
+import { createAgentFetch, identityHeaders, signMessage } from './agent-fetch.ts';
 import { sendPlain } from './plain-wire.ts';
 import {
   type CallOptions,
@@ -95,13 +95,16 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       const { client, close } = await connect(agent, await cardOf(agent, deadline), wayTo(agent, options));
       return await work(client, deadline).finally(close);
     });
+  /** Anew for each attempt, as each signature counts once. */
+  const signed = (agent: RemoteAgent, message: OutgoingMessage, { principal = anonymous }: CallOptions) =>
+    signMessage(agent, message, principal, clock.now());
   const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
     needsNoCard(agent)
       ? within(agent, deadlineOf(options), ({ signal }) =>
-          sendPlain(agent, message, fetchFor(agent, options), signal),
+          sendPlain(agent, signed(agent, message, options), fetchFor(agent, options), signal),
         )
       : call(agent, options, async (client, { signal }) =>
-          fromResult(await client.sendMessage(toRequest(message), { signal })),
+          fromResult(await client.sendMessage(toRequest(signed(agent, message, options)), { signal })),
         );
   const get = (agent: RemoteAgent, taskId: string, options: CallOptions = {}) =>
     call(agent, options, async (client, { signal }) =>
@@ -158,7 +161,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
       // Under the same id an agent that did begin to work does not do it twice.
       const sent = { ...message, messageId: message.messageId ?? crypto.randomUUID() };
       const open = (client: Client, signal: AbortSignal) =>
-        client.sendMessageStream(toRequest(sent), { signal });
+        client.sendMessageStream(toRequest(signed(agent, sent, options)), { signal });
       if (!(yield* streamed(agent, options, open))) yield* unstreamed(await send(agent, sent, options));
     },
     get,

@@ -2,22 +2,22 @@ import { stateOfName, v03 } from '../dialects/dialects.ts';
 import { readParts } from '../dialects/read/send.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 
-import type { Artifact, Message, Part } from '../protocol/model.ts';
+import type { Artifact, Message, Metadata, Part } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
 import {
-  type OutgoingMessage,
   type RemoteAgent,
   RemoteAgentError,
   type RemoteReply,
   type RemoteState,
   replyOfMessage,
   replyOfTask,
+  type SentMessage,
 } from './remote-agent.ts';
 
 /** One `message/send` in exactly the form that the contracts give, and nothing else. */
 export async function sendPlain(
   agent: RemoteAgent,
-  message: OutgoingMessage,
+  message: SentMessage,
   send: Fetch,
   signal: AbortSignal,
 ): Promise<RemoteReply> {
@@ -33,18 +33,8 @@ export async function sendPlain(
 }
 
 /** Metadata stands in both places where agents look for it. */
-function requestOf({
-  text,
-  taskId,
-  messageId,
-  metadata,
-  push,
-  parts = [],
-  ...message
-}: OutgoingMessage): object {
-  const { acceptedOutputModes, extensions, referenceTaskIds } = message;
-  // An answer to a task may leave its context out; a new conversation gets one.
-  const contextId = message.contextId ?? (taskId === undefined ? crypto.randomUUID() : undefined);
+function requestOf({ text, taskId, messageId, metadata, push, parts = [], ...message }: SentMessage): object {
+  const { contextId, acceptedOutputModes, extensions, referenceTaskIds, ownMetadata } = message;
   return {
     jsonrpc: '2.0',
     id: crypto.randomUUID(),
@@ -52,12 +42,12 @@ function requestOf({
     params: {
       contextId,
       message: {
-        messageId: messageId ?? crypto.randomUUID(),
+        messageId,
         role: 'user',
         parts: [{ kind: 'text', text }, ...parts.map(v03.part)],
         taskId,
         contextId,
-        metadata,
+        metadata: withOwn(metadata, ownMetadata),
         extensions,
         referenceTaskIds,
       },
@@ -69,6 +59,11 @@ function requestOf({
       },
     },
   };
+}
+
+/** Undefined where there is none. */
+export function withOwn(metadata: Metadata | undefined, own: Metadata | undefined): Metadata | undefined {
+  return own === undefined ? metadata : { ...metadata, ...own };
 }
 
 /** The result of the JSON-RPC answer; an HTTP error may carry one too. */

@@ -35,8 +35,8 @@ export interface RemoteAgent {
   /** The address of its A2A endpoint, of its card, or of the service; with protocol `0.3` that of the endpoint. */
   url: string;
   credentials?: RemoteCredentials;
-  /** Set for our own services: the token between them, and the name under which this one hands requests on. */
-  peer?: { token: string; name: string };
+  /** Set for our own services: the token between them, the name under which this one hands requests on, and theirs. */
+  peer?: { token: string; name: string; to: string };
   /** Whose signature its card must have: these keys, or those at an address. Left out, any card is believed. */
   trust?: { keys?: readonly JsonWebKey[]; jwks?: string };
   /** Other hosts (`name` or `name:port`) where its card may place it: what we send, credentials included, goes there too. */
@@ -165,6 +165,13 @@ export interface OutgoingMessage {
   acceptedOutputModes?: readonly string[];
   /** Webhook for an answer that comes after the call has ended. */
   push?: { url: string; token: string };
+}
+
+/** A message as it goes out. */
+export interface SentMessage extends OutgoingMessage {
+  messageId: string;
+  /** Metadata of the message alone, not of the request. */
+  ownMetadata?: Metadata;
 }
 
 export interface CallOptions {

@@ -23,9 +23,8 @@ import type { JsonObject } from '../dialects/read/values.ts';
 import { type Artifact, type Message, textOf } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
 import { isAppended, markAppends } from './kept-append.ts';
-import { readArtifact, readReply, readStatus, readTask } from './plain-wire.ts';
+import { readArtifact, readReply, readStatus, readTask, withOwn } from './plain-wire.ts';
 import {
-  type OutgoingMessage,
   type PushConfig,
   type PushTarget,
   type RemoteAgent,
@@ -34,6 +33,7 @@ import {
   type RemoteReply,
   type RemoteState,
   replyOfTask,
+  type SentMessage,
   type TaskList,
   type TaskQuery,
 } from './remote-agent.ts';
@@ -169,8 +169,8 @@ function merge(before: Artifact | undefined, more: Artifact, append: boolean): A
   return { ...before, parts: [...before.parts.slice(0, -1), joined, ...more.parts.slice(1)] };
 }
 
-export function toRequest(message: OutgoingMessage): SendMessageRequest {
-  const { text, contextId, taskId, messageId = crypto.randomUUID(), metadata, push } = message;
+export function toRequest(message: SentMessage): SendMessageRequest {
+  const { text, contextId, taskId, messageId, metadata, ownMetadata, push } = message;
   const { extensions, referenceTaskIds, acceptedOutputModes, parts: more = [] } = message;
   const parts = [{ text, mediaType: 'text/plain' }, ...more.map(v10.part)];
   return SendMessageRequest.fromJSON({
@@ -180,7 +180,7 @@ export function toRequest(message: OutgoingMessage): SendMessageRequest {
       taskId,
       role: 'ROLE_USER',
       parts,
-      metadata,
+      metadata: withOwn(metadata, ownMetadata),
       extensions,
       referenceTaskIds,
     },

@@ -2,6 +2,7 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { type Duplex, duplexPair, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type AcceptConnection, readSse } from '@trunkline/http';
+import { principalHeader } from '@trunkline/identity';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 import { A2aError, type A2aErrorReason, isErrorReason, reasonOfCode } from '../errors/a2a-error.ts';
 
@@ -55,6 +56,7 @@ export class RpcFailure extends Error {
 const passedOn = [
   'authorization',
   'x-api-key',
+  principalHeader,
   'x-forwarded-for',
   'origin',
   'a2a-extensions',

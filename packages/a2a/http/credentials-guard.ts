@@ -1,6 +1,8 @@
 import { type AppEnv, createKeyring, refuseForeignName, tryKeys } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import { type Principal, principalHeader } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
+import { principalExtension } from '../protocol/principal-extension.ts';
+import { declaredExtensions } from './declared-extensions.ts';
 
 /** What a caller must show. A blank value counts as unset; with none set everyone may call. */
 export interface A2aCredentials {
@@ -35,7 +37,7 @@ const tokenHolder: Principal = { kind: 'agent', id: 'a2a', via: [] };
 
 /**
  * The operator, and whoever one of our services asks for, come in without the credentials. A service that asks for
- * nobody known comes in only where nobody needs them.
+ * nobody known comes in only where nobody needs them, or if its message will say for whom (`principalExtension`).
  */
 export function createCredentialsGuard(
   credentials: A2aCredentials,
@@ -62,10 +64,13 @@ export function createCredentialsGuard(
       const principal = context.get('principal');
       if (schemes.length === 0) refuseForeignName(context);
       if (principal.kind !== 'anonymous') return next();
-      if (schemes.length === 0) {
-        const reason = closedBecause();
-        return reason === undefined ? next() : refusal(context, reason, schemes);
+      const reason = schemes.length === 0 ? closedBecause() : undefined;
+      if (schemes.length === 0 && reason === undefined) return next();
+      if (saysInside(context, principal) && (reason !== undefined || !isOpen(context))) {
+        context.set('awaitsPrincipal', true);
+        return next();
       }
+      if (reason !== undefined) return refusal(context, reason, schemes);
       const shown = schemes.flatMap((scheme) => scheme.presented(context)?.trim() || []);
       if (!tryKeys(context, shown, () => isOpen(context) || undefined))
         return refusal(context, refusalDetail(principal), schemes);
@@ -73,6 +78,12 @@ export function createCredentialsGuard(
       return next();
     },
   };
+}
+
+/** Whether one of our services asks, no header says for whom, and the message is announced to do so. */
+function saysInside(context: Context, { via }: Principal): boolean {
+  const isService = via.length > 0 && context.req.header(principalHeader) === undefined;
+  return isService && declaredExtensions(context).includes(principalExtension);
 }
 
 function createScheme(

@@ -5,6 +5,7 @@ import type { Feed, FeedOutlet } from '../engine/feed.ts';
 import { A2aError } from '../errors/a2a-error.ts';
 import type { Call } from '../operations.ts';
 import { lastStatus } from '../protocol/model.ts';
+import { declaredExtensions } from './declared-extensions.ts';
 
 const keepaliveMs = 25_000;
 /** What may wait for a slow reader. Beyond it the stream breaks off, and the reader comes back by `Last-Event-ID`. */
@@ -102,14 +103,15 @@ export function announceExtensions(
 
 /** What a request asks for, once its parameters were read. */
 export function callOf(context: RouteContext, dialect: Dialect, params: JsonObject): Call {
-  const header = (name: string) => context.req.header(name);
-  const extensions = header('a2a-extensions') ?? header('x-a2a-extensions');
-  const lastEventId = header('last-event-id');
+  const lastEventId = context.req.header('last-event-id');
   return {
     dialect,
     params,
     principal: context.get('principal'),
-    extensions: extensions === undefined ? [] : extensions.split(',').map((uri) => uri.trim()),
+    awaitsPrincipal: context.get('awaitsPrincipal') ?? false,
+    checkPrincipal: context.get('checkPrincipal'),
+    current: (principal) => context.get('accounts')?.current(principal) ?? principal,
+    extensions: declaredExtensions(context),
     ...(lastEventId !== undefined && { lastEventId }),
   };
 }

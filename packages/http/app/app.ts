@@ -1,4 +1,4 @@
-import { type AuditRecorder, anonymous, type Principal } from '@trunkline/identity';
+import { type AuditRecorder, anonymous, createPrincipalCheck, type Principal } from '@trunkline/identity';
 import { BoundedMap } from '@trunkline/std';
 import { type Env, Hono, type MiddlewareHandler } from 'hono';
 import type { Result, Router } from 'hono/router';
@@ -82,6 +82,9 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
       identify: access === undefined ? () => anonymous : createIdentify(access),
       limits,
       accounts: access?.accounts,
+      checkPrincipal: access?.serviceToken
+        ? createPrincipalCheck(access.serviceToken, options.service)
+        : undefined,
       audit: access?.audit && createRequestAudit(options.service, access.audit),
       respondToError: respond,
     }),

@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { AccountAccess, Principal } from '@trunkline/identity';
+import type { AccountAccess, Principal, PrincipalCheck } from '@trunkline/identity';
 import { Roster } from '@trunkline/std';
 import type { Metrics } from '../metrics/metrics.ts';
 
@@ -17,6 +17,10 @@ interface KitVariables {
   allowedHosts: readonly string[];
   /** On whose behalf the request is made. A caller guard names those who show a key of the service. */
   principal: Principal;
+  /** Checks the principal that one of our services signed into a message; undefined for a service without peers. */
+  checkPrincipal: ((given: unknown, message: string) => PrincipalCheck) | undefined;
+  /** Set by the A2A guard: one of our services came in, and its message has to say on whose behalf. */
+  awaitsPrincipal?: boolean;
   /** The people of this installation; undefined where there are none. */
   accounts: AccountAccess | undefined;
   /** Whether the caller would still be let in with the same rights; asked again and again while a stream is open. */

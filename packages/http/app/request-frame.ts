@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { type AccountAccess, anonymous, type Principal } from '@trunkline/identity';
+import { type AccountAccess, anonymous, type Principal, type PrincipalCheck } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { stillStands } from '../callers/caller-guard.ts';
@@ -50,6 +50,7 @@ interface FrameOptions {
   identify: (request: HeaderReader) => Principal;
   limits: CallerLimits;
   accounts: AccountAccess | undefined;
+  checkPrincipal: ((given: unknown, message: string) => PrincipalCheck) | undefined;
   audit: ((context: RequestContext, route: string, status: number) => void) | undefined;
   respondToError: (thrown: unknown, context: RequestContext) => Promise<Response>;
 }
@@ -67,6 +68,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     context.set('standardHeaders', standardHeaders);
     context.set('allowedHosts', allowedHosts);
     context.set('accounts', options.accounts);
+    context.set('checkPrincipal', options.checkPrincipal);
     context.set('keyLimits', limits);
     context.set('principal', anonymous);
     let answered: (() => void) | undefined;

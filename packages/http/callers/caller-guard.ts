@@ -4,10 +4,10 @@ import {
   type AuditRecorder,
   anonymous,
   atMost,
-  decodePrincipal,
   type OperatorAccess,
   type Principal,
   principalHeader,
+  readHandedOn,
   roleOf,
   withOrigins,
 } from '@trunkline/identity';
@@ -182,8 +182,8 @@ function isAsBefore(before: Principal, now: Principal): boolean {
 /** Without a header that names somebody, a service asks for nobody: it never lends its own rights. */
 function handedOnPrincipal(request: HeaderReader): Principal {
   const header = request.header(principalHeader);
-  const principal = decodePrincipal(header ?? '');
-  if (principal !== undefined && principal.via.length > 0) return principal;
+  const principal = readHandedOn(header ?? '');
+  if (principal !== undefined) return principal;
   const nobody: Principal = { ...anonymous, via: ['a service'] };
   // Nobody can say what a header that cannot be read would have told of the words' origins.
   return header === undefined ? nobody : withOrigins(nobody, [{ kind: 'message', source: 'unknown' }]);
