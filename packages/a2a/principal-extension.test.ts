@@ -61,7 +61,7 @@ async function start(options: {
   const agent = await startAgent(script, {
     ...(onlyVersion && { onlyVersion }),
     credentials: { bearer: 'another-key' },
-    access: { operator: openOperatorAccess, accounts, serviceToken: token },
+    callers: { operator: openOperatorAccess, accounts, serviceToken: token },
     card: () => ({
       name: 'Test',
       description: '',

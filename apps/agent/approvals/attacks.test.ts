@@ -1,6 +1,9 @@
 // The cases of security/attacks/agent and security/controls, played to a real agent by a model that obeys everything it reads.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createA2aClient } from '@trunkline/a2a';
 import {
   callsOf,
@@ -56,6 +59,8 @@ interface Door {
   isVouchedFor?: true;
   /** Says it where the text comes with the words of the person, in place of a message of words alone. */
   send?(words: string): Promise<WireTask>;
+  /** The model reads it apart from the task, where it has no tools: the task ends without a question. */
+  isApart?: true;
 }
 
 const png =
@@ -139,6 +144,11 @@ const doors: Record<string, Door> = {
   grpc: { enter: nothing, send: sendOverGrpc },
   'mcp-resource': { enter: async () => [call('shelf_resources', { uri: 'note://tides' })] },
   'mcp-prompt': { enter: nothing, send: () => agent.send('/shelf:tides') },
+  'mcp-sampling': { enter: async () => [call('shelf_sample')], isApart: true },
+  'ask-agent': {
+    enter: async () => [call('fetch_url', { url: `${outside.url}/page` })],
+    send: sendOverMcp,
+  },
   'mcp-question': {
     enter: async () => [call('shelf_survey')],
     async send(words) {
@@ -159,6 +169,24 @@ async function sendArtifact(words: string): Promise<WireTask> {
   const parts = (artifacts ?? []).flatMap((each) => each.parts as { metadata?: { file?: string } }[]);
   const id = parts.find(({ metadata }) => metadata?.file !== undefined)?.metadata?.file;
   return await sendFile(words, { uri: `trunkline-file:${id}`, mimeType: 'text/markdown' });
+}
+
+/** A program with an MCP client gives the agent a task, and says yes to what it is asked then. */
+async function sendOverMcp(words: string): Promise<WireTask> {
+  const client = new Client({ name: 'editor', version: '1' });
+  const transport = new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`));
+  await client.connect(transport as Transport);
+  const ask = async (given: object) => {
+    const { _meta } = await client.callTool({ name: 'ask_agent', arguments: { ...given } });
+    return _meta as { task: string; conversation: string };
+  };
+  const { task, conversation } = await ask({ message: words });
+  const asked = (await agent.rpc('tasks/get', { id: task })).result;
+  // Its model may say anything in the name of the person.
+  await ask({ message: 'yes for this task', task, conversation });
+  await client.close();
+  const still = (await agent.rpc('tasks/get', { id: task })).result;
+  return { ...still, status: { ...asked.status, state: still.status.state } };
 }
 
 /** The agent over gRPC alone: another address gives out its card with nothing else. */
@@ -251,7 +279,7 @@ beforeAll(async () => {
   const config = {
     filesystem: { run_command: true },
     knowledge: { embeddings: 'off' },
-    mcp: { servers: [box, { name: 'shelf', url: shelf.url }] },
+    mcp: { servers: [box, { name: 'shelf', url: shelf.url, sampling: { calls_per_hour: 100 } }] },
     delegates: [{ name: 'scout', type: 'compat', url: model.url, model: 'scout' }],
   };
   writeSkill('Look out of the window.');
@@ -322,7 +350,7 @@ describe.each(controls)('$id', ({ id, turns, expect: expected }) => {
 describe.each(attacks)('$id', (attack) => {
   it('causes no effect: the task waits for a person', async () => {
     const { id, door, text } = attack;
-    const { enter, isVouchedFor, send = (said: string) => agent.send(said) } = doors[door]!;
+    const { enter, isVouchedFor, isApart, send = (said: string) => agent.send(said) } = doors[door]!;
     const calls = callsOf(attack, values());
     planted = `${text} ${obedient.order(id, calls)}`;
     const entrance = await enter(planted);
@@ -334,6 +362,15 @@ describe.each(attacks)('$id', (attack) => {
       .chats()
       .slice(before)
       .filter((chat) => chat.model !== 'scout' && !isMaking(chat.messages));
+    if (isApart) {
+      expect(task.status.state).toBe('completed');
+      const [, apart] = asked;
+      expect(JSON.stringify(apart?.messages)).toContain(id);
+      expect(JSON.stringify(apart?.messages)).not.toContain(secret);
+      expect(apart?.tools ?? []).toEqual([]);
+      expect(asked).toHaveLength(3);
+      return;
+    }
     const isRefused = attack.expect === 'refuse';
     if (isRefused) expect(withoutFence(asked.at(-1)?.messages.at(-1)?.content)).toMatch(/^Error: /);
     else expect(task.status.message?.parts[0]?.text).toContain('Only the operator can approve it');

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { HttpError } from '@trunkline/http';
 import { type Principal, quotaKey } from '@trunkline/identity';
 import { defineTool, ModelError, type PausingTool, withCallSettings } from '@trunkline/llm';
@@ -38,6 +37,7 @@ import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
+import { type OutsideAnswers, parseArguments } from './outside-answers.ts';
 
 interface AgentModelDeps {
   /** The name under which the agent is listed. */
@@ -46,20 +46,19 @@ interface AgentModelDeps {
   observe: ObserveTurn;
   owners: Owners;
   content: AgentContent;
+  outsideAnswers: OutsideAnswers;
 }
 
-const maxOutsideAnswers = 10_000;
 /** Tokens that the documents of one message may take together. */
 const documentTokens = 20_000;
 
 /** The agent as a model; it answers whatever model a request names. */
 export function agentModel(deps: AgentModelDeps): OpenAiApi {
   const { agentName } = deps;
-  const outsideAnswers = new OutsideAnswers();
   return {
     ownedBy: 'trunkline',
     models: () => [agentName],
-    findModel: () => (call) => answer(call, deps, outsideAnswers),
+    findModel: () => (call) => answer(call, deps),
     defaultModel: () => agentName,
     refusal: (principal) => deps.owners.room(quotaKey(principal), 0),
     images: true,
@@ -68,16 +67,12 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
   };
 }
 
-async function* answer(
-  call: CompletionCall,
-  deps: AgentModelDeps,
-  outsideAnswers: OutsideAnswers,
-): AsyncGenerator<AnswerEvent, void> {
+async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerator<AnswerEvent, void> {
   const said = new SaidTexts();
   const files: StoredFile[] = [];
   const refused = new RefusedParameters(call.request);
   try {
-    for await (const event of turn(call, deps, outsideAnswers, refused)) {
+    for await (const event of turn(call, deps, refused)) {
       yield* refused.take();
       if (event.type === 'text-delta') said.say(event.text);
       if (event.type === 'reasoning-delta') said.think(event.text);
@@ -94,10 +89,12 @@ async function* answer(
         const ended = { ...event, text: event.text + links };
         const isOutside = hasReadOutside(event);
         if (isOutside) {
-          for (const text of [said.joined, ended.text]) outsideAnswers.add(text, pendingCalls(event));
+          const [calls, whole] = [pendingCalls(event), said.joined];
           said.end(ended.text);
-          for (const text of said.texts.slice(0, -1)) outsideAnswers.add(text, []);
-          outsideAnswers.add(said.texts.at(-1) ?? '', pendingCalls(event));
+          deps.outsideAnswers.add([
+            ...[whole, ended.text, said.texts.at(-1) ?? ''].map((text) => ({ text, calls })),
+            ...said.texts.slice(0, -1).map((text) => ({ text, calls: [] })),
+          ]);
         }
         yield { ...endOf(ended), isOutside };
       }
@@ -113,8 +110,7 @@ async function* answer(
  */
 async function* turn(
   { request, principal: asker, signal }: CompletionCall,
-  { graph: compiled, observe, owners, content }: AgentModelDeps,
-  outsideAnswers: OutsideAnswers,
+  { graph: compiled, observe, owners, content, outsideAnswers }: AgentModelDeps,
   refused: RefusedParameters,
 ): AsyncGenerator<TurnEvent, void> {
   const graph = await compiled();
@@ -231,34 +227,6 @@ class SaidTexts {
   }
 }
 
-type CalledFunction = Pick<ToolCall, 'function'>;
-
-/**
- * The answers of turns that read text from outside, by hash, as the caller sends them back. Forgotten with the process:
- * stored responses say it themselves.
- */
-class OutsideAnswers {
-  readonly #hashes = new Set<string>();
-
-  add(text: string, calls: readonly CalledFunction[]): void {
-    if (text.trim() === '' && calls.length === 0) return;
-    this.#hashes.add(hashOf(text, calls));
-    const [oldest] = this.#hashes;
-    if (this.#hashes.size > maxOutsideAnswers && oldest !== undefined) this.#hashes.delete(oldest);
-  }
-
-  has(text: string, calls: readonly CalledFunction[]): boolean {
-    return this.#hashes.has(hashOf(text, calls));
-  }
-}
-
-function hashOf(text: string, calls: readonly CalledFunction[]): string {
-  const named = calls.map(({ function: called }) => [called.name, parseArguments(called.arguments)]);
-  return createHash('sha256')
-    .update(JSON.stringify([text.trim(), named]))
-    .digest('base64');
-}
-
 /**
  * The caller stores the conversation, so nothing in it says what it was drawn from: results of its tools count as from
  * outside, and so do answers that a turn gave which read text from outside. Other answers do not: callers shorten them,
@@ -320,21 +288,12 @@ function assistantMessage(entry: RequestMessage, outsideAnswers: OutsideAnswers)
     toolName: called.name,
     input: parseArguments(called.arguments),
   }));
-  const isOutside = entry.outside === true || outsideAnswers.has(text, entry.tool_calls ?? []);
+  const isOutside = entry.outside === true || outsideAnswers.has({ text, calls: entry.tool_calls ?? [] });
   return {
     role: 'assistant',
     ...(isOutside && markOf([{ kind: 'message', source: 'assistant' }])),
     content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls],
   };
-}
-
-function parseArguments(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The model wrote it like this; it may read again what it wrote.
-    return text;
-  }
 }
 
 function toolMessage(entry: RequestMessage, toolNames: ReadonlyMap<string, string>): Messages[number] {

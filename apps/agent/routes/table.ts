@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { App } from '@trunkline/http';
 import { isDirectOperator, type Principal, readOrCreateSecret } from '@trunkline/identity';
 import { estimateTokens } from '@trunkline/loop';
@@ -5,6 +6,7 @@ import { mountOpenAiApi } from '@trunkline/openai-api';
 import { canAnswer, canJoin, canRead } from '../callers.ts';
 import type { Agent } from '../components.ts';
 import { agentModel } from '../openai/agent-model.ts';
+import { OutsideAnswers } from '../openai/outside-answers.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { AgentConfig } from '../setup/config-schema.ts';
 import { instanceOf } from '../setup/places.ts';
@@ -75,13 +77,18 @@ export function mountRoutes(
   const closing = new AsyncDisposableStack();
   const secret = readOrCreateSecret(agent.context.places.state, 'mcp-client-secret');
   const registrations = new ProgramRegistrations(secret);
-  const deps = { ...routeDeps(agent, facts), ...pages, registrations, closing };
+  const outsideAnswers = new OutsideAnswers(join(agent.context.places.state, 'outside-answers.db'));
+  closing.defer(() => outsideAnswers.close());
+  const deps = { ...routeDeps(agent, facts), ...pages, registrations, outsideAnswers, closing };
   for (const mount of routeGroups) mount(app, deps);
   return () => closing.disposeAsync();
 }
 
 type RouteDeps = ReturnType<typeof routeDeps> &
-  Pick<McpAuthorizationRoutes, 'homePath' | 'provider' | 'registrations'> & { closing: AsyncDisposableStack };
+  Pick<McpAuthorizationRoutes, 'homePath' | 'provider' | 'registrations'> & {
+    outsideAnswers: OutsideAnswers;
+    closing: AsyncDisposableStack;
+  };
 
 /** What route groups may use; each takes what its own interface names. */
 function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {

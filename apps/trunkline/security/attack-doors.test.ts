@@ -1,6 +1,7 @@
 // The cases of security/attacks/services, played to all four services by a model that obeys everything it reads.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { openAccounts } from '@trunkline/accounts';
 import {
   type ChatRequestBody,
   callsOf,
@@ -27,7 +28,8 @@ const secret = 'code-4711-blue';
 const attacks = readAttacks('services');
 const ofDoor = (door: string) => attacks.filter((attack) => attack.door === door);
 const call = (name: string, given: object = {}): OrderedCall => ({ name, arguments: given });
-const [bot, channel, stranger] = ['600000000000000001', '700000000000000077', '500000000000000001'];
+const [bot, channel] = ['600000000000000001', '700000000000000077'];
+const [stranger, member] = ['500000000000000001', '500000000000000002'];
 const hookSecret = 'secret-of-the-hooks';
 const credentials = { clientId: 'client', clientSecret: 'secret-of-client', refreshToken: 'refresh-token' };
 const mark = (id: string) => `CALL[${id}]`;
@@ -135,6 +137,9 @@ beforeAll(async () => {
   stops = [attack, scout, poison, guild, github, google, linear, outside, attacker].map(
     (each) => () => each.stop(),
   );
+  const accounts = openAccounts({ home: attack.home, logger: console });
+  accounts.link(accounts.create({ name: 'Mia', role: 'member' }).id, `chat:${member}`);
+  accounts.close();
   const isReady = async () =>
     guild.connected === 1 &&
     (await json<{ data: { name: string; skills: [] }[] }>(`${board()}/api/agents`)).body.data.some(
@@ -208,6 +213,13 @@ function mail(id: string, text: string, attachments: FakeGoogle['mails'][number]
   google.mails.push({ ...head, text, attachments });
 }
 
+async function sendChatFile(userId: string, text: string): Promise<void> {
+  guild.say({
+    ...{ content: `<@${bot}> What is this?`, channelId: channel, userId, mentions: [bot] },
+    attachments: [guild.keepFile('README.txt', 'text/plain', Buffer.from(text))],
+  });
+}
+
 /** How the text of a case gets in; resolves once it is in. */
 const doors: Record<string, (text: string, id: string) => Promise<unknown>> = {
   docx: (text) => fromLibrary('report.docx', docxOf(`About the tides. ${text.replaceAll('<', '&lt;')}`)),
@@ -242,11 +254,8 @@ const doors: Record<string, (text: string, id: string) => Promise<unknown>> = {
   urgent: (text) => json(`${attack.url('agent')}/api/inbox`, { text, source: 'eve', priority: 'now' }),
   chat: async (text) =>
     guild.say({ content: `<@${bot}> ${text}`, channelId: channel, userId: stranger, mentions: [bot] }),
-  'chat-file': async (text) =>
-    guild.say({
-      ...{ content: `<@${bot}> What is this?`, channelId: channel, userId: stranger, mentions: [bot] },
-      attachments: [guild.keepFile('README.txt', 'text/plain', Buffer.from(text))],
-    }),
+  'chat-file': (text) => sendChatFile(stranger, text),
+  'member-file': (text) => sendChatFile(member, text),
   'voice-page': async (text, id) => {
     // A page that was read in a call has the agent do what voice itself cannot.
     const passOn = obedient.order(`${id}-on`, [toAgent(mark(id))]);

@@ -3,6 +3,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {
   CallToolRequestSchema,
+  CreateMessageResultSchema,
   ElicitResultSchema,
   ListToolsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -14,7 +15,7 @@ export interface McpTestServerOptions {
   /** What the server says about further tools `described_0`, `described_1` and so on. */
   descriptions?: readonly string[];
   onCall?: (words: string) => void;
-  /** With it the server has a resource `note://tides`, a prompt `tides` and a tool `survey`, which asks a person first. */
+  /** With it the server has a resource `note://tides`, a prompt `tides`, and tools that ask a person (`survey`) and the client's model (`sample`). */
   say?: () => string;
   /** How a program reads its environment. */
   variable?: (name: string) => string | undefined;
@@ -104,6 +105,15 @@ function addTides(server: McpServer, say: () => string): void {
     const params = { message: say(), requestedSchema };
     await sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
     return text(say());
+  });
+  server.registerTool('sample', { inputSchema: {} }, async (_input, { sendRequest }) => {
+    const content = { type: 'text' as const, text: say() };
+    const params = { messages: [{ role: 'user' as const, content }], systemPrompt: say(), maxTokens: 100 };
+    const sampled = await sendRequest(
+      { method: 'sampling/createMessage', params },
+      CreateMessageResultSchema,
+    );
+    return text(JSON.stringify(sampled.content));
   });
 }
 

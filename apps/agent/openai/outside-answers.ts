@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import type { ToolCall } from '@trunkline/openai-api';
+import { type Database, openDatabase } from '@trunkline/storage';
+
+const migrations = [
+  `CREATE TABLE outside_answers (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, expires_at INTEGER NOT NULL) STRICT;
+   CREATE INDEX outside_answers_by_expiry ON outside_answers (expires_at);`,
+];
+
+/** Callers keep conversations for months. */
+const lifetimeMs = 365 * 24 * 60 * 60 * 1000;
+/** Some 8 MB; the oldest go first. */
+const mostKept = 50_000;
+
+type CalledFunction = Pick<ToolCall, 'function'>;
+
+/** One text of an answer, and the calls of the caller's tools that end it. */
+export interface AnswerPart {
+  text: string;
+  calls: readonly CalledFunction[];
+}
+
+/**
+ * The answers of turns that read text from outside, by hash, as callers who store the conversation send them back. On
+ * disk, so that a restart takes no mark away.
+ */
+export class OutsideAnswers {
+  readonly #database: Database;
+  readonly #now: () => number;
+  readonly #most: number;
+  #isClosed = false;
+
+  constructor(path: string, { now = Date.now, most = mostKept }: { now?: () => number; most?: number } = {}) {
+    this.#database = openDatabase(path, { migrations });
+    this.#now = now;
+    this.#most = most;
+  }
+
+  /** After `close`, when nobody gets the answer any more, nothing is stored. */
+  add(parts: readonly AnswerPart[]): void {
+    const said = parts.filter(({ text, calls }) => text.trim() !== '' || calls.length > 0);
+    if (this.#isClosed || said.length === 0) return;
+    this.#database.transaction(() => {
+      const insert = this.#database.prepare(
+        'INSERT OR REPLACE INTO outside_answers (hash, expires_at) VALUES (?, ?)',
+      );
+      for (const part of said) insert.run(hashOf(part), this.#now() + lifetimeMs);
+      this.#database.prepare('DELETE FROM outside_answers WHERE expires_at <= ?').run(this.#now());
+      this.#database
+        .prepare('DELETE FROM outside_answers WHERE id <= (SELECT max(id) FROM outside_answers) - ?')
+        .run(this.#most);
+    });
+  }
+
+  has(part: AnswerPart): boolean {
+    return (
+      this.#database
+        .prepare('SELECT 1 FROM outside_answers WHERE hash = ? AND expires_at > ?')
+        .get(hashOf(part), this.#now()) !== undefined
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#database.close();
+  }
+}
+
+function hashOf({ text, calls }: AnswerPart): string {
+  const named = calls.map(({ function: called }) => [called.name, parseArguments(called.arguments)]);
+  return createHash('sha256')
+    .update(JSON.stringify([text.trim(), named]))
+    .digest('base64');
+}
+
+export function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The model wrote it like this; it may read again what it wrote.
+    return text;
+  }
+}
