@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { ConfigError } from '@trunkline/config';
 import { createGuardedFetch } from '@trunkline/http';
 import {
@@ -15,6 +16,7 @@ import { actingFor } from '../approvals/approvals.ts';
 import { type Actor, operatorActor } from '../owners.ts';
 import { createInvoke } from './invoke.ts';
 import { askerField, receiveRun, sealAsker } from './job-asker.ts';
+import { LiveSeals } from './live-seals.ts';
 import { LocalBackend, operator } from './local-backend.ts';
 import { checkSchedule, type ScheduleBackend, type Schedules } from './schedule-backend.ts';
 
@@ -97,13 +99,14 @@ export function switchboardOf({ switchboardApiBase: url, switchboardApiKey: apiK
 /** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
 function switchboardBackend(
   settings: SchedulerSettings,
-  { home, clock = systemClock, isPeer = false, current = (principal) => principal }: BackendDeps,
+  { home, directory, clock = systemClock, isPeer = false, current = (principal) => principal }: BackendDeps,
 ): ScheduleBackend {
   const { agentName, switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
   const { url, apiKey } = switchboardOf(settings);
   const { hostname } = new URL(url);
   // Stays the same over restarts, and goes to nobody.
   const secret = readOrCreateSecret(home, 'schedule-secret');
+  const seals = new LiveSeals(join(directory, 'switchboard-seals.db'), () => clock.now());
   const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs: TIMEOUT_MS, maxRedirects: 0 });
   const command = async (payload: object): Promise<void> => {
     const response = await fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
@@ -125,18 +128,27 @@ function switchboardBackend(
       const { prompt: content, schedule, timezone } = checked;
       const id = withPrefix(checked.id, agentName, actor);
       const asker = given.principal ?? operator;
+      const seal = sealAsker(
+        { principal: asker, schedule, timezone, sessionId: given.sessionId },
+        { id, prompt: content },
+        secret,
+      );
       const payload = {
         ...{ content, channel: 'a2a', agent_name: agentName, scheduler_job_id: id },
-        [askerField]: sealAsker(
-          { principal: asker, schedule, timezone, sessionId: given.sessionId },
-          { id, prompt: content },
-          secret,
-        ),
+        [askerField]: seal,
         // For the switchboard, whose messages about its runs are marked with them.
         ...(asker.origins && { origins: asker.origins }),
       };
       const topic = `${topicPrefix}.${id}`;
-      await command({ action: 'add', id, schedule, timezone, topic, payload });
+      // Before the switchboard has it, as it may be due at once.
+      seals.add(id, seal, { schedule, timezone });
+      try {
+        await command({ action: 'add', id, schedule, timezone, topic, payload });
+      } catch (error) {
+        seals.removeOne(id, seal);
+        throw error;
+      }
+      seals.remove(id, { except: seal });
       return { id, next: new Date(checked.next).toISOString() };
     },
     // The switchboard answers on its bus, which does not reach here.
@@ -145,16 +157,17 @@ function switchboardBackend(
     async cancel(id) {
       if (!isSeen(id, agentName, actor)) return false;
       await command({ action: 'remove', id });
+      seals.remove(id);
       return true;
     },
   });
   return {
     ...schedulesOf(operatorActor),
     for: schedulesOf,
-    receive: (command) => receiveRun(command, { secret, current, isPeer, now: () => clock.now() }),
-    // The switchboard fires; there is nothing to start or stop here.
+    receive: (command) => receiveRun(command, { secret, seals, current, isPeer, now: () => clock.now() }),
+    // The switchboard fires; there is nothing to start here.
     start: () => undefined,
-    stop: async () => undefined,
+    stop: async () => seals.close(),
   };
 }
 

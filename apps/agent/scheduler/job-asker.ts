@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { invalidParams, type SendCommand } from '@trunkline/a2a';
 import { HttpError } from '@trunkline/http';
 import {
@@ -12,6 +12,7 @@ import {
 } from '@trunkline/identity';
 import { isoTime, parseSchedule } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
+import type { LiveSeals } from './live-seals.ts';
 
 /** The field of a message under which the asker of a schedule goes to the switchboard and comes back. */
 export const askerField = 'on_behalf_of';
@@ -31,9 +32,9 @@ interface Asked {
   sessionId?: string | undefined;
 }
 
-/** Good for this very job and prompt alone. */
+/** Good for this very job and prompt alone; two of the same schedule differ. */
 export function sealAsker({ principal, ...rest }: Asked, job: Job, secret: string): string {
-  const fields = JSON.stringify({ ...rest, principal: encodePrincipal(principal) });
+  const fields = JSON.stringify({ ...rest, principal: encodePrincipal(principal), nonce: randomUUID() });
   const stated = Buffer.from(fields).toString('base64url');
   return `${stated}.${signatureOf(stated, job, secret)}`;
 }
@@ -57,6 +58,8 @@ function signatureOf(stated: string, { id, prompt }: Job, secret: string): strin
 
 export interface RunReceiver {
   secret: string;
+  /** Those of schedules that were cancelled count no more. */
+  seals: Pick<LiveSeals, 'isLive'>;
   current: AccountAccess['current'];
   /** Whether the switchboard is one of our own, which proves its runs by the service token. */
   isPeer: boolean;
@@ -79,8 +82,9 @@ export function receiveRun(command: SendCommand, receiver: RunReceiver): SendCom
   // It begins a conversation of its own, and answers nothing.
   const isRun = message.taskId === undefined && message.contextId === undefined;
   const prompt = message.parts.map((part) => (part.type === 'text' ? part.text : undefined)).join('\n');
-  const asked =
+  const opened =
     isRun && roleOf(principal) !== 'guest' ? openAsker(sealed, { id, prompt }, receiver.secret) : undefined;
+  const asked = opened && receiver.seals.isLive(id, String(sealed)) ? opened : undefined;
   const run = asked && runOf(command, { id, asked, receiver });
   if (asked === undefined || run === undefined)
     return { ...plain, principal: withOrigins(principal, [{ kind: 'schedule', source: id }]) };

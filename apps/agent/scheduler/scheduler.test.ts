@@ -370,8 +370,8 @@ describe('a fire', () => {
     const principal: Principal = { kind: 'approver', id: 'chat:7', via: ['chat'], origins };
     const made = { timezone: 'Europe/Berlin', sessionId: 'chat-7', principal };
     await open().add({ prompt: 'Go.', when: '0 9 * * *', jobId: 'tea', ...made });
-    stop();
-    const { payload } = (seen()[0]!.body as { payload: { payload: Record<string, unknown> } }).payload;
+    const seal = seen()[0]!.body as { payload: { payload: Record<string, unknown> } };
+    const { payload } = seal.payload;
     expect(payload).toMatchObject({ content: 'Go.', origins });
     const board: Principal = { kind: 'agent', id: 'key:ada', via: ['schedule:ada-tea', 'switchboard'] };
     const { on_behalf_of } = payload;
@@ -437,6 +437,16 @@ describe('a fire', () => {
     expect(run({}, { scheduler_job_id: 'ada-tea' }).principal).toEqual(board);
     isDisabled = true;
     expect(() => run({})).toThrow('The schedule was not run: The account is disabled.');
+    isDisabled = false;
+    // Whoever has read the signature puts it back after the schedule was made anew, and after it was cancelled.
+    await open().add({ prompt: 'Go.', when: '0 9 * * *', jobId: 'tea', ...made });
+    expect(run({}).principal).toEqual(marked);
+    const again = seen().at(-1)!.body as typeof seal;
+    const renewed = { ...sent, on_behalf_of: again.payload.payload.on_behalf_of };
+    expect(run({}, renewed).principal).toMatchObject({ id: 'chat:7' });
+    await open().cancel('ada-tea');
+    stop();
+    expect(run({}, renewed).principal).toEqual(marked);
   });
 });
 
