@@ -77,7 +77,7 @@ export function researchComponents(
   const model = component(
     'model',
     { gateway, policy },
-    ({ gateway, policy }) => new ResearchModel(gateway, options.modelCalls, policy),
+    ({ gateway, policy }) => new ResearchModel(gateway, options.modelCalls, policy, modelTimeoutMs),
   );
   const sources = component('sources', { stores }, ({ stores: { documents } }) =>
     createSources(definitions, options, { documents, timeoutMs: options.searchTimeout * 1000 }),

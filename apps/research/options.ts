@@ -109,7 +109,7 @@ const jobOptions = group('Research jobs', {
     default: 600,
     min: 1,
     max: 7200,
-    doc: 'Seconds one model call may take. Raise it for a slow local model.',
+    doc: 'Seconds a model may send nothing before its call is given up. Raise it for a slow local model.',
   }),
 });
 

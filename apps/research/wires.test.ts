@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { askedFor, clientOf, type Lab, researcher, startLab } from './fixtures/lab.ts';
 import { startResearch } from './fixtures/service.ts';
 
-/** Sections are asked for without a stream, so that the captures are whole documents. */
+/** Endpoints that send a whole document, whatever is asked for. */
 const names = [
   'tgi/whole-json',
   'ollama/whole-think-tags',
@@ -25,6 +25,8 @@ const refusals = loadWiresForAnyModel().filter(
 
 /** The sentences that the model was made to write. */
 const written = new Set<string>();
+/** Whether sections were asked for as streams, so that a slow model is told from a stuck one. */
+const streamed = new Set<boolean>();
 let wire = refusal;
 let server: WireServer;
 let lab: Lab;
@@ -42,6 +44,7 @@ function helper(request: ChatRequestBody) {
   const reply = researcher()(request) as string;
   const [answer] = wire.answers;
   if (askedFor(request) !== 'section' || answer === undefined) return reply;
+  streamed.add(request.stream === true);
   written.add(reply);
   const { text } = wire.expect;
   if (text === undefined) return answer;
@@ -64,6 +67,7 @@ it.each(names)('a section is written from the words of %s', async (name) => {
   const { snapshot } = await run(name);
   expect(snapshot).toMatchObject({ status: 'complete' });
   const report = String(snapshot.report);
+  expect([...streamed]).toEqual([true]);
   for (const sentence of written) expect(report).toContain(sentence.replace(/\. \[\d+\]$/, ''));
   expect(report).not.toMatch(/think|Compare the tenths/);
 });

@@ -30,6 +30,7 @@ export interface ModelGatewayOptions {
   /** Limits that win over those of the model's profile: see `ModelProfile`. */
   firstTokenTimeoutMs?: number | undefined;
   idleTimeoutMs?: number | undefined;
+  answerTimeoutMs?: number | undefined;
   loadingTimeoutMs?: number | undefined;
   /** Retries of one model beyond the first attempt. */
   maxRetries?: number | undefined;

@@ -138,10 +138,11 @@ function createDemoGateway(options: ModelGatewayOptions): ModelGateway {
 }
 
 function limitsOf(options: ModelGatewayOptions): Partial<ModelProfile> {
-  const { firstTokenTimeoutMs, idleTimeoutMs, loadingTimeoutMs } = options;
+  const { firstTokenTimeoutMs, idleTimeoutMs, answerTimeoutMs, loadingTimeoutMs } = options;
   return {
     ...(firstTokenTimeoutMs !== undefined && { firstTokenMs: firstTokenTimeoutMs }),
     ...(idleTimeoutMs !== undefined && { idleMs: idleTimeoutMs }),
+    ...(answerTimeoutMs !== undefined && { answerMs: answerTimeoutMs }),
     ...(loadingTimeoutMs !== undefined && { loadingMs: loadingTimeoutMs }),
   };
 }

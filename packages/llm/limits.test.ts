@@ -93,6 +93,18 @@ describe('time limits', () => {
     await waitFor(() => server.requests[0]?.abandoned);
   });
 
+  it('an answer without an end is ended', async () => {
+    const { timing } = fakeTiming();
+    let hours = 0;
+    const moved = { ...timing, now: () => timing.now() + hours++ * 3_600_000 };
+    const text = 'again and again '.repeat(20);
+    const { model } = await setUp([{ text, dripMs: 1 }], { answerTimeoutMs: 10 * 3_600_000, timing: moved });
+    const parts = await collect((await model.doStream({ prompt })).stream);
+    expect(parts.filter((part) => part.type === 'error')).toMatchObject([
+      { error: { code: 'timeout', message: expect.stringContaining('LLM_ANSWER_TIMEOUT_S sets the limit') } },
+    ]);
+  });
+
   it('a slow drip is let finish', async () => {
     const { model } = await setUp([{ text: 'One two three four five', dripMs: 5 }], limits);
     expect((await read(model)).text).toBe('One two three four five');

@@ -5,6 +5,7 @@ import type {
   LanguageModelV4StreamResult,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
+import { formatDuration } from '@trunkline/std';
 import { type LimitOptions, type RunningLimits, startLimits } from './limits.ts';
 import { type Meter, type MeterOptions, startMeter } from './meter.ts';
 import { ModelError } from './model-error.ts';
@@ -92,7 +93,8 @@ async function streamOnce(
 ): Promise<LanguageModelV4StreamResult> {
   const meter = startMeter(model.modelId, policy);
   const limits = startLimits(options.abortSignal, policy);
-  const { firstTokenMs, idleMs } = profileOf(model);
+  const { firstTokenMs, idleMs, answerMs } = profileOf(model);
+  const endsAt = policy.timing.now() + answerMs;
   try {
     limits.await({
       what: 'no first token',
@@ -105,7 +107,12 @@ async function streamOnce(
     const opening = await readToFirstToken(batches);
     limits.rest();
     meter.firstToken();
-    return { ...result, stream: continueStream(opening, batches, idleMs, limits, meter) };
+    const checkWhole = () => {
+      if (policy.timing.now() <= endsAt) return;
+      const within = `no end of the answer within ${formatDuration(answerMs)}`;
+      throw new ModelError('timeout', { detail: `${within}; LLM_ANSWER_TIMEOUT_S sets the limit` });
+    };
+    return { ...result, stream: continueStream(opening, batches, { idleMs, checkWhole }, limits, meter) };
   } catch (error) {
     const failure = limits.explain(error);
     limits.abandon();
@@ -144,7 +151,7 @@ type Part = LanguageModelV4StreamPart;
 function continueStream(
   opening: Part[],
   batches: Batches,
-  idleMs: number,
+  { idleMs, checkWhole }: { idleMs: number; checkWhole: () => void },
   limits: RunningLimits,
   meter: Meter,
 ): ReadableStream<Part> {
@@ -161,6 +168,7 @@ function continueStream(
     limits.await(idle);
     const parts = await batches.next();
     limits.rest();
+    if (parts !== undefined) checkWhole();
     return parts;
   };
   return streamOf({

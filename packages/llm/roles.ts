@@ -26,6 +26,7 @@ export interface SharedModelOptions {
   llmTools: ModelProfile['tools'] | undefined;
   llmFirstTokenTimeout: number | undefined;
   llmIdleTimeout: number | undefined;
+  llmAnswerTimeout: number | undefined;
   llmLoadingTimeout: number | undefined;
 }
 
@@ -56,6 +57,7 @@ export function gatewaySettings(options: SharedModelOptions, { env, logger, ...g
     visionModel: options.llmVisionModel,
     firstTokenTimeoutMs: inMilliseconds(options.llmFirstTokenTimeout),
     idleTimeoutMs: inMilliseconds(options.llmIdleTimeout),
+    answerTimeoutMs: inMilliseconds(options.llmAnswerTimeout),
     loadingTimeoutMs: inMilliseconds(options.llmLoadingTimeout),
     roles: (role: ModelRole) => file.role(role),
     profiles: (_baseUrl: string, modelId: string) => ({

@@ -1,11 +1,13 @@
 import { createModelGateway } from '@trunkline/llm';
 import { decideByDefault } from '@trunkline/policy';
 import { waitFor } from '@trunkline/testing';
-import { describe, expect, it } from 'vitest';
+import { MockLanguageModelV4 } from 'ai/test';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   add,
   askHuman,
   calling,
+  collect,
   ended,
   failed,
   limits,
@@ -20,6 +22,18 @@ import {
 import { runTurn } from './turn.ts';
 
 stopServersAfterEach();
+
+type Stream = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'];
+type Part = Stream extends ReadableStream<infer Item> ? Item : never;
+
+const finish = (unified: 'stop' | 'tool-calls'): Part => ({
+  type: 'finish',
+  finishReason: { unified, raw: undefined },
+  usage: {
+    inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: 1, text: 1, reasoning: undefined },
+  },
+});
 
 describe('limits', () => {
   it('begins no tool of a turn that was stopped while its calls were being begun', async () => {
@@ -145,6 +159,52 @@ describe('limits', () => {
     });
     expect(ended(last).usage).toEqual({ inputTokens: 1, outputTokens: 1, totalTokens: 2 });
     expect(events).toContainEqual({ type: 'usage', inputTokens: 1, outputTokens: 1, totalTokens: 2 });
+  });
+
+  it('does not end a turn whose model still streams, be it words, thoughts or a long tool call', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const many = <Piece>(piece: Piece): Piece[] => Array<Piece>(20).fill(piece);
+    const thinking = many({ type: 'reasoning-delta' as const, id: 'r', delta: 'hm ' });
+    const writing = many({ type: 'tool-input-delta' as const, id: 'c', delta: ' ' });
+    const saying = many({ type: 'text-delta' as const, id: 't', delta: 'word ' });
+    const call = { toolCallId: 'c', toolName: 'note', input: '{}' };
+    const steps = [
+      [
+        { type: 'reasoning-start' as const, id: 'r' },
+        ...thinking,
+        { type: 'reasoning-end' as const, id: 'r' },
+        { type: 'tool-input-start' as const, id: 'c', toolName: 'note' },
+        ...writing,
+        { type: 'tool-call' as const, ...call },
+        finish('tool-calls'),
+      ],
+      [
+        { type: 'text-start' as const, id: 't' },
+        ...saying,
+        { type: 'text-end' as const, id: 't' },
+        finish('stop'),
+      ],
+    ];
+    // Twenty pieces take more than the limit; the SDK reads a few ahead.
+    const slowly = (parts: Part[]) => ({
+      stream: new ReadableStream<Part>(
+        {
+          pull(controller) {
+            vi.advanceTimersByTime(1500);
+            const part = parts.shift();
+            if (part === undefined) controller.close();
+            else controller.enqueue(part);
+          },
+        },
+        { highWaterMark: 0 },
+      ),
+    });
+    const model = new MockLanguageModelV4({ doStream: async () => slowly(steps.shift() ?? []) });
+    const options = { ...turnOptions(await serve([])), model, tools: [toolOf('note', async () => 'noted')] };
+    const events = await collect(runTurn({ ...options, limits: { ...limits, turnTimeoutMs: 15_000 } }));
+    expect(resultsOf(events)).toEqual([['note', 'noted']]);
+    expect(events.at(-1)).toMatchObject({ type: 'end', text: 'word '.repeat(20) });
   });
 
   it('ends a turn that takes too long, with what it has', async () => {

@@ -48,7 +48,7 @@ export interface ModelStep {
 }
 
 /** What the model is called with. */
-interface StepRequest extends Pick<TurnOptions, 'model' | 'instructions' | 'sessionId'> {
+interface StepRequest extends Pick<TurnOptions, 'model' | 'instructions' | 'sessionId' | 'onActivity'> {
   messages: ModelMessage[];
   tools: ToolSet;
   signal: AbortSignal;
@@ -68,10 +68,14 @@ export async function* streamStep(
   const waits = new WaitQueue();
   try {
     const opening = listenForWaits(
-      (wait) => waits.push(wait),
+      (wait) => {
+        request.onActivity?.(wait.waitMs);
+        waits.push(wait);
+      },
       () => open(request, (end) => void ended.push(end)),
     );
     for await (const part of yield* waits.until(opening)) {
+      request.onActivity?.(0);
       if (part.type === 'text-delta') {
         const said = say(part.text);
         if (said.text !== '') yield said;

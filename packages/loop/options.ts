@@ -13,7 +13,10 @@ export interface TurnLimits {
   steps: number;
   /** Time of one tool call, unless the tool has a limit of its own. */
   toolTimeoutMs: number;
-  /** Time from start or resumption to the end of the turn. */
+  /**
+   * Longest time in which nothing comes from the model: a turn whose model still streams is not cut. How long a whole
+   * answer may stream is a limit of the model.
+   */
   turnTimeoutMs: number;
   /** Tokens of all steps together; checked before each step. */
   tokens?: number;
@@ -82,6 +85,8 @@ export interface TurnOptions {
   /** Without it the defaults decide, and a call that would have to be asked about is refused. */
   policy?: TurnPolicy | undefined;
   signal?: AbortSignal;
+  /** Called whenever something comes from the model, with the time that it announced to be silent for. */
+  onActivity?: ((silentMs: number) => void) | undefined;
   /** Without it messages hold no stored files, and tools and the model can hand none out. */
   files?: TurnFiles | undefined;
   compaction?: CompactionOptions;

@@ -98,7 +98,11 @@ async function* guarded(
     const { signal } = deadline;
     const steps = options.steps && (await TurnSteps.open(options.steps));
     const deps = { ...toolDeps(options, signal, state), steps };
-    const turn = createTurn(options, signal, state, deps);
+    const onActivity = (silentMs: number) => {
+      deadline.extend(silentMs);
+      options.onActivity?.(silentMs);
+    };
+    const turn = createTurn({ ...options, onActivity }, signal, state, deps);
     if (approval !== undefined) yield* runApproved(turn, approval, said);
     yield* drive(turn);
   } catch (error) {
@@ -295,12 +299,12 @@ function refusedMedium(error: unknown, messages: readonly ModelMessage[]): Mediu
 async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
   const { state, options, signal, border, deps } = turn;
   state.stepText = '';
-  const { model, sessionId } = options;
+  const { model, sessionId, onActivity } = options;
   const prompt = promptOf(turn);
   const view = { files: options.files, untaken: turn.untaken, signal };
   prompt.messages = await withFiles(prompt.messages, view);
   const messages = nudge ? [...prompt.messages, { role: 'user' as const, content: nudge }] : prompt.messages;
-  const request = { ...prompt, model, sessionId, tools: turn.offered.tools, signal, messages };
+  const request = { ...prompt, model, sessionId, tools: turn.offered.tools, signal, messages, onActivity };
   const filter = createFenceFilter(border);
   const said = yield* streamStep(request, (text) => speak(filter.push(text), state));
   const rest = filter.end();
@@ -384,6 +388,6 @@ function failure(
 function outOfTime(limitMs: number): Pick<ErrorEvent, 'code' | 'message'> {
   return {
     code: 'turn-timeout',
-    message: `The turn took longer than ${limitMs / 1000} s and was stopped. Ask for less at once, or allow more time.`,
+    message: `The turn was stopped: nothing came for longer than ${limitMs / 1000} s. Ask for less at once, or allow more time.`,
   };
 }

@@ -46,11 +46,11 @@ export class Deadline {
     return this.#options.signal?.aborted === true;
   }
 
-  /** Starts the time limit again from now, as when a stream makes progress. */
-  extend(): void {
+  /** Starts the time limit again from now, as when a stream makes progress; `moreMs` is added for a wait that was announced. */
+  extend(moreMs = 0): void {
     if (this.signal.aborted) return;
     this.#timer.cancel();
-    this.#timer = this.#startTimer();
+    this.#timer = this.#startTimer(moreMs);
   }
 
   /** Fires the signal now. */
@@ -65,9 +65,9 @@ export class Deadline {
     this.#options.signal?.removeEventListener('abort', this.#cancelByCaller);
   }
 
-  #startTimer(): { cancel(): void } {
+  #startTimer(moreMs = 0): { cancel(): void } {
     const { timeoutMs, clock = systemTimers } = this.#options;
-    return clock.setTimer(timeoutMs, () => {
+    return clock.setTimer(timeoutMs + moreMs, () => {
       this.#isExpired = true;
       this.abort(new TimeoutError(`not finished within ${formatDuration(timeoutMs)}`));
     });

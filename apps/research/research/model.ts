@@ -1,7 +1,14 @@
 import type { Principal } from '@trunkline/identity';
-import { contextWindowOf, costOf, learnContextWindow, ModelError, type ModelGateway } from '@trunkline/llm';
+import {
+  contextWindowOf,
+  costOf,
+  learnContextWindow,
+  listenForWaits,
+  ModelError,
+  type ModelGateway,
+} from '@trunkline/llm';
 import { cutText, estimateTokens, promptBudget, type TurnPolicy } from '@trunkline/loop';
-import { BoundedMap, ConcurrencyLimiter } from '@trunkline/std';
+import { BoundedMap, ConcurrencyLimiter, Deadline, formatDuration } from '@trunkline/std';
 import { z } from 'zod';
 import { JudgeRecord } from '../citations/controls.ts';
 import { researchErrors } from '../errors.ts';
@@ -54,12 +61,15 @@ export class ResearchModel {
   readonly #gateway: ModelGateway;
   readonly #limiter: ConcurrencyLimiter;
   readonly #budgets: ModelBudgets | undefined;
+  readonly #silentMs: number;
   /** By model: the most tokens that its endpoint counted where we estimated one. */
   readonly #scales = new BoundedMap<string, number>(200);
   /** By model: how it did as a judge on questions whose answer is known. */
   readonly #records = new BoundedMap<string, JudgeRecord>(20);
 
-  constructor(gateway: ModelGateway, callsAtOnce: number, budgets?: ModelBudgets) {
+  /** `silentMs`: how long a call may bring nothing, beside the limits of the model itself. */
+  constructor(gateway: ModelGateway, callsAtOnce: number, budgets?: ModelBudgets, silentMs = 600_000) {
+    this.#silentMs = silentMs;
     this.#gateway = gateway;
     this.#budgets = budgets;
     this.#limiter = new ConcurrencyLimiter({ limit: callsAtOnce });
@@ -185,26 +195,53 @@ export class ResearchModel {
     { instructions, prompt, signal, onSpent, principal, onShortened }: ModelRequest,
     extra: Partial<CallOptions>,
   ): Promise<string> {
-    const result = await model.doGenerate({
+    const { text, usage, finishReason } = await this.#stream(model, signal, {
       prompt: [
         { role: 'system', content: instructions },
         { role: 'user', content: [{ type: 'text', text: prompt }] },
       ],
-      abortSignal: signal,
       ...extra,
     });
-    const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
-    const counts = countsOf(result.usage, `${instructions}${prompt}`, text);
+    const counts = countsOf(usage, `${instructions}${prompt}`, text);
     const estimated = estimateTokens(`${instructions}${prompt}${JSON.stringify(extra.responseFormat ?? '')}`);
     this.#calibrate(model, counts.inputTokens, estimated);
     const costUsd = this.#costOf(model, counts);
     onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd });
     const { agent = '', pay } = this.#budgets ?? {};
     pay?.(principal, agent, costUsd ?? 0);
-    const isCut = extra.maxOutputTokens !== undefined && result.finishReason.unified === 'length';
+    const isCut = extra.maxOutputTokens !== undefined && finishReason === 'length';
     if (!isCut || extra.responseFormat !== undefined) return text;
     onShortened?.('the token budget was short');
     return wholeSentences(text);
+  }
+
+  /** A whole answer, read as it streams: a slow model is given up only when nothing comes any more. */
+  async #stream(model: LanguageModel, signal: AbortSignal, call: CallOptions) {
+    const timeoutMs = this.#silentMs;
+    const deadline = new Deadline({ timeoutMs, signal });
+    const whole = { text: '', finishReason: 'other', usage: noUsage };
+    try {
+      const { stream } = await listenForWaits(
+        ({ waitMs }) => deadline.extend(waitMs),
+        () => model.doStream({ ...call, abortSignal: deadline.signal }),
+      );
+      for await (const part of stream) {
+        deadline.extend();
+        if (part.type === 'error') throw part.error;
+        if (part.type === 'text-delta') whole.text += part.delta;
+        if (part.type === 'finish') {
+          whole.finishReason = part.finishReason.unified;
+          whole.usage = part.usage;
+        }
+      }
+      return whole;
+    } catch (error) {
+      if (!deadline.isExpired) throw error;
+      const detail = `nothing came within ${formatDuration(timeoutMs)}; RESEARCH_MODEL_TIMEOUT_S sets the limit`;
+      throw new ModelError('timeout', { detail });
+    } finally {
+      deadline.clear();
+    }
   }
 
   #costOf({ modelId }: LanguageModel, counts: ReturnType<typeof countsOf>): number | undefined {
@@ -218,12 +255,12 @@ function wholeSentences(text: string): string {
   return whole;
 }
 
+type Counted = Record<'inputTokens' | 'outputTokens', { total: number | undefined }>;
+
+const noUsage: Counted = { inputTokens: { total: undefined }, outputTokens: { total: undefined } };
+
 /** What the endpoint counted, else an estimate. */
-function countsOf(
-  usage: { inputTokens: { total: number | undefined }; outputTokens: { total: number | undefined } },
-  sent: string,
-  received: string,
-) {
+function countsOf(usage: Counted, sent: string, received: string) {
   return {
     inputTokens: usage.inputTokens.total || estimateTokens(sent),
     outputTokens: usage.outputTokens.total || estimateTokens(received),

@@ -108,6 +108,7 @@ async function runAgent(
     policy: policyOf(agent, request, context, parts, (note) => notes.push(note)),
     cost: (model, tokens) => costOf(parts.gateway.price(model), tokens),
     signal: context.signal,
+    onActivity: context.extend,
     steps: {
       log: stepsUnlessElsewhere(parts.steps, context.isElsewhere),
       turn,

@@ -80,7 +80,7 @@ export const coreOptions = {
       env: 'SWITCHBOARD_SKILL_TIMEOUT_MS',
       default: 600_000,
       min: 100,
-      doc: 'Milliseconds one skill may take.',
+      doc: 'Milliseconds a skill may show no progress. While its model streams, it goes on.',
     }),
     executorConcurrency: integer({
       env: 'SWITCHBOARD_EXECUTOR_CONCURRENCY',

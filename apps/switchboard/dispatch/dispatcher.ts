@@ -299,7 +299,17 @@ export class Dispatcher {
     const { signal } = deadline;
     others.running.add(dispatch.requestId);
     try {
-      const work = executor.execute(dispatch, { ...this.#contextOf(run, signal), slot });
+      const context = this.#contextOf(run, signal);
+      const work = executor.execute(dispatch, {
+        ...context,
+        slot,
+        // What still reports progress is not cut.
+        tell: (frame) => {
+          deadline.extend();
+          context.tell(frame);
+        },
+        extend: (silentMs) => deadline.extend(silentMs),
+      });
       return await untilAborted(work, signal);
     } catch (error) {
       // It goes on at another switchboard, or at the next attempt.
@@ -307,7 +317,7 @@ export class Dispatcher {
       // The remote task continues without the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
       const words = deadline.isExpired
-        ? `${executor.agent} did not finish within ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
+        ? `${executor.agent} did nothing for ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
         : errorMessage(error);
       logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'skill failed');
       return { content: '', error: words, taskState: 'failed', unavailable: true };

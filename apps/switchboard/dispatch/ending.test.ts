@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, createEmbeddedBus, type Delivery, type Handler } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
 import { anonymous } from '@trunkline/identity';
@@ -10,7 +11,7 @@ import { FlowStore } from '../flows/flow-store.ts';
 import { AgentLimiter } from './agent-limiter.ts';
 import { Cooldowns } from './agent-queues.ts';
 import { Dispatcher } from './dispatcher.ts';
-import type { SkillRequest, SkillResult } from './executor.ts';
+import type { SkillContext, SkillRequest, SkillResult } from './executor.ts';
 import { createOtherWorkers } from './other-workers.ts';
 import { ExecutorRegistry, SkillStore } from './registry.ts';
 import { TaskStore } from './task-store.ts';
@@ -72,9 +73,13 @@ function watched(real: Bus): Bus {
   return { subscribe, isHeard, publish: (draft) => real.publish(draft) } as Bus;
 }
 
-function skill(execute: (signal: AbortSignal, request: SkillRequest) => Promise<SkillResult>): void {
+type Context = Pick<SkillContext, 'signal' | 'extend'>;
+
+function skill(
+  execute: (signal: AbortSignal, request: SkillRequest, context: Context) => Promise<SkillResult>,
+): void {
   const skills = [{ name: 'work', description: '', keywords: [] }];
-  const run = (request: SkillRequest, { signal }: { signal: AbortSignal }) => execute(signal, request);
+  const run = (request: SkillRequest, context: Context) => execute(context.signal, request, context);
   registry.replace('test', [{ agent: 'worker', type: 'in-process', skills, execute: run }]);
 }
 
@@ -111,6 +116,17 @@ it('leaves behind a skill that does not heed its signal when its time is over, a
   expect(flows.list({ limit: 1, principal: anonymous })[0]?.errorPreview).toContain(
     'SWITCHBOARD_SKILL_TIMEOUT_MS',
   );
+});
+
+it('lets a skill whose model is at work go on beyond its time', async () => {
+  skill(async (_signal, _request, { extend }) => {
+    extend?.(120_000);
+    await delay(200);
+    return { content: 'done', taskState: 'completed' };
+  });
+  await ask(1);
+  await waitFor(() => ended('done') + ended('error') === 1);
+  expect(ended('done')).toBe(1);
 });
 
 it('leaves work to the switchboard that has taken it over, for as long as that one is at work', async () => {

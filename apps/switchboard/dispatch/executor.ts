@@ -84,6 +84,8 @@ export interface SkillContext {
   /** Lent while the work waits for another agent, released when a remote service continues. */
   slot?: Slot;
   tell(frame: SkillFrame): void;
+  /** The work is alive, and may say nothing for so long beside its time limit. */
+  extend?(silentMs: number): void;
   /** Whether another switchboard is at work on the same request, or has done it. */
   isElsewhere?(): Promise<boolean>;
   /** Takes the files that delegates of the turn make. */

@@ -10,7 +10,9 @@ import type { Preferences, User } from '../users/user.ts';
 /** For tools without their own limit. */
 export const toolTimeoutMs = 90_000;
 
-const limits = { steps: 8, toolTimeoutMs, turnTimeoutMs: 300_000 };
+const steps = 8;
+/** Silence of the model that ends a turn, unless its profile waits longer for the first token. */
+const turnTimeoutMs = 300_000;
 
 /** Skill, tools and model that answer a user: a snapshot for one session. */
 export interface Persona {
@@ -102,6 +104,8 @@ export function runPersona(
       priceOf(name, {}, () => profileOf(model).price),
       tokens,
     );
+  const silentMs = Math.max(turnTimeoutMs, profileOf(model).firstTokenMs);
+  const limits = { steps, toolTimeoutMs, turnTimeoutMs: silentMs };
   return runTurn({ model, instructions, tools, limits, principal, policy, timezone, cost, ...turn });
 }
 

@@ -63,6 +63,12 @@ export const modelOptions = group('Model', {
     min: 1,
     defaultDoc: '180 for a model on the local network, otherwise 90',
   }),
+  llmAnswerTimeout: integer({
+    env: 'LLM_ANSWER_TIMEOUT_S',
+    doc: 'Seconds a whole answer may take, however steadily it comes. It ends answers that have no end.',
+    min: 1,
+    defaultDoc: '7200',
+  }),
   llmLoadingTimeout: integer({
     env: 'LLM_LOADING_TIMEOUT_S',
     doc: 'Seconds to wait while the endpoint loads the model.',

@@ -40,6 +40,7 @@ function gateway(
     ...{ llmApiKey: undefined, llmModel: 'big', llmFastModel: undefined, llmJudgeModel: undefined },
     ...{ llmVisionModel: undefined, llmContextTokens: undefined, llmTools: undefined },
     ...{ llmFirstTokenTimeout: undefined, llmIdleTimeout: undefined, llmLoadingTimeout: undefined },
+    llmAnswerTimeout: undefined,
   };
   const shared = { trunklineHome: home, llmGatewayUrl: main.url, ...none, ...options };
   return createLiveGateway(shared, { file: open() }, more);

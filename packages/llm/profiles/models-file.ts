@@ -26,6 +26,7 @@ const profileSection = z.strictObject({
   omit_parameters: z.array(z.string()).optional(),
   first_token_timeout_s: seconds.optional(),
   idle_timeout_s: seconds.optional(),
+  answer_timeout_s: seconds.optional(),
   loading_timeout_s: seconds.optional(),
   /** Dollars for a million tokens. */
   price: z
@@ -197,6 +198,7 @@ function factsOf(section: ProfileSection): Partial<ModelProfile> {
     omitParameters: section.omit_parameters,
     firstTokenMs: inMilliseconds(section.first_token_timeout_s),
     idleMs: inMilliseconds(section.idle_timeout_s),
+    answerMs: inMilliseconds(section.answer_timeout_s),
     loadingMs: inMilliseconds(section.loading_timeout_s),
     price: section.price,
   };

@@ -25,6 +25,8 @@ export interface ModelProfile {
   firstTokenMs: number;
   /** Limit without any byte once tokens come. */
   idleMs: number;
+  /** Limit of a whole answer, however steadily it comes: an answer without an end. */
+  answerMs: number;
   /** How long a model that is being loaded is waited for. */
   loadingMs: number;
   price?: ModelPrice;
@@ -45,6 +47,7 @@ const base: ModelProfile = {
   omitParameters: [],
   firstTokenMs: 120_000,
   idleMs: 90_000,
+  answerMs: 7_200_000,
   loadingMs: 300_000,
 };
 

@@ -12,7 +12,7 @@ export interface WireOptions {
   split?: (bytes: Buffer) => Buffer[];
   /** Lets the seconds of a silence pass; they are over at once when left out. */
   silence?: (seconds: number) => Promise<void>;
-  /** A text or response for a request without `stream`, as helpers make them; undefined plays the capture to it as well. */
+  /** A text or response in place of the capture's; undefined plays the capture. By default one for requests without `stream`, as helpers make them. */
   helper?: (request: ChatRequestBody) => string | WireAnswer | undefined;
 }
 
@@ -75,13 +75,14 @@ export async function startWireServer(first: Wire, firstOptions: WireOptions = {
 function begin(wire: Wire, options: WireOptions) {
   const rules = wire.answers.filter(({ when }) => when !== undefined);
   const queue = wire.answers.filter(({ when }) => when === undefined);
-  const { helper = () => 'They talked at length.' } = options;
+  const { helper = ({ stream }: ChatRequestBody) => (stream ? undefined : 'They talked at length.') } =
+    options;
   let chats = 0;
 
   function chat(request: ChatRequestBody): WireAnswer {
     const rule = rules.find((each) => matches(each, request));
     if (rule !== undefined) return rule;
-    const helped = request.stream === true ? undefined : helper(request);
+    const helped = helper(request);
     if (helped !== undefined) return typeof helped === 'string' ? json(200, documentOf(helped)) : helped;
     chats += 1;
     const [answer] = queue;

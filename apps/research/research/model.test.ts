@@ -1,0 +1,67 @@
+import { anonymous } from '@trunkline/identity';
+import type { ModelGateway } from '@trunkline/llm';
+import { MockLanguageModelV4 } from 'ai/test';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ResearchModel } from './model.ts';
+
+type Stream = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'];
+type Part = Stream extends ReadableStream<infer Item> ? Item : never;
+
+const usage = {
+  inputTokens: { total: 10, noCache: 10, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 5, text: 5, reasoning: undefined },
+};
+const end: Part = { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage };
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A model that sends a piece after every pause; it heeds its signal. */
+function slowModel(parts: Part[], pauseMs: number) {
+  const doStream = async ({ abortSignal }: { abortSignal?: AbortSignal | undefined }) => ({
+    stream: new ReadableStream<Part>({
+      pull(controller) {
+        vi.advanceTimersByTime(pauseMs);
+        const part = parts.shift();
+        if (abortSignal?.aborted) controller.error(abortSignal.reason);
+        else if (part === undefined) controller.close();
+        else controller.enqueue(part);
+      },
+    }),
+  });
+  const model = new MockLanguageModelV4({ doStream });
+  const gateway = {
+    languageModel: () => model,
+    describe: () => ({ name: 'mock', demo: true, url: undefined }),
+  };
+  return new ResearchModel(gateway as unknown as ModelGateway, 1, undefined, 60_000);
+}
+
+const ask = (model: ResearchModel, spent: number[] = []) =>
+  model.text({
+    instructions: 'Write.',
+    prompt: 'A section.',
+    signal: new AbortController().signal,
+    principal: anonymous,
+    onSpent: ({ tokens }) => spent.push(tokens),
+  });
+
+it('waits for a slow model as long as pieces come, and counts what it used', async () => {
+  const parts = Array.from({ length: 12 }, (): Part => ({ type: 'text-delta', id: 't', delta: 'word ' }));
+  const spent: number[] = [];
+  expect(await ask(slowModel([...parts, end], 20_000), spent)).toBe('word '.repeat(12));
+  expect(spent).toEqual([15]);
+});
+
+it('gives up a model that sends nothing any more, and names the setting', async () => {
+  const failing = ask(slowModel([{ type: 'text-delta', id: 't', delta: 'Half' }, end], 61_000));
+  await expect(failing).rejects.toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('RESEARCH_MODEL_TIMEOUT_S'),
+  });
+});
+
+it('passes on the failure of a stream that breaks off', async () => {
+  const failure = new Error('gone');
+  await expect(ask(slowModel([{ type: 'error', error: failure }, end], 1))).rejects.toBe(failure);
+});
