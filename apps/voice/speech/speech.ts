@@ -29,6 +29,8 @@ interface SpeechDeps {
   sidecar: Sidecar;
   /** For files that models need on disk, and models that the operator puts there. */
   directory: string;
+  /** Piper says a text in the same way each time, for tests. */
+  isSteady?: boolean;
   logger: Logger;
 }
 
@@ -69,12 +71,12 @@ interface SpeechDescription {
 /** Models load when first used, each kind in its own thread. */
 export function createSpeechParts(
   options: VoiceOptions,
-  { sidecar, directory, logger }: SpeechDeps,
+  { sidecar, directory, isSteady = false, logger }: SpeechDeps,
 ): SpeechParts {
   const warnings = new SpeechWarnings(logger);
   const createHost = createHosts(logger);
   const local = createLocalRecognition(createHost, { modelDirectory: options.sttModelDir });
-  const context: BackendContext = { sidecar, local, directory, createHost, warnings };
+  const context: BackendContext = { sidecar, local, directory, createHost, warnings, isSteady };
   const listening = createListening(options, context);
   const speaking = createSpeaking(options, context);
   const frames = createFrameParts(options, { directory, logger }, createHost);
@@ -186,7 +188,7 @@ async function warmVoice(backends: readonly SpeakingBackend[], synthesizer: Synt
 /** Models that process the microphone's frames. */
 function createFrameParts(
   { noiseFilter, smartTurn }: VoiceOptions,
-  { directory, logger }: Omit<SpeechDeps, 'sidecar'>,
+  { directory, logger }: Pick<SpeechDeps, 'directory' | 'logger'>,
   createHost: CreateHost,
 ) {
   const script = (path: string) => new URL(path, import.meta.url);

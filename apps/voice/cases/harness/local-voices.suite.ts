@@ -19,16 +19,13 @@ export async function hasLocalVoices(): Promise<boolean> {
   return states.every((state) => state === 'ready');
 }
 
-/**
- * The models of this machine: Piper speaks for the bot, Silero and Moonshine listen. Piper says a text a little differently
- * each time, and some renderings are misheard; tests that need every word give the caller a voice of Kokoro.
- */
+/** The models of this machine: Piper speaks for the bot and the caller, Silero and Moonshine listen. */
 export async function openLocalVoices(callerVoice = 'piper:60') {
   const { path, remove } = temporaryDirectory();
   const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: botVoice, SIDECAR_URL: 'http://127.0.0.1:9' };
   const options = readOptions(voiceOptions, { env });
   const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: 1000 });
-  const speech = createSpeechParts(options, { sidecar, directory: path, logger: silent });
+  const speech = createSpeechParts(options, { sidecar, directory: path, isSteady: true, logger: silent });
   const spoken = new Map<string, Int16Array>();
   const say = async (text: string) => {
     const known = spoken.get(text) ?? (await soundOf(speech, text, callerVoice));

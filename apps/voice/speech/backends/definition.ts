@@ -16,6 +16,8 @@ export interface BackendContext {
   directory: string;
   createHost: CreateHost;
   warnings: SpeechWarnings;
+  /** Voices say a text in the same way each time, for tests. */
+  isSteady: boolean;
 }
 
 /** A way to speak, to listen, or both. To add one, write a file here and name it in `list.ts`. */

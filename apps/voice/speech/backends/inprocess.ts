@@ -27,10 +27,10 @@ export const inprocess = defineSpeechBackend({
     isRemote: false,
     isFallback: true,
     clonesVoices: false,
-    create({ inprocVoice: voice, inprocLang: language }, { directory, createHost, warnings }) {
+    create({ inprocVoice: voice, inprocLang: language }, { directory, createHost, warnings, isSteady }) {
       const script = (path: string) => new URL(`../synthesis/inprocess/${path}`, import.meta.url);
       piperDirectory ??= join(directory, 'piper');
-      const settings: PiperSettings = { directory: piperDirectory };
+      const settings: PiperSettings = { directory: piperDirectory, isSteady };
       const kokoroHost = createHost('the Kokoro voice', script('kokoro/kokoro.worker.ts'));
       const piperHost = createHost('the Piper voice', script('piper/piper.worker.ts'), settings);
       const kokoro = createKokoroVoice({ host: kokoroHost, warnings, voice, language });
@@ -94,6 +94,7 @@ function languageOf(lang: string, voice: string): string {
 export interface PiperSettings {
   /** Where the voice's files are unpacked. */
   directory: string;
+  isSteady: boolean;
 }
 
 const speakers = 904;

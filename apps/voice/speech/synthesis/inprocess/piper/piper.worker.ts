@@ -20,7 +20,7 @@ const slices: Readonly<Record<string, readonly [number, number]>> = {
   'espeak-ng-data/phontab': [7_437_258, 7_493_054],
 };
 
-const { directory } = workerData as PiperSettings;
+const { directory, isSteady } = workerData as PiperSettings;
 const piper = once(load);
 
 serveWork(async ({ text, voice }: UtteranceWork): Promise<Utterance> => {
@@ -38,8 +38,8 @@ async function load() {
         tokens: join(folder, 'tokens.txt'),
         dataDir: join(folder, 'espeak-ng-data'),
         // Less variation than by default: clearer, and nearly the same every time.
-        noiseScale: 0.4,
-        noiseScaleW: 0.5,
+        noiseScale: isSteady ? 0 : 0.4,
+        noiseScaleW: isSteady ? 0 : 0.5,
       },
       numThreads: 1,
       provider: 'cpu',
