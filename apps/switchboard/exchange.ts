@@ -43,7 +43,7 @@ export interface ExchangeSettings {
   workspace: Workspace;
   stores: Stores;
   files: MessageFiles;
-  peers: Pick<Peers, 'offer' | 'ask'>;
+  peers: Pick<Peers, 'offer' | 'ask' | 'askAll'>;
   projects: ProjectDirectory;
   /** Plugins' tools for every agent with tools. */
   agentTools: () => Tool[];

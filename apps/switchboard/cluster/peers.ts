@@ -96,9 +96,19 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
 
   /** What the other switchboards answer; those that stay silent, or know nothing, are left out. */
   async function ask<Answer>(kind: string, query: object, viewer: Principal): Promise<Answer[]> {
+    return (await askAll<Answer>(kind, query, viewer)).answers;
+  }
+
+  /** As `ask`, and whether all could be asked and have answered. */
+  async function askAll<Answer>(
+    kind: string,
+    query: object,
+    viewer: Principal,
+  ): Promise<{ answers: Answer[]; isComplete: boolean }> {
     const asked = new Set(others().map(({ node }) => node));
-    if (asked.size === 0 || unsent >= mostUnsent || !bus.status().connected) return [];
     const answers: Answer[] = [];
+    if (asked.size === 0 && bus.status().connected) return { answers, isComplete: true };
+    if (unsent >= mostUnsent || !bus.status().connected) return { answers, isComplete: false };
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const limit = setTimeout(resolve, answerMs);
@@ -120,7 +130,7 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
       clearTimeout(limit);
       waiting.delete(id);
     }
-    return answers;
+    return { answers, isComplete: asked.size === 0 };
   }
 
   async function reply(message: Message): Promise<void> {
@@ -138,7 +148,7 @@ export function createPeers({ bus, logger, isLeader, now = Date.now }: PeerSetti
     waiting.get(text(id) ?? '')?.(text(node) ?? '', answer);
   }
 
-  return { offer, start, stop, list, ask };
+  return { offer, start, stop, list, ask, askAll };
 }
 
 export type Peers = ReturnType<typeof createPeers>;

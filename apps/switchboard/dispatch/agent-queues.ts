@@ -70,7 +70,8 @@ export function createAgentQueues({ logger, bus, concurrency, handle, store }: A
   }
 
   /** Appends a request; the same request is stored once. */
-  async function add(agent: string, { id, correlationId, payload, source, reply }: Message): Promise<void> {
+  async function add(agent: string, message: Message): Promise<void> {
+    const { id, correlationId, payload, source, reply, principal } = message;
     await ensure(agent);
     const draft: Draft = {
       topic: topicOf(agent),
@@ -79,7 +80,7 @@ export function createAgentQueues({ logger, bus, concurrency, handle, store }: A
       parentId: id,
       payload,
     };
-    await bus.publish({ ...draft, source, reply });
+    await bus.publish({ ...draft, source, reply, principal });
   }
 
   async function subscribe(agent: string): Promise<void> {

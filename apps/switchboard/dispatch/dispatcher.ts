@@ -71,6 +71,8 @@ export interface DispatcherSettings {
 
 interface Run extends TrackedRun {
   ending: Ending;
+  /** Other switchboards at work on it, or silent, have been waited for. */
+  hasWaited?: boolean;
   /** Counts the attempt; called when the agent has a free slot. */
   begin(): Promise<void>;
 }
@@ -252,10 +254,12 @@ export class Dispatcher {
       const end = await others.waitForEnd(run.dispatch, ending.signal);
       if (end !== undefined) {
         const { error } = end;
-        await flows.end(flowId, error, { taskState: error === undefined ? 'completed' : 'failed', error });
-        return;
+        const taskState = error === undefined ? 'completed' : 'failed';
+        const flow = await flows.end(flowId, error, { taskState, error });
+        return await this.#announcer.flow('completed', flow, run.dispatch);
       }
       run.dispatch = { ...run.dispatch, resumes: true };
+      run.hasWaited = true;
     }
   }
 
@@ -283,12 +287,12 @@ export class Dispatcher {
     this.#tracker.end(run);
   }
 
-  async #announceStart({ flowId, executor, dispatch }: Run): Promise<void> {
+  async #announceStart({ flowId, executor, dispatch, hasWaited = false }: Run): Promise<void> {
     const { flows } = this.#settings;
     flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
     const flow = flows.start(flowId, executor.type, executor.agent);
     await this.#announcer.flow('updated', flow, dispatch);
-    await this.#announcer.chat('inbound', dispatch, executor, dispatch);
+    if (!hasWaited) await this.#announcer.chat('inbound', dispatch, executor, dispatch);
   }
 
   /** Failures become results; an executor that ignores its signal is abandoned. */
@@ -331,10 +335,16 @@ export class Dispatcher {
     return {
       signal,
       tell: (frame) => this.#tell(run, frame),
-      isElsewhere: async () => (await this.#settings.others.ask(run.dispatch)) !== undefined,
+      isElsewhere: () => this.#isElsewhere(run),
       track: (task) => this.#tracker.tryTrack(run, task),
       ...(callback !== undefined && { callback }),
     };
+  }
+
+  /** Who cannot be asked may be at work, until all have been silent for long enough. */
+  async #isElsewhere({ dispatch, hasWaited = false }: Run): Promise<boolean> {
+    const known = await this.#settings.others.ask(dispatch);
+    return known === 'unknown' ? !hasWaited : known !== undefined;
   }
 
   #tell({ flowId, dispatch, ending }: Run, frame: SkillFrame): void {

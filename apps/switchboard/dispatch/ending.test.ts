@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, createEmbeddedBus, type Delivery, type Handler } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
-import { anonymous } from '@trunkline/identity';
+import { anonymous, type Principal } from '@trunkline/identity';
 import { StepConflictError } from '@trunkline/loop';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -22,6 +22,8 @@ const deliveries: Delivery[] = [];
 /** What another switchboard answers, one question after the other; the last answer stays. */
 let elsewhere: unknown[] = [];
 let questions = 0;
+/** Whether all other switchboards could be asked. */
+let isComplete = true;
 
 beforeEach(async () => {
   directory = temporaryDirectory();
@@ -41,7 +43,11 @@ beforeEach(async () => {
     queueConcurrency: 32,
     executorWaitMs: 60_000,
     timeoutMs: 50,
-    others: createOtherWorkers({ peers: { offer: () => undefined, ask: askOther }, flows, takeoverMs: 20 }),
+    others: createOtherWorkers({
+      peers: { offer: () => undefined, askAll: askOther },
+      flows,
+      takeoverMs: 20,
+    }),
     callbackUrl: undefined,
     logger: createLogger({ name: 'test', level: 'ERROR', destination: { write: () => undefined } }),
   }).start();
@@ -54,10 +60,10 @@ afterEach(async () => {
   directory.remove();
 });
 
-async function askOther<Answer>(): Promise<Answer[]> {
+async function askOther<Answer>(): Promise<{ answers: Answer[]; isComplete: boolean }> {
   questions += 1;
   const [answer] = elsewhere.length > 1 ? elsewhere.splice(0, 1) : elsewhere;
-  return answer === undefined ? [] : [answer as Answer];
+  return { answers: answer === undefined ? [] : [answer as Answer], isComplete };
 }
 
 /** The bus, with a look at what it hands to its durable subscriber. */
@@ -73,13 +79,12 @@ function watched(real: Bus): Bus {
   return { subscribe, isHeard, publish: (draft) => real.publish(draft) } as Bus;
 }
 
-type Context = Pick<SkillContext, 'signal' | 'extend'>;
-
 function skill(
-  execute: (signal: AbortSignal, request: SkillRequest, context: Context) => Promise<SkillResult>,
+  execute: (signal: AbortSignal, request: SkillRequest, context: SkillContext) => Promise<SkillResult>,
+  isPending = false,
 ): void {
-  const skills = [{ name: 'work', description: '', keywords: [] }];
-  const run = (request: SkillRequest, context: Context) => execute(context.signal, request, context);
+  const skills = [{ name: 'work', description: '', keywords: [], pending: isPending }];
+  const run = (request: SkillRequest, context: SkillContext) => execute(context.signal, request, context);
   registry.replace('test', [{ agent: 'worker', type: 'in-process', skills, execute: run }]);
 }
 
@@ -158,4 +163,38 @@ it('goes on with the steps of another switchboard once that one is silent', asyn
   expect(runs).toHaveLength(2);
   expect(runs[1]).toBe(true);
   expect(deliveries.at(-1)?.attempt).toBe(1);
+});
+
+it('does not take a switchboard that cannot be asked for one that is not at work, until it has been silent for long', async () => {
+  elsewhere = [];
+  isComplete = false;
+  const seen: boolean[] = [];
+  skill(async (_, __, { isElsewhere }) => {
+    const taken = (await isElsewhere?.()) === true;
+    seen.push(taken);
+    if (taken) throw new StepConflictError('elsewhere');
+    return { content: 'done', taskState: 'completed' };
+  });
+  await ask(1);
+  await waitFor(() => ended('done') === 1);
+  isComplete = true;
+  expect(seen).toEqual([true, false]);
+  expect(deliveries.at(-1)?.attempt).toBe(1);
+});
+
+it('works on what waited in the queue of its agent on behalf of whoever asked, with where their words come from', async () => {
+  const asked: unknown[] = [];
+  const work = async (_: AbortSignal, { principal }: SkillRequest): Promise<SkillResult> => {
+    asked.push(principal);
+    return { content: 'done', taskState: 'completed' };
+  };
+  skill(work, true);
+  const origins = [{ kind: 'web_fetch', source: 'https://example.com' }];
+  const principal: Principal = { kind: 'person', id: 'ada', role: 'member', via: ['mail'], origins };
+  const payload = { skillHint: 'work' };
+  await bus.publish({ topic: 'agent.skill.request', payload, correlationId: 'hers', principal });
+  await waitFor(async () => (await bus.history({ topic: 'agent.skill.queue.worker' })).length === 1);
+  skill(work);
+  await waitFor(() => asked.length > 0);
+  expect(asked).toEqual([principal]);
 });

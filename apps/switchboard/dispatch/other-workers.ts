@@ -5,7 +5,7 @@ import type { FlowStore } from '../flows/flow-store.ts';
 import type { Dispatch } from './request.ts';
 
 interface OtherWorkersSettings {
-  peers: Pick<Peers, 'offer' | 'ask'>;
+  peers: Pick<Peers, 'offer' | 'askAll'>;
   flows: Pick<FlowStore, 'ofMessage'>;
   /** Silence after which another switchboard no longer counts as at work. */
   takeoverMs: number;
@@ -37,10 +37,12 @@ export function createOtherWorkers({ peers, flows, takeoverMs }: OtherWorkersSet
     return flow.errorPreview === null ? {} : { error: flow.errorPreview };
   });
 
-  async function ask({ message, correlationId }: Dispatch): Promise<Knowledge | undefined> {
+  /** `unknown` where not all could be asked, or not all answered; undefined where nobody is at work. */
+  async function ask({ message, correlationId }: Dispatch): Promise<Knowledge | 'unknown' | undefined> {
     const query = { messageId: message.id, correlationId };
-    const known = await peers.ask<Knowledge>('work', query, principalOf(message));
-    return known.find((each) => each !== 'running') ?? known[0];
+    const { answers, isComplete } = await peers.askAll<Knowledge>('work', query, principalOf(message));
+    const known = answers.find((each) => each !== 'running') ?? answers[0];
+    return known ?? (isComplete ? undefined : 'unknown');
   }
 
   /** How another switchboard ends a request; undefined when all have been silent for so long that this one goes on. */
