@@ -26,7 +26,7 @@ export type {
 } from './engine/executor.ts';
 export { accessCheckMs, lostAccess } from './engine/lost-access.ts';
 export type { SendCommand } from './engine/send-command.ts';
-export { reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
+export { citationsMediaType, reasoningMediaType, toolCallMediaType } from './engine/turn.ts';
 export type { TaskAccess, VisibleTasks } from './engine/visible-tasks.ts';
 export { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 export { type GrpcSettings, withGrpc } from './grpc/start-grpc.ts';

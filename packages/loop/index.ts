@@ -2,7 +2,7 @@ export type { AskReason, Checkpoint, CheckpointCall } from './checkpoint.ts';
 export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
 export type { Compaction } from './compaction.ts';
 export { compact, compactionNote } from './compaction.ts';
-export type { Content, NewFile, StoredFile, TurnFiles } from './content/content.ts';
+export type { Citation, Content, NewFile, StoredFile, TurnFiles } from './content/content.ts';
 export { fitContents, unseen, userContent } from './content/content.ts';
 export { ContentError, ContentStore, type FileRecord, plainName } from './content/content-store.ts';
 export { markOfDropped } from './known-addresses.ts';

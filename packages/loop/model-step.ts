@@ -21,6 +21,7 @@ import {
 } from 'ai';
 import { z } from 'zod';
 import { toPlainJson } from './checkpoint.ts';
+import type { Citation } from './content/content.ts';
 import type { FinishReason, ReasoningDelta, TextDelta, TurnOptions, WaitEvent } from './options.ts';
 
 /** A tool call as the model made it. */
@@ -43,6 +44,8 @@ export interface ModelStep {
   usage: LanguageModelUsage | undefined;
   /** The model that answered, as the endpoint names it. */
   model: string | undefined;
+  /** What the endpoint says that the answer is drawn from. */
+  citations: Citation[];
   /** Why the answer is of no use. */
   fault?: ModelError;
 }
@@ -149,7 +152,15 @@ function stepOf(calls: RequestedCall[], end: CallEnd | undefined, rawFinish: str
     finishReason: finishReasonOf(finishReason),
     usage,
     model: modelId,
+    citations: content.flatMap(citationOf),
   };
+}
+
+function citationOf(part: Said): Citation[] {
+  if (part.type !== 'source' || part.sourceType !== 'url') return [];
+  const { url, title, providerMetadata } = part;
+  const place = Object.values(providerMetadata ?? {})[0] as { start?: number; end?: number } | undefined;
+  return [{ url, ...(title && { title }), ...place }];
 }
 
 /** Why an answer without calls is of no use; undefined for one that says something. */

@@ -3,7 +3,7 @@ import type { ModelErrorCode, ModelWait, TokenCounts, Tool } from '@trunkline/ll
 import type { DecidedCall, PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import type { LanguageModel, ModelMessage } from 'ai';
 import type { AskReason, Checkpoint } from './checkpoint.ts';
-import type { StoredFile, TurnFiles } from './content/content.ts';
+import type { Citation, StoredFile, TurnFiles } from './content/content.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -171,6 +171,18 @@ export interface ToolEnd {
   input?: unknown;
 }
 
+/** A file that the model made. */
+export interface FileEvent {
+  type: 'file';
+  file: StoredFile;
+}
+
+/** A page that the model's endpoint has read for the answer. */
+export interface CitationEvent {
+  type: 'citation';
+  citation: Citation;
+}
+
 interface UsageEvent extends Usage {
   type: 'usage';
 }
@@ -221,12 +233,14 @@ export interface ErrorEvent extends Outcome {
   messages: ModelMessage[];
 }
 
-/** A turn is any number of the first seven, then exactly one of `pause`, `end` and `error`. */
+/** A turn is any number of the first nine, then exactly one of `pause`, `end` and `error`. */
 export type TurnEvent =
   | TextDelta
   | ReasoningDelta
   | ToolStart
   | ToolEnd
+  | FileEvent
+  | CitationEvent
   | UsageEvent
   | CompactionEvent
   | WaitEvent
@@ -250,6 +264,8 @@ export interface ModelRecord {
   usage: Usage;
   /** What the person was told in this step. */
   text: string;
+  files?: readonly StoredFile[];
+  citations?: readonly Citation[];
 }
 
 /** A tool is about to run that must not run twice. */

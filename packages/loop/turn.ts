@@ -12,6 +12,7 @@ import {
   parseCheckpoint,
   questionOf,
 } from './checkpoint.ts';
+import { answerEvents, answerOf, citedOrigins, type ThoughtStep } from './content/answer.ts';
 import { holdsAudio, type Medium, withFiles } from './content/content.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
 import { isKnownUrl, quotesUrl } from './known-addresses.ts';
@@ -193,6 +194,8 @@ function* replayStep({ state, deps }: Turn): Generator<TurnEvent, StepOutcome | 
   state.steps = record.steps;
   state.text += record.text;
   if (record.text !== '') yield { type: 'text-delta', text: record.text };
+  yield* answerEvents(record);
+  state.origins = joinOrigins(state.origins, citedOrigins(record.citations));
   yield { type: 'usage', ...state.usage };
   return record;
 }
@@ -203,7 +206,7 @@ async function* nextStep(turn: Turn): AsyncGenerator<TurnEvent, StepOutcome> {
   const { length } = state.text;
   const before = [...state.messages];
   yield* fitStep(turn);
-  const { calls, finishReason, messages } = yield* thinkUsably(turn);
+  const { calls, finishReason, messages, files, citations } = yield* thinkUsably(turn);
   if (deps.steps === undefined) return { calls, finishReason };
   const expected = [...before, ...messages];
   const isPlain =
@@ -216,6 +219,8 @@ async function* nextStep(turn: Turn): AsyncGenerator<TurnEvent, StepOutcome> {
     finishReason,
     usage: state.usage,
     text: state.text.slice(length),
+    ...(files.length > 0 && { files }),
+    ...(citations.length > 0 && { citations }),
   });
   return { calls, finishReason };
 }
@@ -251,7 +256,7 @@ const nudges: Partial<Record<ModelErrorCode, string>> = {
 };
 
 /** A step that is of use: after one that is not, the model is asked once more, with a nudge. */
-async function* thinkUsably(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+async function* thinkUsably(turn: Turn): AsyncGenerator<TurnEvent, ThoughtStep> {
   try {
     return yield* thinkWithin(turn);
   } catch (error) {
@@ -262,7 +267,7 @@ async function* thinkUsably(turn: Turn): AsyncGenerator<TurnEvent, ModelStep> {
 }
 
 /** A step of the model. What is too long for it is compacted and tried again, twice at most. */
-async function* thinkWithin(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
+async function* thinkWithin(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ThoughtStep> {
   for (let retries = 0; ; retries += 1) {
     try {
       return yield* thinkSeeing(turn, nudge);
@@ -275,7 +280,7 @@ async function* thinkWithin(turn: Turn, nudge?: string): AsyncGenerator<TurnEven
 }
 
 /** A step of a model that may not take images or sound: then it is asked again, with words about them. */
-async function* thinkSeeing(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
+async function* thinkSeeing(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ThoughtStep> {
   try {
     return yield* think(turn, nudge);
   } catch (error) {
@@ -296,7 +301,7 @@ function refusedMedium(error: unknown, messages: readonly ModelMessage[]): Mediu
 }
 
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
-async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ModelStep> {
+async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, ThoughtStep> {
   const { state, options, signal, border, deps } = turn;
   state.stepText = '';
   const { model, sessionId, onActivity } = options;
@@ -310,9 +315,12 @@ async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, Mod
   const rest = filter.end();
   if (rest !== '') yield speak(rest, state);
   const step = await repairStep({ ...said, messages: withoutFences(said.messages, border) }, deps.tools);
-  yield* record(step, turn);
+  const { answer, problems } = await answerOf(step, options.files, state.text.length - state.stepText.length);
+  for (const words of problems) yield speak(words, state);
+  yield* answerEvents(answer);
+  yield* record(answer, turn);
   if (step.fault) throw step.fault;
-  return step;
+  return answer;
 }
 
 function* record(step: ModelStep, turn: Turn): Generator<TurnEvent> {
@@ -321,6 +329,7 @@ function* record(step: ModelStep, turn: Turn): Generator<TurnEvent> {
   const models = [step.model, model.modelId].filter((name) => name !== undefined);
   const input: ModelMessage[] = [{ role: 'system', content: instructions }, ...state.messages];
   const toolTokens = turn.offered.tokens;
+  state.origins = joinOrigins(state.origins, citedOrigins(step.citations));
   calibrate(turn, step.usage?.inputTokens);
   bookUsage({ models, reported: step.usage, input, output: step.messages, toolTokens }, state, options);
   if (step.fault === undefined || step.fault.code === 'content-filter') state.messages.push(...step.messages);

@@ -44,6 +44,11 @@ export async function playWire(wire: Wire, options: Omit<WireOptions, 'silence'>
         tools: toolsThat((name, input) => ran.push({ name, input })),
         limits,
         sessionId: 'session-1',
+        files: {
+          read: async () => undefined,
+          describe: async () => '',
+          store: async ({ name, mediaType, bytes }) => ({ id: name, name, mediaType, size: bytes.length }),
+        },
         compaction: { model: summaries, tokens: 60_000, keepMessages: 6 },
       }),
     );
@@ -78,6 +83,11 @@ export function expectTurn({ expect: wanted }: Wire, turn: PlayedTurn): void {
   expect(turn.reasoning.trim()).toBe(wanted.reasoning ?? '');
   if (wanted.runsAtMost === undefined) expect(turn.calls).toEqual(wanted.calls ?? []);
   else expect(turn.runs).toBeLessThanOrEqual(wanted.runsAtMost);
+  const told = turn.events;
+  expect(told.flatMap((each) => (each.type === 'file' ? [each.file.name] : []))).toEqual(wanted.files ?? []);
+  expect(told.flatMap((each) => (each.type === 'citation' ? [each.citation] : []))).toEqual(
+    wanted.citations ?? [],
+  );
   for (const type of wanted.notes ?? []) expect(turn.events.map((event) => event.type)).toContain(type);
   if (wanted.requests !== undefined) expect(turn.requests).toBe(wanted.requests);
   for (const text of wanted.sends ?? []) expect(turn.lastRequest).toContain(text);

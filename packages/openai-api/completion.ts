@@ -3,6 +3,8 @@ export type AnswerEvent =
   | { type: 'text-delta'; text: string }
   /** Progress or reasoning, which clients show apart from the answer. */
   | { type: 'reasoning-delta'; text: string }
+  /** A page that the answer is drawn from; the places are characters of the whole answer. */
+  | { type: 'citation'; citation: UrlCitation }
   /** Parameters of the request that the model's endpoint turned out to refuse: the answer was made without them. */
   | { type: 'ignored-parameters'; names: readonly string[] }
   | {
@@ -16,6 +18,18 @@ export type AnswerEvent =
       /** Whether the answer is drawn from text from outside; responses store it, for whoever continues them. */
       isOutside?: boolean;
     };
+
+export interface UrlCitation {
+  url: string;
+  title?: string;
+  start?: number;
+  end?: number;
+}
+
+/** As chat completions and responses write it; without places it is for the whole text. */
+export function citationFields({ url, title = url, start = 0, end }: UrlCitation, text: string) {
+  return { url, title, start_index: start, end_index: end ?? text.length };
+}
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
@@ -36,6 +50,12 @@ export interface ToolCall {
 
 type EndEvent = Extract<AnswerEvent, { type: 'end' }>;
 
+export interface WholeAnswer {
+  text: string;
+  reasoning: string;
+  citations: readonly UrlCitation[];
+}
+
 /** Renders the answer to one request as OpenAI's API does, whole or in chunks. */
 export class Completion {
   readonly id = `chatcmpl-${crypto.randomUUID()}`;
@@ -46,12 +66,20 @@ export class Completion {
     this.#model = model;
   }
 
-  whole(deltas: string, reasoning: string, { finishReason, usage, text = deltas, toolCalls = [] }: EndEvent) {
+  whole(
+    { text: deltas, reasoning, citations }: WholeAnswer,
+    { finishReason, usage, text = deltas, toolCalls = [] }: EndEvent,
+  ) {
+    const annotations = citations.map((each) => ({
+      type: 'url_citation',
+      url_citation: citationFields(each, text),
+    }));
     const message = {
       role: 'assistant',
       content: text === '' && toolCalls.length > 0 ? null : text,
       refusal: null,
       ...(reasoning !== '' && { reasoning_content: reasoning }),
+      ...(annotations.length > 0 && { annotations }),
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     };
     return {
@@ -68,6 +96,10 @@ export class Completion {
   chunks(event: AnswerEvent, includeUsage: boolean): object[] {
     if (event.type === 'text-delta') return [this.#chunk({ content: event.text })];
     if (event.type === 'reasoning-delta') return [this.#chunk({ reasoning_content: event.text })];
+    if (event.type === 'citation') {
+      const url_citation = citationFields(event.citation, '');
+      return [this.#chunk({ annotations: [{ type: 'url_citation', url_citation }] })];
+    }
     // Only where it is known too late for the header.
     if (event.type === 'ignored-parameters') return [{ ...this.#chunk({}), ignored_parameters: event.names }];
     const { finishReason, usage, toolCalls = [] } = event;

@@ -18,7 +18,7 @@ import {
   requireModel,
   resumed,
 } from './api.ts';
-import { type AnswerEvent, Completion } from './completion.ts';
+import { type AnswerEvent, Completion, type UrlCitation } from './completion.ts';
 import { openAiErrorBody, openAiErrors } from './errors.ts';
 import { type CompletionRequest, completionRequest } from './request.ts';
 import { mountResponses } from './responses/routes.ts';
@@ -90,11 +90,13 @@ async function wholeAnswer(
 ): Promise<object> {
   let text = '';
   let reasoning = '';
+  const citations: UrlCitation[] = [];
   for await (const event of events) {
     if (event.type === 'text-delta') text += event.text;
     if (event.type === 'reasoning-delta') reasoning += event.text;
+    if (event.type === 'citation') citations.push(event.citation);
     if (event.type === 'ignored-parameters') ignored.push(...event.names);
-    if (event.type === 'end') return completion.whole(text, reasoning, event);
+    if (event.type === 'end') return completion.whole({ text, reasoning, citations }, event);
   }
   throw openAiErrors.upstream_error({ message: 'The request ended before there was an answer.' });
 }

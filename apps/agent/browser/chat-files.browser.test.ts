@@ -101,6 +101,22 @@ describeWithBrowser('files on the chat page', () => {
     await expect
       .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth), SOON)
       .toBe(720);
+    const picture = Buffer.from(await draw(page)).toString('base64');
+    model.enqueue({
+      text: 'This one is drawn by the model.',
+      images: [`data:image/png;base64,${picture}`],
+      citations: [{ url: 'https://pears.example/prices', title: 'Prices of pears' }],
+    });
+    await say(page, 'And without tools?');
+    await page.getByText('drawn by the model').waitFor();
+    const drawn = lastTurn(page).getByRole('img', { name: 'image-1.png' });
+    await expect
+      .poll(() => drawn.evaluate((shown) => (shown as HTMLImageElement).naturalWidth), SOON)
+      .toBe(300);
+    const sources = lastTurn(page).getByRole('region', { name: 'Sources' });
+    expect(await sources.getByRole('link', { name: 'Prices of pears' }).getAttribute('href')).toBe(
+      'https://pears.example/prices',
+    );
   });
 
   it('opens a picture with a script in it without running that', async () => {

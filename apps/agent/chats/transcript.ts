@@ -1,4 +1,10 @@
-import { reasoningMediaType, type Task, type TaskObserver, type TaskState } from '@trunkline/a2a';
+import {
+  citationsMediaType,
+  reasoningMediaType,
+  type Task,
+  type TaskObserver,
+  type TaskState,
+} from '@trunkline/a2a';
 import { uploadScheme } from '../content/agent-content.ts';
 
 type TaskEvent = Parameters<NonNullable<TaskObserver['taskEvent']>>[1];
@@ -29,6 +35,7 @@ export type ChatEntry =
       ended_at: number | null;
     }
   | ({ kind: 'file' } & ChatFile)
+  | { kind: 'sources'; sources: { url: string; title?: string }[] }
   | { kind: 'question'; text: string; schema: unknown }
   | { kind: 'note'; text: string; failed: boolean };
 
@@ -117,6 +124,10 @@ export class Transcript {
     if (part?.type === 'file') return this.#file(part);
     if (part?.type !== 'data') return [];
     if (part.metadata?.mimeType === reasoningMediaType) return this.#think(part.data as { text: string });
+    if (part.metadata?.mimeType === citationsMediaType) {
+      const { citations: sources } = part.data as { citations: { url: string; title?: string }[] };
+      return [this.#add({ kind: 'sources', sources })];
+    }
     return this.#tool(part.data as ToolFrame);
   }
 

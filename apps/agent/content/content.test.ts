@@ -4,7 +4,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import { Role, type SendMessageRequest } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
-import { docxOf, type ModelServer, pdfOf, startModelServer } from '@trunkline/testing';
+import { docxOf, type ModelServer, pdfOf, type ScriptedReply, startModelServer } from '@trunkline/testing';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
@@ -216,6 +216,61 @@ describe('files that the agent makes', () => {
     forged.searchParams.set('expires', String(Number(forged.searchParams.get('expires')) + 60));
     expect((await fetch(forged)).status).toBe(403);
     expect(agent.log.join('')).not.toContain(new URL(url).searchParams.get('signature'));
+  });
+});
+
+describe('what a model makes besides words', () => {
+  const drawing = () => ({
+    text: 'Here it is.',
+    images: [`data:image/png;base64,${base64(png)}`],
+    citations: [{ url: 'https://a.example/red', title: 'Red' }],
+  });
+
+  it('becomes artifacts, links and annotations, and the model sees its picture again', async () => {
+    const drawn = drawing();
+    model.enqueue(drawn);
+    const { artifacts, contextId } = await agent.send('Draw a red dot.');
+    expect(artifacts).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          name: 'image-1.png',
+          parts: [
+            expect.objectContaining({
+              file: { name: 'image-1.png', mimeType: 'image/png', bytes: base64(png) },
+            }),
+          ],
+        }),
+        expect.objectContaining({
+          name: 'Sources',
+          parts: [expect.objectContaining({ data: { citations: drawn.citations } })],
+        }),
+      ]),
+    );
+    model.enqueue('It is red.');
+    await agent.send('Which colour has it?', { contextId });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain(drawn.images[0]);
+    model.enqueue(drawn);
+    const client = new OpenAI({ baseURL: `${agent.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const { output } = await client.responses.create({ model: 'any', input: 'Draw a red dot.' });
+    const [said] = output[0]?.type === 'message' ? output[0].content : [];
+    expect(said).toMatchObject({
+      text: expect.stringMatching(/^Here it is\.\n\n!\[image-1\.png\]\(http\S+\)$/),
+      annotations: [{ type: 'url_citation', ...drawn.citations[0] }],
+    });
+  });
+
+  it('makes what follows ask before it has effects, where it was read from pages', async () => {
+    const stateAfter = async (...replies: ScriptedReply[]) => {
+      model.enqueue('Red is a colour.', ...replies);
+      const { contextId } = await agent.send('What is red?');
+      if (replies.length > 0) await agent.send('Look it up.', { contextId });
+      const write = { name: 'write_file', arguments: { path: 'x.txt', content: 'x' } };
+      model.enqueue({ toolCalls: [write] }, 'Written.');
+      const { status } = await agent.send('Go on.', { contextId });
+      return status.state;
+    };
+    expect(await stateAfter()).toBe('completed');
+    expect(await stateAfter({ ...drawing(), images: [] })).toBe('input-required');
   });
 });
 

@@ -77,6 +77,8 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
       if (event.type === 'text-delta') said.say(event.text);
       if (event.type === 'reasoning-delta') said.think(event.text);
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
+      else if (event.type === 'citation') yield event;
+      else if (event.type === 'file') files.push(event.file);
       else if (event.type === 'tool-end') files.push(...(event.files ?? []));
       else if (event.type === 'error') {
         const end = filtered(event);

@@ -1,6 +1,15 @@
-import type { ExecutionEvent, ExecutionRequest, Executor, RecoveredTurn, Task, Usage } from '@trunkline/a2a';
+import {
+  citationsMediaType,
+  type ExecutionEvent,
+  type ExecutionRequest,
+  type Executor,
+  type RecoveredTurn,
+  type Task,
+  type Usage,
+} from '@trunkline/a2a';
 import { type Principal, withOrigins } from '@trunkline/identity';
 import {
+  type Citation,
   type Content,
   compactionNote,
   type EndEvent,
@@ -178,8 +187,11 @@ export class TurnExecutor implements Executor {
     counter: UsageCounter,
   ): AsyncGenerator<ExecutionEvent, EndEvent | undefined> {
     let end: EndEvent | undefined;
+    const citations: Citation[] = [];
     for await (const event of events) {
       if (event.type === 'end') end = event;
+      if (event.type === 'citation') citations.push(event.citation);
+      if (['end', 'pause', 'error'].includes(event.type)) yield* cited(citations);
       yield* translate(event, counter);
       for (const file of filesOf(event)) yield await this.#options.content.artifact(file);
     }
@@ -194,7 +206,22 @@ async function* endedWith(outcome: TurnOutcome): AsyncGenerator<RunnerEvent, voi
   yield { ...outcome, spending };
 }
 
+/** The pages that the answer is drawn from, each once. */
+function cited(citations: readonly Citation[]): ExecutionEvent[] {
+  if (citations.length === 0) return [];
+  const pages = new Map(citations.map(({ url, title }) => [url, { url, ...(title && { title }) }]));
+  const data = { citations: [...pages.values()] };
+  return [
+    {
+      type: 'artifact',
+      name: 'Sources',
+      parts: [{ type: 'data', data, metadata: { mimeType: citationsMediaType } }],
+    },
+  ];
+}
+
 function filesOf(event: RunnerEvent): readonly StoredFile[] {
+  if (event.type === 'file') return [event.file];
   return (event.type === 'tool-end' && event.files) || [];
 }
 

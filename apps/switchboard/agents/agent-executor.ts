@@ -122,6 +122,7 @@ async function runAgent(
     if (event.type === 'compaction' && notes.length === 0) notes.push(compactionNote(event));
     usedTools ||= event.type === 'tool-end';
     if (event.type === 'tool-end') made.push(...(event.files ?? []));
+    if (event.type === 'file') made.push(event.file);
     const result = progress(event);
     if (result === undefined) continue;
     remember(agent, request, result, parts);

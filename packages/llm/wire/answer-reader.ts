@@ -13,7 +13,8 @@ export interface AnswerHandler extends ToolCallHandler {
 
 const mega = 1024 * 1024;
 /** Characters that are read of an answer; a model that repeats itself without end must not fill the memory. */
-const longest = { text: 8 * mega, reasoning: 4 * mega, 'signed thoughts': 4 * mega };
+const longest = { text: 8 * mega, reasoning: 4 * mega, 'signed thoughts': 4 * mega, files: 48 * mega };
+const mostSources = 100;
 
 /** Makes the parts of an answer of the documents that an endpoint sends: chunks of a stream, or a whole completion. */
 export class AnswerReader {
@@ -22,12 +23,16 @@ export class AnswerReader {
   #open: 'text' | 'reasoning' | undefined;
   #blocks = 0;
   #hasText = false;
+  #hasFiles = false;
+  /** By address and place, and by address alone. */
+  readonly #sources = new Set<string>();
+  readonly #cited = new Set<string>();
   #hasMetadata = false;
   #rawFinish: string | undefined;
   #usage: unknown;
   #reasoningField = '';
   #details: Record<string, Fields[]> = {};
-  readonly #lengths = { text: 0, reasoning: 0, 'signed thoughts': 0 };
+  readonly #lengths = { text: 0, reasoning: 0, 'signed thoughts': 0, files: 0 };
   /** Whether the endpoint said that the answer is complete. */
   isComplete = false;
 
@@ -38,7 +43,7 @@ export class AnswerReader {
 
   /** Whether anything was said or called. */
   get isEmpty(): boolean {
-    return !this.#hasText && this.#calls.isEmpty;
+    return !this.#hasText && !this.#hasFiles && this.#calls.isEmpty;
   }
 
   /** Characters read so far, also of what yields its part later. */
@@ -60,6 +65,9 @@ export class AnswerReader {
     const choice = firstChoice(chunk.choices);
     this.#usage = usageIn(chunk, choice) ?? this.#usage;
     this.#readDelta(choice);
+    // Perplexity and those that pass it on name all sources with every chunk.
+    for (const source of listOf(chunk.search_results)) this.#cite(source);
+    for (const url of listOf(chunk.citations)) this.#cite({ url });
     const reason = typeof choice.finish_reason === 'string' ? choice.finish_reason : '';
     if (reason !== '') this.#rawFinish = reason;
     // A whole message needs nobody to say that it is complete.
@@ -99,6 +107,9 @@ export class AnswerReader {
     this.#readReasoning(delta);
     this.#readContent(delta.content ?? choice.text);
     if (typeof delta.refusal === 'string') this.#refuse(delta.refusal);
+    for (const image of listOf(delta.images)) this.#readImage(image);
+    for (const note of listOf(delta.annotations))
+      if (isFields(note) && note.type === 'url_citation') this.#cite(note.url_citation ?? note);
     const calls = Array.isArray(delta.tool_calls) ? [...delta.tool_calls] : [];
     if (isFields(delta.tool_calls)) calls.push(delta.tool_calls);
     if (isFields(delta.function_call)) calls.push({ index: 0, function: delta.function_call });
@@ -131,8 +142,49 @@ export class AnswerReader {
     const { type, text, refusal } = part;
     const thought = part.thinking ?? (type === 'reasoning' ? (text ?? part.reasoning) : undefined);
     if (thought !== undefined) this.#say('reasoning', textOf(thought));
+    else if (type === 'image_url' || type === 'output_image') this.#readImage(part);
     else if (typeof text === 'string') this.#say('text', text);
     else if (typeof refusal === 'string') this.#refuse(refusal);
+  }
+
+  /** A picture that the model made: its bytes, or an address of the gateway, which becomes a link. */
+  #readImage(image: unknown): void {
+    const given = isFields(image) ? image.image_url : undefined;
+    const url = isFields(given) ? given.url : given;
+    if (typeof url !== 'string') return;
+    const [, mediaType, data] = DATA_URL.exec(url) ?? [];
+    if (mediaType === undefined || data === undefined) {
+      if (/^https?:\/\/\S+$/.test(url)) this.#say('text', `\n\n![image](${url})`);
+      return;
+    }
+    if (this.#isTooLong('files', data.length)) return;
+    this.#close();
+    this.#hasFiles = true;
+    this.#on.push({ type: 'file', mediaType: mediaType.toLowerCase(), data: { type: 'data', data } });
+  }
+
+  /** A page that the endpoint says the answer is drawn from. */
+  #cite(given: unknown): void {
+    const { url, title, start_index: start, end_index: end } = isFields(given) ? given : {};
+    if (typeof url !== 'string' || !/^https?:\/\//i.test(url) || url.length > 2000) return;
+    const key = typeof start === 'number' ? `${url} ${start}` : url;
+    const isKnown = this.#sources.has(key) || (typeof start !== 'number' && this.#cited.has(url));
+    if (isKnown || this.#sources.size >= mostSources) return;
+    this.#sources.add(key);
+    this.#cited.add(url);
+    const place =
+      typeof start === 'number' && typeof end === 'number'
+        ? { providerMetadata: { [providerName]: { start, end } } }
+        : {};
+    const named = typeof title === 'string' && title !== '' ? { title: title.slice(0, 300) } : {};
+    this.#on.push({
+      type: 'source',
+      sourceType: 'url',
+      id: `s${this.#sources.size}`,
+      url,
+      ...named,
+      ...place,
+    });
   }
 
   #refuse(words: string): void {
@@ -184,6 +236,12 @@ export class AnswerReader {
       else for (const [key, value] of Object.entries(detail)) last[key] = joined(key, last[key], value);
     }
   }
+}
+
+const DATA_URL = /^data:(\w[\w.+-]*\/[\w.+-]+)(?:;[\w=.+-]+)*;base64,([A-Za-z0-9+/=_-]+)$/;
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function joined(key: string, before: unknown, value: unknown): unknown {

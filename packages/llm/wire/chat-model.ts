@@ -241,7 +241,7 @@ async function wholeAnswer(
       if (part.type === 'text-delta' || part.type === 'reasoning-delta') append(content.at(-1), part.delta);
       if (part.type === 'reasoning-end' && part.providerMetadata)
         Object.assign(content.at(-1) ?? {}, { providerMetadata: part.providerMetadata });
-      if (part.type === 'tool-call') content.push(part);
+      if (part.type === 'tool-call' || part.type === 'file' || part.type === 'source') content.push(part);
       if (part.type === 'response-metadata') metadata = metadataOf(part);
       if (part.type === 'finish') finish = part;
     }

@@ -22,7 +22,7 @@ export function wireMessages(prompt: LanguageModelV4Prompt): WireMessage[] {
     if (message.role === 'system') return [{ role: 'system', content: message.content }];
     if (message.role === 'user') return [{ role: 'user', content: userContent(message.content) }];
     if (message.role === 'tool') return toolMessages(message);
-    return [assistantMessage(message, index > lastUser)];
+    return assistantMessages(message, index > lastUser);
   });
 }
 
@@ -34,14 +34,17 @@ function userContent(content: (LanguageModelV4TextPart | LanguageModelV4FilePart
 
 /**
  * Thoughts go back only in the turn that they belong to and beside the calls that they led to, in the field in which
- * they came: reasoning models want them there (DeepSeek, Kimi, OpenRouter), and others refuse or bill them.
+ * they came: reasoning models want them there (DeepSeek, Kimi, OpenRouter), and others refuse or bill them. Pictures that
+ * a model made follow as a message of the user, as those of tools do.
  */
-function assistantMessage({ content }: AssistantMessage, isThisTurn: boolean): WireMessage {
+function assistantMessages({ content }: AssistantMessage, isThisTurn: boolean): WireMessage[] {
   let text = '';
+  const images: WirePart[] = [];
   const thoughts: WireMessage = {};
   const calls: WireMessage[] = [];
   for (const part of content) {
     if (part.type === 'text') text += part.text;
+    if (part.type === 'file' && part.mediaType.startsWith('image')) images.push(filePart(part));
     const {
       reasoningField,
       thoughtSignature: signature,
@@ -59,8 +62,13 @@ function assistantMessage({ content }: AssistantMessage, isThisTurn: boolean): W
       });
     }
   }
-  if (calls.length === 0) return { role: 'assistant', content: text };
-  return { role: 'assistant', content: text || null, ...(isThisTurn && thoughts), tool_calls: calls };
+  if (calls.length > 0)
+    return [{ role: 'assistant', content: text || null, ...(isThisTurn && thoughts), tool_calls: calls }];
+  if (images.length === 0) return [{ role: 'assistant', content: text }];
+  return [
+    { role: 'assistant', content: text || '[A picture]' },
+    { role: 'user', content: [{ type: 'text', text: 'The picture that you made:' }, ...images] },
+  ];
 }
 
 function argumentsText(input: unknown): string {

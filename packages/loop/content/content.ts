@@ -19,8 +19,8 @@ export interface NewFile {
 }
 
 /**
- * What a message holds besides its words, through whichever door it came. Reasoning and the files of an answer are
- * events of the turn. `origins` says who wrote it, where that is not the person who sent it.
+ * What a message holds besides its words, through whichever door it came. Reasoning, citations and the files of an
+ * answer are events of the turn. `origins` says who wrote it, where that is not the person who sent it.
  */
 export type Content = { origins?: readonly Origin[] } & (
   | { type: 'text'; text: string }
@@ -30,6 +30,15 @@ export type Content = { origins?: readonly Origin[] } & (
   | { type: 'file'; file: StoredFile; text: string; isWhole: boolean }
   | { type: 'data'; data: unknown; name?: string | undefined }
 );
+
+/** A page that an answer is drawn from, by the word of the model's endpoint. */
+export interface Citation {
+  url: string;
+  title?: string;
+  /** The characters of the answer that it is for. */
+  start?: number;
+  end?: number;
+}
 
 /** The files of a turn: those that messages refer to, and those that its tools and its model make. */
 export interface TurnFiles {
@@ -41,7 +50,7 @@ export interface TurnFiles {
 }
 
 /** Stored conversations hold this in place of bytes. */
-const scheme = 'trunkline-file:';
+export const scheme = 'trunkline-file:';
 
 type UserPart = TextPart | FilePart;
 

@@ -13,13 +13,18 @@ export const conversationMigration = `
   ) STRICT;
   CREATE INDEX conversation_items_by_owner ON conversation_items (owner);`;
 
+/** So that a reference finds an item. */
+export const conversationItemMigration =
+  'CREATE INDEX conversation_items_by_id ON conversation_items (id, owner);';
+
 /** After the last use. */
 const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
 /** Of each owner; those that were not used for longest go first. */
 const mostKept = 500;
 const mostBytes = 64 * 2 ** 20;
-/** Of one conversation. */
+/** Of one conversation, which every turn reads as a whole. */
 const mostItems = 2000;
+const mostBytesOfOne = 16 * 2 ** 20;
 
 type Metadata = Record<string, string>;
 
@@ -36,6 +41,12 @@ interface Row {
   owner: string;
   metadata: string;
   created_at: number;
+}
+
+interface ItemPage {
+  limit: number;
+  order: 'asc' | 'desc';
+  after?: string | undefined;
 }
 
 /** Conversations that callers keep here under an id, each seen by its owner alone. */
@@ -93,12 +104,54 @@ export class ConversationStore {
       .map(({ item }) => JSON.parse(item) as Item);
   }
 
-  isFull(id: string): boolean {
-    const { count = 0 } =
+  item(id: string, item: string): Item | undefined {
+    return read(
       this.#database
-        .prepare<{ count: number }>('SELECT count(*) AS count FROM conversation_items WHERE conversation = ?')
+        .prepare<{ item: string }>('SELECT item FROM conversation_items WHERE conversation = ? AND id = ?')
+        .get(id, item),
+    );
+  }
+
+  /** An item of any conversation of an owner. */
+  findItem(item: string, owner: string): Item | undefined {
+    return read(
+      this.#database
+        .prepare<{ item: string }>('SELECT item FROM conversation_items WHERE id = ? AND owner = ?')
+        .get(item, owner),
+    );
+  }
+
+  /** Up to `limit` items after one of them; undefined where that one is not there. */
+  page(id: string, { limit, order, after }: ItemPage): Item[] | undefined {
+    const first = order === 'asc' ? 0 : Number.MAX_SAFE_INTEGER;
+    const number =
+      after === undefined
+        ? first
+        : this.#database
+            .prepare<{ number: number }>(
+              'SELECT number FROM conversation_items WHERE conversation = ? AND id = ?',
+            )
+            .get(id, after)?.number;
+    if (number === undefined) return undefined;
+    const [than, way] = order === 'asc' ? ['>', 'ASC'] : ['<', 'DESC'];
+    return this.#database
+      .prepare<{ item: string }>(
+        `SELECT item FROM conversation_items WHERE conversation = ? AND number ${than} ? ORDER BY number ${way} LIMIT ?`,
+      )
+      .all(id, number, limit)
+      .map(({ item }) => JSON.parse(item) as Item);
+  }
+
+  /** Whether items fit in besides what is there. */
+  hasRoom(id: string, items: readonly Item[]): boolean {
+    const { count = 0, bytes = 0 } =
+      this.#database
+        .prepare<{ count: number; bytes: number }>(
+          'SELECT count(*) AS count, coalesce(sum(length(item)), 0) AS bytes FROM conversation_items WHERE conversation = ?',
+        )
         .get(id) ?? {};
-    return count >= mostItems;
+    const added = items.reduce((sum, item) => sum + JSON.stringify(item).length, 0);
+    return count + items.length <= mostItems && bytes + added <= mostBytesOfOne;
   }
 
   /** Adds items at the end. An item that is there already stays where it is; a conversation that is gone takes none. */
@@ -147,4 +200,8 @@ export class ConversationStore {
       )
       .all(owner);
   }
+}
+
+function read(row: { item: string } | undefined): Item | undefined {
+  return row && (JSON.parse(row.item) as Item);
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type AppEnv, defineErrors, describeRoute, validate } from '@trunkline/http';
 import { type Principal, quotaKey } from '@trunkline/identity';
 import type { Context, Hono } from 'hono';
@@ -44,7 +45,7 @@ export function mountConversations<Caller>(
     return found;
   };
   const findItem = (conversation: string, id: string): Item => {
-    const item = conversations.items(conversation).find((each) => each.id === id);
+    const item = conversations.item(conversation, id);
     if (item === undefined) throw item_not_found({ id });
     return item;
   };
@@ -100,8 +101,8 @@ export function mountConversations<Caller>(
     validate('json', itemsBody),
     (context) => {
       const { id } = find(context, context.req.param('id'));
-      if (conversations.isFull(id)) throw conversationFull();
       const items = read(context, context.req.valid('json').items);
+      requireRoomIn(id, items, kept);
       conversations.add(id, items);
       return context.json(listed(items.map(plain), { limit: mostItems, order: 'asc' }));
     },
@@ -112,7 +113,11 @@ export function mountConversations<Caller>(
     validate('query', listQuery),
     (context) => {
       const { id } = find(context, context.req.param('id'));
-      return context.json(listed(conversations.items(id).map(plain), context.req.valid('query')));
+      const query = context.req.valid('query');
+      // One more tells whether there are more.
+      const items = conversations.page(id, { ...query, limit: query.limit + 1 });
+      if (items === undefined) throw noSuchPlace(query.after);
+      return context.json(pageOf(items.slice(0, query.limit).map(plain), items.length > query.limit));
     },
   );
   const both = [conversation_not_found, item_not_found];
@@ -136,15 +141,46 @@ export function mountConversations<Caller>(
   );
 }
 
-function conversationFull() {
-  return refuse('The conversation is full. Begin a new one with what still counts.', 'conversation');
+/**
+ * Refuses what a conversation cannot take: too much, or other words under the id of an item that it has. The same item
+ * once more is no mistake: clients send back what they were given.
+ */
+export function requireRoomIn(id: string, items: readonly Item[], { store }: Pick<Responses, 'store'>): void {
+  const { conversations } = store;
+  const known = items.map((item) => conversations.item(id, item.id));
+  const added = items.filter((_, index) => known[index] === undefined);
+  const changed = items.find((item, index) => {
+    const before = known[index];
+    return before !== undefined && !isDeepStrictEqual(wordsOf(before), wordsOf(item));
+  });
+  const isTwice = new Set(added.map((item) => item.id)).size < added.length;
+  if (changed !== undefined || isTwice)
+    throw refuse(
+      `${changed === undefined ? 'Two items have one id' : `The conversation has another item with the id "${changed.id}"`}: leave ids out of new items.`,
+      'input',
+    );
+  if (!conversations.hasRoom(id, added))
+    throw refuse('The conversation is full. Begin a new one with what still counts.', 'conversation');
 }
 
-/** What was said in the conversation that a request names. */
-export function itemsOfConversation(id: string, kept: Responses, principal: Principal): Item[] {
+/** What an item says, without what clients leave out. */
+function wordsOf({ type, role, content, call_id, name, arguments: given, output }: Item): unknown {
+  const parts = Array.isArray(content)
+    ? content.map(({ text, type: kind, ...rest }) => text ?? [kind, rest])
+    : [];
+  return { type, role, parts, call_id, name, given, output };
+}
+
+/** What was said in the conversation that a request names, if it takes the new items too. */
+export function itemsOfConversation(
+  id: string,
+  kept: Responses,
+  principal: Principal,
+  added: readonly Item[],
+): Item[] {
   const { conversations } = kept.store;
   if (conversations.find(id, principal) === undefined) throw conversation_not_found({ id });
-  if (conversations.isFull(id)) throw conversationFull();
+  requireRoomIn(id, added, kept);
   return conversations.items(id);
 }
 
@@ -162,15 +198,17 @@ export function requireRoom(
 export function listed(items: readonly Item[], { limit, order, after }: z.output<typeof listQuery>) {
   const sorted = order === 'asc' ? [...items] : [...items].reverse();
   const from = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
-  if (after !== undefined && from === 0) throw refuse(`There is no item "${after}" in the list.`, 'after');
-  const data = sorted.slice(from, from + limit);
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: from + limit < sorted.length,
-  };
+  if (after !== undefined && from === 0) throw noSuchPlace(after);
+  return pageOf(sorted.slice(from, from + limit), from + limit < sorted.length);
+}
+
+function noSuchPlace(after = '') {
+  return refuse(`There is no item "${after}" in the list.`, 'after');
+}
+
+function pageOf(data: readonly Item[], hasMore: boolean) {
+  const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
+  return { object: 'list', data, first_id, last_id, has_more: hasMore };
 }
 
 function shown({ id, createdAt, metadata: pairs }: { id: string; createdAt: number; metadata: object }) {

@@ -430,6 +430,39 @@ describe('a stored response', () => {
   });
 });
 
+it('names the pages that an answer is drawn from, as the client knows them', async () => {
+  toy = await new Toy().start();
+  const page = { url: 'https://nodejs.org/', title: 'Node.js' };
+  toy.answer = async function* () {
+    yield { type: 'text-delta', text: 'It is 24.' };
+    yield { type: 'citation', citation: { ...page, start: 0, end: 9 } };
+    yield { type: 'citation', citation: { url: 'https://a.example/' } };
+    yield end;
+  };
+  const { responses, chat } = toy.client();
+  const wanted = [
+    { type: 'url_citation', ...page, start_index: 0, end_index: 9 },
+    {
+      type: 'url_citation',
+      url: 'https://a.example/',
+      title: 'https://a.example/',
+      start_index: 0,
+      end_index: 9,
+    },
+  ];
+  const { output } = await responses.create({ input: 'Which?' });
+  expect(output).toMatchObject([{ content: [{ type: 'output_text', annotations: wanted }] }]);
+  const stream = responses.stream({ input: 'Which?' });
+  const added: unknown[] = [];
+  stream.on('response.output_text.annotation.added', ({ annotation }) => added.push(annotation));
+  expect((await stream.finalResponse()).output).toMatchObject([{ content: [{ annotations: wanted }] }]);
+  expect(added).toEqual(wanted);
+  const messages = [{ role: 'user' as const, content: 'Which?' }];
+  const { choices } = await chat.completions.create({ model: 'toy', messages });
+  const cited = wanted.map(({ type, ...url_citation }) => ({ type, url_citation }));
+  expect(choices[0]?.message.annotations).toEqual(cited);
+});
+
 describe('a conversation', () => {
   const said = () => toy.seen.at(-1)?.request.messages.map(({ role, content }) => `${role}: ${content}`);
 
@@ -509,6 +542,46 @@ describe('a conversation', () => {
     expect(toy.responses.bytesOf(ownerKey(personOf('ada')))).toBeGreaterThan(0);
     expect(await conversations.delete(id)).toMatchObject({ id, deleted: true });
     expect((await refusal(conversations.retrieve(id)))?.status).toBe(404);
+  });
+
+  it('refuses other words under an id that it has, and finds its items by reference', async () => {
+    toy = await new Toy().start();
+    const { conversations, responses } = toy.client();
+    const first = { type: 'message', id: 'msg_1', role: 'user', content: 'My name is Ada' } as const;
+    const { id } = await conversations.create({ items: [first] });
+    const changed = { ...first, content: 'My name is Bob' };
+    for (const wrong of [
+      refusal(conversations.items.create(id, { items: [changed as never] })),
+      refusal(responses.create({ input: [changed as never], conversation: id })),
+      refusal(
+        conversations.items.create(id, {
+          items: [{ ...changed, id: 'x' } as never, { ...first, id: 'x' } as never],
+        }),
+      ),
+    ])
+      expect(await wrong).toMatchObject({ status: 400, message: expect.stringContaining('leave ids out') });
+    // What clients were given they may send back.
+    await conversations.items.create(id, { items: [first] });
+    expect((await conversations.items.list(id)).data).toHaveLength(1);
+    const other = await conversations.create({});
+    await conversations.items.create(other.id, { items: [{ type: 'item_reference', id: 'msg_1' } as never] });
+    expect(JSON.stringify((await conversations.items.list(other.id)).data)).toContain('My name is Ada');
+    const stranger = toy.client('bob');
+    const reference = { type: 'item_reference', id: 'msg_1' } as const;
+    expect((await refusal(stranger.responses.create({ input: [reference] })))?.status).toBe(400);
+  });
+
+  it('that takes no more says so before a turn runs', async () => {
+    toy = await new Toy().start();
+    const { conversations, responses } = toy.client();
+    const { id } = await conversations.create({});
+    const many = Array.from({ length: 2001 }, () => ({ role: 'user' as const, content: 'Hi' }));
+    const before = toy.seen.length;
+    expect(await refusal(responses.create({ input: many, conversation: id }))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('The conversation is full'),
+    });
+    expect(toy.seen).toHaveLength(before);
   });
 });
 

@@ -76,10 +76,11 @@ export function mountResponses<Caller>(
     describeRoute({ summary: 'Estimate the tokens that a request would send' }),
     validate('json', countRequest),
     (context) => {
-      const { input, ...request } = context.req.valid('json');
+      const { input, model, ...request } = context.req.valid('json');
       const principal = context.get('principal');
+      checkParameters({ ...request, model: model ?? '', input: input ?? [] });
       const given = readInput(input ?? [], 'resp_', (item) => kept.store.findItem(item, principal));
-      const messages = toMessages([...earlier(request, kept, principal), ...given]);
+      const messages = toMessages([...earlier(request, kept, principal, given), ...given]);
       return context.json({
         object: 'response.input_tokens',
         input_tokens: inputTokens({ ...request, messages }, countTokens),
@@ -150,7 +151,7 @@ async function respond<Caller>(
   const hasNoEffect = checkParameters(request);
   const id = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
   const input = readInput(request.input, id, (item) => kept.store.findItem(item, principal));
-  const conversation = [...earlier(request, kept, principal), ...input];
+  const conversation = [...earlier(request, kept, principal, input), ...input];
   const completion = toCompletionRequest({ ...request, model: body.model }, toMessages(conversation));
   if (completion.messages.length === 0) throw refuse('input: say something', 'input');
   const checked = { ...completion, model: request.model };
@@ -240,16 +241,19 @@ function earlier(
   request: Pick<ResponseRequest, 'previous_response_id' | 'conversation'>,
   kept: Responses,
   principal: Principal,
+  added: readonly Item[],
 ): Item[] {
   const named = conversationOf(request);
-  if (named !== undefined) return itemsOfConversation(named, kept, principal);
+  if (named !== undefined) return itemsOfConversation(named, kept, principal, added);
   const { previous_response_id: id } = request;
   if (!id) return [];
   const previous = kept.store.find(id, principal);
   const conversation = previous && conversationIn(previous.body);
   if (conversation !== undefined)
     throw refuse(
-      `The response "${id}" is of a conversation: name "${conversation}" as conversation.`,
+      kept.store.conversations.find(conversation, principal) === undefined
+        ? `The conversation of the response "${id}" is not here any more: send what was said as input.`
+        : `The response "${id}" is of a conversation: name "${conversation}" as conversation.`,
       'previous_response_id',
     );
   if (kept.running(id) !== undefined && previous !== undefined)

@@ -1,6 +1,6 @@
 import { maySee, ownerKey, type Principal } from '@trunkline/identity';
 import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
-import { ConversationStore, conversationMigration } from './conversation-store.ts';
+import { ConversationStore, conversationItemMigration, conversationMigration } from './conversation-store.ts';
 import { type Item, responseOfItem } from './items.ts';
 import type { ResponseBody } from './writer.ts';
 
@@ -14,6 +14,7 @@ const migrations = [
   // Of responses that were stored before, nobody knows what they were drawn from.
   'ALTER TABLE responses ADD COLUMN outside INTEGER NOT NULL DEFAULT 1;',
   conversationMigration,
+  conversationItemMigration,
 ];
 
 /** As long as OpenAI keeps them. */
@@ -87,10 +88,11 @@ export class ResponseStore {
     return found && maySee(principal, found.owner) ? found : undefined;
   }
 
-  /** An item of a stored response, by its id. */
+  /** An item of a stored response or of a conversation, by its id. */
   findItem(id: string, principal: Principal): Item | undefined {
     const response = this.find(responseOfItem(id) ?? '', principal);
-    return response && [...answered(response), ...response.input].find((item) => item.id === id);
+    const found = response && [...answered(response), ...response.input].find((item) => item.id === id);
+    return found ?? this.conversations.findItem(id, ownerKey(principal));
   }
 
   /** Everything said up to a response and by it, from the beginning. Undefined where a part of it is not there any more. */

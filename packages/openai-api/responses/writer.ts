@@ -1,5 +1,11 @@
 import { HttpError } from '@trunkline/http';
-import type { AnswerEvent, TokenUsage, ToolCall } from '../completion.ts';
+import {
+  type AnswerEvent,
+  citationFields,
+  type TokenUsage,
+  type ToolCall,
+  type UrlCitation,
+} from '../completion.ts';
 import { type Item, itemId } from './items.ts';
 import { conversationOf, nameOf, type ResponseRequest } from './request.ts';
 
@@ -25,6 +31,7 @@ interface Growing {
   type: 'message' | 'reasoning';
   id: string;
   text: string;
+  citations: UrlCitation[];
 }
 
 type Output = Growing | { type: 'function_call'; id: string; call: ToolCall };
@@ -87,6 +94,8 @@ export class ResponseWriter {
         return this.#grow('message', event.text);
       case 'reasoning-delta':
         return this.#grow('reasoning', event.text);
+      case 'citation':
+        return this.#cite(event.citation);
       case 'ignored-parameters':
         this.#ignored.push(...event.names.map(nameOf));
         return [];
@@ -163,7 +172,7 @@ export class ResponseWriter {
 
   #begin(type: Growing['type']): ResponseEvent[] {
     const closed = this.#close();
-    const item: Growing = { type, id: this.#nextId(type), text: '' };
+    const item: Growing = { type, id: this.#nextId(type), text: '', citations: [] };
     this.#output.push(item);
     this.#open = item;
     const place = this.#place(item);
@@ -174,6 +183,22 @@ export class ResponseWriter {
         item: { ...itemOf(item, 'in_progress'), [kinds[type].list]: [] },
       }),
       this.#event(kinds[type].partAdded, { ...place, part: partOf(item) }),
+    ];
+  }
+
+  /** Belongs to the message that is open, or to the one before it. */
+  #cite(citation: UrlCitation): ResponseEvent[] {
+    const isSaid = (each: Output): each is Growing => each.type === 'message';
+    const item = this.#output.findLast(isSaid);
+    if (item === undefined) return [];
+    item.citations.push(citation);
+    if (item !== this.#open) return [];
+    return [
+      this.#event('response.output_text.annotation.added', {
+        ...this.#place(item),
+        annotation_index: item.citations.length - 1,
+        annotation: annotationOf(citation, item.text),
+      }),
     ];
   }
 
@@ -277,9 +302,14 @@ const kinds = {
   },
 } as const;
 
-function partOf({ type, text }: Growing) {
+function partOf({ type, text, citations }: Growing) {
   if (type === 'reasoning') return { type: 'summary_text', text };
-  return { type: 'output_text', text, annotations: [], logprobs: [] };
+  const annotations = citations.map((each) => annotationOf(each, text));
+  return { type: 'output_text', text, annotations, logprobs: [] };
+}
+
+function annotationOf(citation: UrlCitation, text: string) {
+  return { type: 'url_citation', ...citationFields(citation, text) };
 }
 
 function itemOf(output: Output, status: string): Item {

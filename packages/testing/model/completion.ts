@@ -11,6 +11,8 @@ interface Delta {
   content?: string | null;
   reasoning_content?: string;
   tool_calls?: object[];
+  images?: object[];
+  annotations?: object[];
 }
 
 /** The answer as one JSON document, for requests without `stream`. */
@@ -21,6 +23,7 @@ export function completionBody(head: CompletionHead, request: ChatRequestBody, a
     content: answer.text ?? null,
     ...(answer.reasoning ? { reasoning_content: answer.reasoning } : {}),
     ...(toolCalls ? { tool_calls: toolCalls } : {}),
+    ...extrasOf(answer),
   };
   return {
     ...head,
@@ -38,12 +41,23 @@ export function completionChunks(head: CompletionHead, request: ChatRequestBody,
     chunk({ role: 'assistant', content: '' }),
     ...fragments(answer.reasoning ?? '').map((text) => chunk({ reasoning_content: text })),
     ...fragments(answer.text ?? '').map((text) => chunk({ content: text })),
+    ...(answer.images || answer.citations ? [chunk(extrasOf(answer))] : []),
     ...(answer.toolCalls ?? []).flatMap((call, index) =>
       toolCallDeltas(call, index).map((delta) => chunk(delta)),
     ),
     chunk({}, finishReason(answer)),
   ];
   return withUsage ? [...chunks, usageChunk(head, request, answer)] : chunks;
+}
+
+/** As OpenRouter and LiteLLM send them. */
+function extrasOf({ images, citations }: ScriptedAnswer): Pick<Delta, 'images' | 'annotations'> {
+  return {
+    ...(images && { images: images.map((url) => ({ type: 'image_url', image_url: { url } })) }),
+    ...(citations && {
+      annotations: citations.map((url_citation) => ({ type: 'url_citation', url_citation })),
+    }),
+  };
 }
 
 /** The opening chunks of a stream that will not come to its end. */

@@ -11,6 +11,10 @@ export interface ScriptedAnswer {
   reasoning?: string;
   text?: string;
   toolCalls?: ScriptedToolCall[];
+  /** Pictures that the model made, as data URLs. */
+  images?: string[];
+  /** Pages that the answer is drawn from. */
+  citations?: { url: string; title: string }[];
   finishReason?: string;
   usage?: { input: number; output: number };
   /** Milliseconds between two chunks of the stream. */

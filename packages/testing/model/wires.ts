@@ -45,6 +45,10 @@ export interface WireExpectation {
   error?: { code?: string; says: string[] };
   /** Events that tell the person about it, by type. */
   notes?: string[];
+  /** Files that the model made: their names. */
+  files?: string[];
+  /** Pages that the answer is drawn from. */
+  citations?: { url: string; title?: string; start?: number; end?: number }[];
   usage?: { input: number; output: number } | 'estimated';
   /** How many chat requests the gateway got. */
   requests?: number;
@@ -86,10 +90,10 @@ export function loadWires(): Wire[] {
 
 /**
  * Captures that one model after the other can be played with. Those that need a clock, a conversation, other tools than a
- * calculator or a model that is not remembered by an earlier refusal are played in `packages/loop` alone.
+ * calculator, a place for files or a model that is not remembered by an earlier refusal are played in `packages/loop` alone.
  */
 export function loadWiresForAnyModel(): Wire[] {
-  return loadWires().filter(({ name, history, routes, answers, expect: { calls = [] } }) => {
+  return loadWires().filter(({ name, history, routes, answers, expect: { calls = [], files } }) => {
     const waits = answers.some(
       ({ status, body }) => status === 503 || status === 429 || typeof body !== 'string',
     );
@@ -97,7 +101,7 @@ export function loadWiresForAnyModel(): Wire[] {
     // Its model is known to begin within its thoughts.
     const hasOwnModel = name === 'vllm/closing-think-tag-only';
     const usesCalculator = calls.every((call) => call.name === 'calculator');
-    return !history && !routes && !waits && !teaches && !hasOwnModel && usesCalculator;
+    return !files && !history && !routes && !waits && !teaches && !hasOwnModel && usesCalculator;
   });
 }
 

@@ -138,6 +138,8 @@ function Block({ block, live, last, parked, onAnswer, onRetry, idle }: BlockProp
       return <ToolTimeline tools={block.tools} live={live} />;
     case 'file':
       return <FileView file={block} />;
+    case 'sources':
+      return <Sources sources={block.sources} />;
     case 'question':
       if (parked && last) {
         return (
@@ -158,6 +160,34 @@ function Block({ block, live, last, parked, onAnswer, onRetry, idle }: BlockProp
         <p className="text-14 text-muted">{block.text}</p>
       );
   }
+}
+
+/** The pages that an answer is drawn from. Their titles are the pages' own words. */
+function Sources({ sources }: Pick<Extract<Entry, { kind: 'sources' }>, 'sources'>) {
+  return (
+    <section aria-label="Sources" className="max-w-reading text-14">
+      <h3 className="font-medium text-12 text-muted">Sources</h3>
+      <ol className="list-decimal pl-5">
+        {sources.map(({ url, title }) => (
+          <li key={url} className="break-words">
+            <a
+              href={url}
+              target="_blank"
+              rel="noreferrer"
+              className="text-accent-text underline underline-offset-2"
+            >
+              {title ?? url}
+            </a>
+            {title !== undefined && <span className="ml-2 text-12 text-muted">{hostOf(url)}</span>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? '';
 }
 
 /** Stands where a message stands otherwise: what was asked for earlier is due. */
