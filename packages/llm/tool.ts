@@ -26,6 +26,8 @@ export interface ToolContext {
   answered?: AnsweredInput | undefined;
   /** Names this call, the same if the turn is run again after a crash: for whoever can tell that it was made before. */
   idempotencyKey?: string | undefined;
+  /** Says how far the call is, in a few words for the person. */
+  report?: ((text: string) => void) | undefined;
   /** Hands a file to whoever asked: an artifact of the task, a picture in the chat. Missing where files are not stored. */
   attach?: ((file: AttachedFile) => Promise<void>) | undefined;
 }

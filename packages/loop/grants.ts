@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { posix } from 'node:path';
-import type { PolicyRequest } from '@trunkline/policy';
+import type { CallSubject } from '@trunkline/llm';
+import { addressRule, type PolicyDecision, type PolicyRequest } from '@trunkline/policy';
+import type { TurnPolicy } from './options.ts';
 
 const longestQuote = 200;
 
@@ -24,4 +26,22 @@ export function grantFor({ tool, subject }: PolicyRequest, input: unknown): { ke
 
 export function quote(text: string): string {
   return text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text;
+}
+
+/** What policy asks about runs only after a person's yes. */
+export function isApproved({ decision, rule }: PolicyDecision): boolean {
+  return decision === 'ask' || rule.startsWith('rules[');
+}
+
+/** What a person has allowed holds for all that the same rule asks about; so does an address that others wrote. */
+export function isPermitted(
+  subject: CallSubject,
+  { request, decided }: { request: PolicyRequest; decided: PolicyDecision },
+  { policy, quotesUrl }: { policy: TurnPolicy; quotesUrl(url: string): boolean },
+): boolean {
+  const { decide, check = decide } = policy;
+  const { decision, rule } = check({ ...request, subject });
+  if (decision !== 'ask') return decision === 'allow';
+  const { url } = request.subject;
+  return rule === decided.rule || (rule === addressRule && url !== undefined && quotesUrl(url));
 }

@@ -152,6 +152,14 @@ export interface ToolStart {
   input: unknown;
 }
 
+/** What a running tool says of its progress; for people, the model does not get it. */
+export interface ToolProgress {
+  type: 'tool-progress';
+  toolCallId: string;
+  name: string;
+  text: string;
+}
+
 export interface ToolEnd {
   type: 'tool-end';
   toolCallId: string;
@@ -233,11 +241,12 @@ export interface ErrorEvent extends Outcome {
   messages: ModelMessage[];
 }
 
-/** A turn is any number of the first nine, then exactly one of `pause`, `end` and `error`. */
+/** A turn is any number of the first ten, then exactly one of `pause`, `end` and `error`. */
 export type TurnEvent =
   | TextDelta
   | ReasoningDelta
   | ToolStart
+  | ToolProgress
   | ToolEnd
   | FileEvent
   | CitationEvent

@@ -7,16 +7,17 @@ import {
   type Tool,
   type ToolContext,
 } from '@trunkline/llm';
-import { addressRule, type PolicyDecision, type PolicyRequest } from '@trunkline/policy';
+import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
 import type { AskReason, CheckpointCall, ToolQuestion } from './checkpoint.ts';
 import type { StoredFile, TurnFiles } from './content/content.ts';
-import { grantFor, quote } from './grants.ts';
+import { grantFor, isApproved, isPermitted, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
-import type { Approval, ToolEnd, ToolStart, TurnPolicy } from './options.ts';
+import type { Approval, ToolEnd, ToolProgress, ToolStart, TurnPolicy } from './options.ts';
 import type { RepeatedCalls } from './repeated-calls.ts';
 import { interruptedRule, leavesTurn, type TurnSteps } from './step-log.ts';
+import { ToolReports } from './tool-reports.ts';
 
 /** More calls than this in one step are a model gone astray. */
 const mostCalls = 32;
@@ -43,6 +44,7 @@ export interface ToolDeps {
   steps?: TurnSteps | undefined;
   /** Names a call within the turn. */
   placeOf(call: Pick<RequestedCall, 'toolCallId' | 'nth'>): string;
+  reports?: ToolReports;
   /** For the call that asked a person in an earlier run. */
   answered?: ToolContext['answered'];
 }
@@ -209,7 +211,8 @@ async function run(
   const { files } = deps;
   const attach =
     files && (async (file: AttachedFile): Promise<void> => void made.push(await files.store(file)));
-  const context = { principal, addOrigins, ownWords, permits, approved, attach };
+  const report = (text: string) => deps.reports?.add(call, text);
+  const context = { principal, addOrigins, ownWords, permits, approved, attach, report };
   try {
     const result = await runWithin(call, tool, input, { ...deps, ...context });
     return { result, origins, ...(made.length > 0 && { files: made }) };
@@ -219,35 +222,18 @@ async function run(
   }
 }
 
-/** What policy asks about runs only after a person's yes. */
-function isApproved({ decision, rule }: PolicyDecision): boolean {
-  return decision === 'ask' || rule.startsWith('rules[');
-}
-
-/** What a person has allowed holds for all that the same rule asks about; so does an address that others wrote. */
-function isPermitted(
-  subject: CallSubject,
-  { request, decided }: Extract<Prepared, { kind: 'run' }>,
-  { policy, quotesUrl }: ToolDeps,
-): boolean {
-  const { decide, check = decide } = policy;
-  const { decision, rule } = check({ ...request, subject });
-  if (decision !== 'ask') return decision === 'allow';
-  const { url } = request.subject;
-  return rule === decided.rule || (rule === addressRule && url !== undefined && quotesUrl(url));
-}
-
 async function runWithin(
   call: RequestedCall,
   tool: RunningTool,
   input: unknown,
-  deps: ToolDeps & Pick<ToolContext, 'addOrigins' | 'ownWords' | 'permits' | 'approved' | 'attach'>,
+  deps: ToolDeps &
+    Pick<ToolContext, 'addOrigins' | 'ownWords' | 'permits' | 'approved' | 'attach' | 'report'>,
 ): Promise<string> {
   if (deps.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
   const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
   const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved } = deps;
-  const { answered, attach, steps } = deps;
+  const { answered, attach, report, steps } = deps;
   const mayAsk = deps.policy.ask === 'pause';
   const { signal } = deadline;
   const { toolCallId } = call;
@@ -260,6 +246,7 @@ async function runWithin(
     timezone,
     addOrigins,
     ownWords,
+    report,
     permits,
     ...(steps && { idempotencyKey: steps.keyOf(deps.placeOf(call)) }),
     ...(mayAsk && { mayAsk }),
@@ -322,11 +309,12 @@ export async function* runCalls(
   calls: RequestedCall[],
   deps: ToolDeps,
   approved?: Approval,
-): AsyncGenerator<ToolStart | ToolEnd, CheckpointCall[]> {
+): AsyncGenerator<ToolStart | ToolProgress | ToolEnd, CheckpointCall[]> {
+  const reports = new ToolReports();
   const outcomes = calls.map(({ toolCallId, name, input }): CheckpointCall => ({ toolCallId, name, input }));
   const running = new Map<number, Promise<Finished>>();
   for (const [index, call] of calls.entries()) {
-    const work = await begin(call, index, deps, approved);
+    const work = await begin(call, index, { ...deps, reports }, approved);
     if (typeof work !== 'function') {
       Object.assign(outcomes[index] ?? {}, work.ask && { ask: work.ask });
       continue;
@@ -336,9 +324,9 @@ export async function* runCalls(
     running.set(index, timed(index, work));
   }
   while (running.size > 0) {
-    const finished = await Promise.race(running.values());
-    running.delete(finished.index);
-    yield* conclude(finished);
+    const finished = await Promise.race([reports.arrival, ...running.values()]);
+    if (finished !== undefined) running.delete(finished.index);
+    yield* finished === undefined ? reports.take() : conclude(finished);
   }
   return outcomes;
 

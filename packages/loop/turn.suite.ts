@@ -1,4 +1,10 @@
-import { createModelGateway, defineTool, type ModelGatewayOptions, type Tool } from '@trunkline/llm';
+import {
+  createModelGateway,
+  defineTool,
+  type ModelGatewayOptions,
+  type Tool,
+  type ToolContext,
+} from '@trunkline/llm';
 import { type ModelScript, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterEach } from 'vitest';
 import { z } from 'zod';
@@ -107,7 +113,7 @@ export const askHuman = defineTool({
 /** A tool that takes anything. */
 export function toolOf(
   name: string,
-  execute: (input: unknown, signal: AbortSignal) => Promise<string>,
+  execute: (input: unknown, signal: AbortSignal, context: ToolContext) => Promise<string>,
   more: { timeoutMs?: number } = {},
 ): Tool {
   return defineTool({
@@ -115,7 +121,7 @@ export function toolOf(
     description: name,
     effects: ['reads'],
     input: z.unknown(),
-    execute: (input, { signal }) => execute(input, signal),
+    execute: (input, context) => execute(input, context.signal, context),
     ...more,
   });
 }

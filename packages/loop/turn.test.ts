@@ -103,8 +103,21 @@ describe('a turn', () => {
         addOrigins: expect.any(Function),
         ownWords: expect.any(Function),
         permits: expect.any(Function),
+        report: expect.any(Function),
       },
     ]);
+  });
+
+  it('passes on what a running tool says of its progress, the first words of many', async () => {
+    const tool = toolOf('copy', async (_, _signal, { report }) => {
+      for (let count = 0; count < 100; count += 1) report?.(`file ${count}`);
+      return 'done';
+    });
+    const { server, events } = await play([calling(['copy', {}]), 'Copied.'], { tools: [tool] });
+    expect(events.filter(({ type }) => type === 'tool-progress')).toEqual([
+      { type: 'tool-progress', toolCallId: 'call_1', name: 'copy', text: 'file 0' },
+    ]);
+    expect(toolMessages(server)).toEqual(['done']);
   });
 
   it('does not touch the messages it was given', async () => {

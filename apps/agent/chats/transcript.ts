@@ -33,6 +33,8 @@ export type ChatEntry =
       result?: unknown;
       started_at: number;
       ended_at: number | null;
+      /** The newest words of a tool that runs. */
+      progress?: string;
     }
   | ({ kind: 'file' } & ChatFile)
   | { kind: 'sources'; sources: { url: string; title?: string }[] }
@@ -111,6 +113,8 @@ export class Transcript {
   #said(state: TaskState, message: Message | undefined): ChatChange[] {
     if (message === undefined) return [];
     const { text } = contentOf(message);
+    const toolCallId = message.parts[0]?.metadata?.toolCallId;
+    if (toolCallId !== undefined) return this.#progress(toolCallId, text);
     if (state === 'input-required' || state === 'auth-required') {
       return [this.#add({ kind: 'question', text, schema: schemaOf(message) })];
     }
@@ -168,7 +172,17 @@ export class Transcript {
     if (phase === 'started' || known?.kind !== 'tool') {
       return [this.#add({ kind: 'tool', id, name, phase, args, started_at: this.#at, ended_at: null })];
     }
-    const entry = { ...known, phase, result, ended_at: this.#at };
+    const { progress: _, ...rest } = known;
+    const entry = { ...rest, phase, result, ended_at: this.#at };
+    this.turn.entries[index] = entry;
+    return [{ type: 'entry', index, entry }];
+  }
+
+  #progress(id: unknown, text: string): ChatChange[] {
+    const index = this.turn.entries.findLastIndex((entry) => entry.kind === 'tool' && entry.id === id);
+    const known = this.turn.entries[index];
+    if (known?.kind !== 'tool' || known.phase !== 'started') return [];
+    const entry = { ...known, progress: text.replace(`${known.name}: `, '') };
     this.turn.entries[index] = entry;
     return [{ type: 'entry', index, entry }];
   }

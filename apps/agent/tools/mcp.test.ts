@@ -5,7 +5,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { openAccounts } from '@trunkline/accounts';
-import { startMcpExample, startModelServer } from '@trunkline/testing';
+import { readSse } from '@trunkline/http';
+import { startMcpExample, startMcpServer, startModelServer } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { post, startAgent } from '../fixtures/start-agent.ts';
 
@@ -61,6 +62,20 @@ describe('a server', longTest, () => {
       .at(-1)
       ?.messages.findLast(({ role }) => role === 'tool');
     expect(String(told?.content)).toMatch(/<outside-[\s\S]*"email": "ada@example.com"[\s\S]*<\/outside-/);
+  });
+
+  it('tells the person how far a call is, and the model only what came of it', async () => {
+    const server = await startMcpServer({ tools: ['steps'] });
+    cleanups.push(() => server.stop());
+    const { agent, model } = await withServer(server.url);
+    model.enqueue({ toolCalls: [{ name: 'sdk_steps', arguments: {} }] }, 'Copied.');
+    const message = { role: 'user', parts: [{ kind: 'text', text: 'Copy it' }] };
+    const asked = post({ jsonrpc: '2.0', id: 1, method: 'message/stream', params: { message } });
+    const { body } = await agent.fetch('/a2a', asked);
+    const frames: string[] = [];
+    for await (const { data } of readSse(body as AsyncIterable<Uint8Array>)) frames.push(data);
+    expect(frames.join('\n')).toContain('"text":"sdk_steps: 25 %, Copying files"');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).not.toContain('Copying');
   });
 
   it('offers prompts as commands; their text is marked as written by others', async () => {

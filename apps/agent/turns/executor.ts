@@ -259,6 +259,8 @@ function translate(event: RunnerEvent, counter: UsageCounter): ExecutionEvent[] 
       return [event];
     case 'tool-start':
       return [{ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input }];
+    case 'tool-progress':
+      return [{ type: 'progress', text: `${event.name}: ${event.text}`, toolCallId: event.toolCallId }];
     case 'tool-end': {
       const { toolCallId, name, result, failed, replayed, input: args } = event;
       const start = { type: 'tool-start' as const, toolCallId, name, args };

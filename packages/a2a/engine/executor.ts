@@ -26,7 +26,8 @@ export interface ExecutionRequest {
 
 /** What an agent reports while it works. A turn ends with the first of the last five, or when the events end. */
 export type ExecutionEvent =
-  | { type: 'progress'; text: string }
+  /** With `toolCallId` it is of a tool that runs. */
+  | { type: 'progress'; text: string; toolCallId?: string }
   | { type: 'text-delta'; text: string }
   /** What the model thinks; callers show it apart from the answer, if at all. */
   | { type: 'reasoning-delta'; text: string }

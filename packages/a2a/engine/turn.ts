@@ -56,7 +56,7 @@ export class Turn {
     if (event.type !== 'reasoning-delta') this.#think('', true);
     switch (event.type) {
       case 'progress':
-        this.#progress(event.text);
+        this.#progress(event.text, event.toolCallId);
         return false;
       case 'text-delta':
         this.#delta(event.text);
@@ -103,8 +103,9 @@ export class Turn {
     this.#end('failed', [textPart(reason)]);
   }
 
-  #progress(text: string): void {
-    this.#live.enter('working', this.#clock.now(), { message: this.#says([textPart(text)]) });
+  #progress(text: string, toolCallId?: string): void {
+    const part = { ...textPart(text), ...(toolCallId !== undefined && { metadata: { toolCallId } }) };
+    this.#live.enter('working', this.#clock.now(), { message: this.#says([part]) });
   }
 
   #delta(text: string): void {

@@ -11,11 +11,20 @@ export interface CallOptions {
   /** Starts anew with each progress report, up to `maxMs` in all. */
   timeoutMs: number;
   maxMs: number;
+  /** Gets what the server says of its progress, in words. */
+  onProgress?: ((text: string) => void) | undefined;
 }
 
 export type CallOutcome = McpCallResult | { question: McpQuestion };
 
-type Start = (signal: AbortSignal, onProgress: () => void) => Promise<McpCallResult>;
+type Start = (signal: AbortSignal, onProgress: (told?: Told) => void) => Promise<McpCallResult>;
+
+/** A report of progress, as the protocol has it. */
+interface Told {
+  progress?: number | undefined;
+  total?: number | undefined;
+  message?: string | undefined;
+}
 
 /** A question is cancelled, and its call with it, if nobody answers within this time. */
 const ANSWER_MS = 15 * 60_000;
@@ -70,7 +79,11 @@ class RunningCall {
 
   start(start: Start, onEnd: () => void): void {
     this.#limitCall();
-    this.#result = start(this.#stop.signal, () => this.#limitCall()).finally(() => {
+    const report = (told: Told = {}) => {
+      this.#limitCall();
+      this.options.onProgress?.(progressWords(told));
+    };
+    this.#result = start(this.#stop.signal, report).finally(() => {
       clearTimeout(this.#timer);
       onEnd();
     });
@@ -127,4 +140,12 @@ class RunningCall {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(onExpiry, ms).unref();
   }
+}
+
+function progressWords({ progress, total, message }: Told): string {
+  const share =
+    progress === undefined || total === undefined || total <= 0
+      ? ''
+      : `${Math.min(100, Math.max(0, Math.round((progress / total) * 100)))} %`;
+  return [share, message].filter(Boolean).join(', ');
 }

@@ -178,13 +178,14 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
 async function callAsTask(
   client: Client,
   params: { name: string; arguments: Record<string, unknown> },
-  options: RequestOptions & { onprogress: () => void },
+  options: RequestOptions & { onprogress: (told?: { message?: string }) => void },
 ): Promise<CallToolResult> {
   const { tasks } = client.experimental;
   for await (const message of tasks.callToolStream(params, CallToolResultSchema, { ...options, task: {} })) {
     if (message.type === 'result') return message.result;
     if (message.type === 'error') throw message.error;
-    options.onprogress();
+    const { statusMessage } = message.task;
+    options.onprogress(statusMessage === undefined ? {} : { message: statusMessage });
   }
   throw new McpError(ErrorCode.InternalError, 'The task ended without a result');
 }

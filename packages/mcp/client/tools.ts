@@ -97,10 +97,11 @@ async function outcomeOf(
   client: ToolClient,
   { name, needsTask }: McpTool,
   input: Record<string, unknown>,
-  { signal, sessionId, toolCallId, mayAsk = false, answered }: ToolContext,
+  { signal, sessionId, toolCallId, mayAsk = false, answered, report }: ToolContext,
 ): Promise<CallOutcome | undefined> {
   const key = `${sessionId} ${toolCallId}`;
-  if (answered === undefined) return await client.call(name, input, { key, mayAsk, needsTask, signal });
+  if (answered === undefined)
+    return await client.call(name, input, { key, mayAsk, needsTask, signal, onProgress: report });
   const reply = readAnswer(client.server.name, answered);
   return await client.answer(key, reply, signal);
 }

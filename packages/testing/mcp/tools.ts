@@ -67,6 +67,13 @@ export function createMcpTestServer(
           { type: 'resource' as const, resource: { uri: 'file:///note', text: 'a note' } },
         ],
       })),
+    steps: () =>
+      server.registerTool('steps', { inputSchema: {} }, async (_input, { _meta, sendNotification }) => {
+        const progressToken = _meta?.progressToken ?? '';
+        const params = { progressToken, progress: 1, total: 4, message: 'Copying\nfiles' };
+        await sendNotification({ method: 'notifications/progress', params });
+        return text('copied');
+      }),
     odd: () =>
       server.registerTool('odd', { inputSchema: { 'first hand over all': z.string() } }, () => text('no')),
     hidden: () => server.registerTool('hidden', { inputSchema: {} }, () => text('no')),

@@ -71,6 +71,34 @@ export function FileView({ file }: { file: ChatFile }) {
   );
 }
 
+/** The pages that an answer is drawn from. Their titles are the pages' own words. */
+export function Sources({ sources }: Pick<Extract<Entry, { kind: 'sources' }>, 'sources'>) {
+  return (
+    <section aria-label="Sources" className="max-w-reading text-14">
+      <h3 className="font-medium text-12 text-muted">Sources</h3>
+      <ol className="list-decimal pl-5">
+        {sources.map(({ url, title }) => (
+          <li key={url} className="break-words">
+            <a
+              href={url}
+              target="_blank"
+              rel="noreferrer"
+              className="text-accent-text underline underline-offset-2"
+            >
+              {title ?? url}
+            </a>
+            {title !== undefined && <span className="ml-2 text-12 text-muted">{hostOf(url)}</span>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? '';
+}
+
 /** Before the link of an hour ends. */
 const renewMs = 50 * 60 * 1000;
 

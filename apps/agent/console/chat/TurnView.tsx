@@ -19,7 +19,7 @@ import {
 } from '@trunkline/ui';
 import { CalendarClock, ChevronLeft, ChevronRight, Pencil, RefreshCw } from 'lucide-react';
 import { type KeyboardEvent, lazy, memo, Suspense, useEffect, useRef, useState } from 'react';
-import { FileView, Said } from './ChatFiles.tsx';
+import { FileView, Said, Sources } from './ChatFiles.tsx';
 import { type Entry, isParked, type ToolEntry, type Turn } from './wire.ts';
 
 interface TurnViewProps {
@@ -160,34 +160,6 @@ function Block({ block, live, last, parked, onAnswer, onRetry, idle }: BlockProp
         <p className="text-14 text-muted">{block.text}</p>
       );
   }
-}
-
-/** The pages that an answer is drawn from. Their titles are the pages' own words. */
-function Sources({ sources }: Pick<Extract<Entry, { kind: 'sources' }>, 'sources'>) {
-  return (
-    <section aria-label="Sources" className="max-w-reading text-14">
-      <h3 className="font-medium text-12 text-muted">Sources</h3>
-      <ol className="list-decimal pl-5">
-        {sources.map(({ url, title }) => (
-          <li key={url} className="break-words">
-            <a
-              href={url}
-              target="_blank"
-              rel="noreferrer"
-              className="text-accent-text underline underline-offset-2"
-            >
-              {title ?? url}
-            </a>
-            {title !== undefined && <span className="ml-2 text-12 text-muted">{hostOf(url)}</span>}
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
-}
-
-function hostOf(url: string): string {
-  return URL.parse(url)?.host ?? '';
 }
 
 /** Stands where a message stands otherwise: what was asked for earlier is due. */
@@ -367,7 +339,7 @@ function ToolTimeline({ tools, live }: { tools: readonly ToolEntry[]; live: bool
           <span className="font-medium">
             {running ? `Using ${running.name}` : `Used ${plural(tools.length, 'tool')}`}
           </span>
-          {!running && <span className="ml-2 font-mono text-12 text-muted">{names}</span>}
+          <span className="ml-2 font-mono text-12 text-muted">{running ? running.progress : names}</span>
         </span>
         {running && <Lamp {...stateLamp('running')} />}
         {failed > 0 && <Badge tone="failed">{failed} failed</Badge>}
