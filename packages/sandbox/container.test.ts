@@ -57,12 +57,16 @@ it('is found where bubblewrap is not, with an image that is there, and says what
 
 it('gets no network, nothing to write but the workspace, no rights, and bounds', async () => {
   const { workspace, sandbox, logged } = start();
-  const request = shellScript('echo hello', workspace, {
+  const request = shellScript('ulimit -d; echo hello', workspace, {
     env: { PATH: '/usr/bin:/bin', TOKEN: 'sesame' },
     limits: { memoryMb: 100, processes: 20 },
   });
   const running = await sandbox('auto').start(request);
-  expect(await outcomeOf(running)).toMatchObject({ code: 0, output: 'hello\n' });
+  expect(await outcomeOf(running)).toMatchObject({
+    code: 0,
+    // Also where the runtime ignores its own limits.
+    output: `${(100 + 1024) * 1024}\nhello\n`,
+  });
   expect(running.isolated).toBe(true);
   const words = logged().split('\n--\n')[0]?.split('\n') ?? [];
   for (const flag of [

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram, isFolder, layOut } from './mounts.ts';
-import type { SandboxLimits } from './resource-limits.ts';
+import { limited, type SandboxLimits } from './resource-limits.ts';
 
 /** A container runtime, for systems without bubblewrap. */
 export interface ContainerRuntime {
@@ -99,6 +99,9 @@ function containerArguments(
   const { memoryMb = MEMORY_MB, processes = PROCESSES, fileMb, cpuSeconds } = request.limits ?? {};
   const isPodman = program.endsWith('podman');
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const isRootless = isPodman && uid !== 0;
+  // Rootless podman on cgroups of version 1 ignores its own limits; it gives each container a user namespace.
+  const bounded = limited({ memoryMb, processes: isRootless ? processes : undefined });
   return [
     ...['run', '--rm', '--pull=never', `--name=${name}`, '--hostname=sandbox'],
     // Else podman waits ten seconds for a program that is to be removed.
@@ -118,13 +121,13 @@ function containerArguments(
     ...(fileMb === undefined ? [] : [`--ulimit=fsize=${fileMb * 2 ** 20}:${fileMb * 2 ** 20}`]),
     '--tmpfs=/tmp:rw,size=512m',
     // Files that it writes belong to the account of the service.
-    ...(isPodman && uid !== 0 ? ['--userns=keep-id'] : []),
+    ...(isRootless ? ['--userns=keep-id'] : []),
     // Podman would hand on the addresses of proxies, which may hold a password.
     ...(isPodman ? ['--http-proxy=false'] : []),
     `--user=${uid}:${gid}`,
     ...mounts(request, isPodman),
     ...(environmentFile === undefined ? [] : [`--env-file=${environmentFile}`]),
-    ...[`--workdir=${request.cwd}`, '--entrypoint=', image, request.command, ...request.args],
+    ...[`--workdir=${request.cwd}`, '--entrypoint=', image, ...bounded, request.command, ...request.args],
   ];
 }
 

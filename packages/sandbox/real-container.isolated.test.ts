@@ -57,7 +57,7 @@ function archiveOf(busybox: string, folder: string): Buffer {
   const bin = join(folder, 'root/bin');
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, 'busybox'), readFileSync(busybox), { mode: 0o755 });
-  for (const name of ['sh', 'cat', 'ls', 'touch', 'wget', 'grep', 'sleep'])
+  for (const name of ['sh', 'cat', 'ls', 'touch', 'wget', 'grep', 'sleep', 'dd'])
     symlinkSync('busybox', join(bin, name));
   return execFileSync('tar', ['-C', join(folder, 'root'), '-c', '.'], { maxBuffer: 2 ** 26 });
 }
@@ -91,6 +91,18 @@ describe.skipIf(reason !== '')(`a container${reason && ` (skipped: ${reason})`}`
     expect(output).toMatch(/\n0\nunreachable\n$/);
     expect(output).not.toContain('sesame');
     expect(existsSync(join(workspace, 'made'))).toBe(true);
+  }, 300_000);
+
+  it('is bounded in memory and processes, also where the runtime ignores its own limits', async () => {
+    const limits = { memoryMb: 64, processes: 24 };
+    const script = [
+      'dd if=/dev/zero of=/dev/null bs=2000M count=1 2>/dev/null && echo allocated',
+      'i=0; while [ $i -lt 80 ]; do sleep 2 & i=$((i + 1)); done; echo forked',
+    ];
+    for (const each of script) {
+      const { output } = await outcomeOf(await start(each, { limits }));
+      expect(output, each).not.toMatch(/^(allocated|forked)$/m);
+    }
   }, 300_000);
 
   it('is gone once it is ended, and a list of hosts is refused', async () => {

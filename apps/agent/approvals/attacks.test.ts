@@ -92,6 +92,12 @@ const doors: Record<string, Door> = {
       return [call('memory_recall', { query: 'tides' })];
     },
   },
+  'memory-domain': {
+    async enter(text) {
+      await remember(call('memory_ingest', { content: 'High at noon.', domain: text }));
+      return [call('memory_stats')];
+    },
+  },
   notes: {
     async enter(text) {
       await remember(call('notes_write', { tab: 'Notes', content: text }));
@@ -235,7 +241,8 @@ async function remember(store: OrderedCall): Promise<void> {
   expect(asked.status.state).toBe('input-required');
   const { status } = await agent.send('yes', { taskId: asked.id });
   // A tool that repeats the text has the model obey it at once: that waits for a person too.
-  expect(status.state).toBe(store.name === 'beads_create' ? 'input-required' : 'completed');
+  const repeats = store.name === 'beads_create' || 'domain' in store.arguments;
+  expect(status.state).toBe(repeats ? 'input-required' : 'completed');
   if (status.state === 'input-required') await agent.rpc('tasks/cancel', { id: asked.id });
 }
 

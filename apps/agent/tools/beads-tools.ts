@@ -82,8 +82,10 @@ function beadsClose(boardOf: BoardOf): Tool {
     effects: ['writes'],
     description: 'Closes an issue on the task board.',
     input: z.object({ issue_id: issueId, reason: z.string().max(2000).optional() }),
-    execute: async ({ issue_id, reason }, context) =>
-      `Closed ${boardOf(context).update(issue_id, { status: 'closed', reason: reason ?? null }).id}.`,
+    execute: async ({ issue_id, reason }, context) => {
+      const closed = { status: 'closed' as const, reason: reason ?? null };
+      return `Closed ${boardOf(context).update(issue_id, closed, context.principal?.origins).id}.`;
+    },
   });
 }
 

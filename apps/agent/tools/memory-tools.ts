@@ -93,7 +93,9 @@ function memoryStats(knowledge: KnowledgeStore): Tool {
     description: 'Counts what is stored, by domain and in total.',
     input: z.object({}),
     execute: async (_, context) => {
-      const stats = knowledge.stats(scopeOfCall(context));
+      const scope = scopeOfCall(context);
+      const stats = knowledge.stats(scope);
+      context.addOrigins?.(knowledge.originsOfDomains(scope));
       const total = stats.reduce((sum, { chunks }) => sum + chunks, 0);
       return [...stats.map(({ domain, chunks }) => `${domain}: ${chunks}`), `total: ${total}`].join('\n');
     },

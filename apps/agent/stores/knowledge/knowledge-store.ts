@@ -185,6 +185,14 @@ export class KnowledgeStore {
     return this.#database.prepare<{ domain: string; chunks: number }>(sql).all(...values);
   }
 
+  /** What the names of domains were drawn from: of those that nobody but marked turns has used. */
+  originsOfDomains(scope?: string): readonly Origin[] {
+    const where = scope === undefined ? '' : 'WHERE scope = ?';
+    const sql = `SELECT max(id) AS id FROM chunks ${where} GROUP BY domain HAVING min(length(coalesce(origins, ''))) > 0`;
+    const values = scope === undefined ? [] : [scope];
+    return this.originsOf(this.#database.prepare<{ id: number }>(sql).all(...values));
+  }
+
   /** Says whether there was one. */
   remove(id: number): boolean {
     return this.#database.transaction(() => {
