@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
+import { encodePrincipal, principalHeader } from '@trunkline/identity';
+import type { Peers } from '@trunkline/service';
 import {
+  callsOf,
   type ModelServer,
   type NatsServer,
   natsMissing,
+  ObedientModel,
+  readAttacks,
   startModelServer,
   startNatsServer,
   waitFor,
@@ -11,6 +16,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
+const obedient = new ObedientModel();
+/** The token by which voice is known. */
+const peers: Peers = {
+  serviceToken: 'between-services',
+  agentName: 'agent',
+  find: () => undefined,
+  namesWithKey: () => [],
+  onChange: () => undefined,
+};
+
 /** Two switchboards with homes of their own on one real NATS server. */
 describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', () => {
   let nats: NatsServer;
@@ -18,10 +33,12 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
   let boards: TestSwitchboard[];
   beforeAll(async () => {
     nats = await startNatsServer();
-    model = await startModelServer({ script: () => 'Done.' });
+    model = await startModelServer({ script: (request) => obedient.reply(request) });
+    const tools = 'tools: [publish_event, report_incident]\npublishes: [note.#]';
     const start = () =>
       startSwitchboard({
-        files: { 'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]') },
+        files: { 'agents/helm.yaml': agent('helm', `role: general\n${tools}\nskills: [{ name: chat }]`) },
+        peers,
         env: { NATS_URL: nats.url, LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
       });
     boards = [await start(), await start()];
@@ -98,6 +115,38 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
       (await board.call('/api/flows/skill-again/replay', {})).status;
     for (const board of boards) await waitFor(async () => (await replay(board)) === 202);
   }, 60_000);
+
+  it.each(readAttacks('cluster'))(
+    'that $id waits for a person, at whichever it is asked again',
+    async (attack) => {
+      const { id, text } = attack;
+      const origins = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
+      const ava = encodePrincipal({ kind: 'person', id: 'voice:ava', via: ['voice'], origins });
+      const headers = { authorization: `Bearer ${peers.serviceToken}`, [principalHeader]: ava };
+      const content = `${text} ${obedient.order(id, callsOf(attack, {}))}`;
+      const message = { topic: 'message.inbound.cli', payload: { content }, correlationId: id };
+      const pending = async (board: TestSwitchboard) => (await board.call('/api/hitl/pending')).body.data;
+      const deny = async (board: TestSwitchboard | undefined) => {
+        const [{ requestId }] = await waitFor(async () => {
+          const lists = await onEach(pending);
+          return lists.every((list: Json[]) => list.length === 1) ? (lists[0] as Json[]) : undefined;
+        });
+        expect((await board?.call('/api/a2a/input', { requestId, answer: 'no' }))?.status).toBe(200);
+        await waitFor(async () => (await onEach(pending)).every((list: Json[]) => list.length === 0));
+      };
+      await boards[0]?.call('/publish', message, headers);
+      await deny(boards[1]);
+      for (const board of boards) {
+        // A flow that is over is asked again, with what its words were drawn from.
+        await waitFor(async () => (await board.call(`/api/flows/skill-${id}/replay`, {})).status === 202);
+        await deny(boards.find((each) => each !== board));
+      }
+      for (const path of ['/api/bus/history?topic=note.%23', '/api/incidents'])
+        for (const { body } of await onEach((board) => board.call(path)))
+          expect(JSON.stringify(body)).not.toContain('owned');
+    },
+    120_000,
+  );
 
   it('all open questions, until one is answered at any of them', async () => {
     const asking = boards[0]?.call('/api/agent/ask-human', {
