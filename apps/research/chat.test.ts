@@ -234,6 +234,13 @@ describe('the chat', () => {
     ]);
   });
 
+  it('says that it waits for a model that is being loaded', async () => {
+    model.enqueue({ fault: 'status', status: 503, retryAfter: '1', message: 'Loading model' }, 'Ready.');
+    const parts = partsOf(await (await client.post('/api/chat', ask('Hello'))).text());
+    expect([...new Set(parts.map(({ prefix }) => prefix))]).toEqual(['2', '0', 'd']);
+    expect(parts[0]?.value).toEqual([{ type: 'note', text: expect.stringContaining('is being loaded') }]);
+  });
+
   it('stops the call of the model when the client leaves', async () => {
     model.enqueue({ fault: 'stall', text: 'Wait' });
     const leave = new AbortController();

@@ -28,6 +28,8 @@ const written = new Set<string>();
 /** Whether sections were asked for as streams, so that a slow model is told from a stuck one. */
 const streamed = new Set<boolean>();
 let wire = refusal;
+/** The next request finds a model that is being loaded. */
+let isLoading = false;
 let server: WireServer;
 let lab: Lab;
 beforeAll(async () => {
@@ -41,6 +43,11 @@ afterAll(async () => {
 
 /** Sections come over the wire of the capture with words that fit the question; all else as usual. */
 function helper(request: ChatRequestBody) {
+  const [waiting] = loadWire('llamacpp/loading-model').answers;
+  if (isLoading && waiting) {
+    isLoading = false;
+    return { ...waiting, headers: { 'retry-after': '1' } };
+  }
   const reply = researcher()(request) as string;
   const [answer] = wire.answers;
   if (askedFor(request) !== 'section' || answer === undefined) return reply;
@@ -70,6 +77,15 @@ it.each(names)('a section is written from the words of %s', async (name) => {
   expect([...streamed]).toEqual([true]);
   for (const sentence of written) expect(report).toContain(sentence.replace(/\. \[\d+\]$/, ''));
   expect(report).not.toMatch(/think|Compare the tenths/);
+});
+
+it('a job says that it waits for a model that is being loaded', async () => {
+  wire = loadWire('tgi/whole-json');
+  isLoading = true;
+  const id = await lab.client.startJob({ query: 'tidal power' });
+  const notes = (await lab.client.events(id)).filter(({ type }) => type === 'note');
+  expect(notes.map(({ data }) => data)).toEqual([{ message: expect.stringContaining('is being loaded') }]);
+  expect(await lab.client.status(id)).toMatchObject({ status: 'complete' });
 });
 
 it.each(refusals)('a section that $name refuses fails in its words', async ({ name, expect: { error } }) => {

@@ -154,6 +154,7 @@ async function* speak(
         yield lines.text(event.text);
       } else if (event.type === 'reasoning-delta') yield lines.reasoning(event.text);
       else if (event.type === 'compaction') yield lines.note(compactionNote(event));
+      else if (event.type === 'wait') yield lines.note(event.message);
       else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
       else if (event.type === 'tool-end' && !isOver())
         yield toolLine(event, inputs.get(event.toolCallId), sources.troubles());

@@ -24,6 +24,7 @@ const WORDS: Record<string, (data: Data) => string> = {
       ? `Gaps to fill: ${list(gaps)}`
       : `Enough researched: ${STOP_WORDS[String(stopReason)] ?? String(stopReason)}`,
   synthesis_started: () => 'Writing the report and checking its citations',
+  note: ({ message }) => String(message),
   resumed: () => 'Going on where it stopped',
 };
 

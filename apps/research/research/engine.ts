@@ -171,9 +171,15 @@ export class ResearchEngine {
     const { id, query, options, owner, principal } = job;
     const stopSignal = AbortSignal.any([this.#stop.signal, cut.signal]);
     const signal = AbortSignal.any([stopSignal, cancel.signal]);
+    const notes = new Set<string>();
     const ask = {
       signal: stopSignal,
       principal,
+      // Calls run side by side, and each of them would say the same.
+      onNote: (message: string) => {
+        if (!notes.has(message)) this.#deps.jobs.commit(id, [{ type: 'note', data: { message } }]);
+        notes.add(message);
+      },
       onSpent: (spending: Spending) => budget.spend(spending),
       tokensLeft: () => budget.tokensLeft('report'),
     };

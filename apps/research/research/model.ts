@@ -49,6 +49,8 @@ export interface ModelRequest {
   tokensLeft?: () => number;
   /** Called when the model got less of the prompt than there was, or its answer was cut, with the reason. */
   onShortened?: (why: string) => void;
+  /** Called with words for the person who waits: that the model is being loaded, say. */
+  onNote?: ((words: string) => void) | undefined;
   /** Called with what each call used up. */
   onSpent: (spending: Spending) => void;
 }
@@ -192,16 +194,20 @@ export class ResearchModel {
 
   async #callOnce(
     model: LanguageModel,
-    { instructions, prompt, signal, onSpent, principal, onShortened }: ModelRequest,
+    { instructions, prompt, signal, onSpent, principal, onShortened, onNote }: ModelRequest,
     extra: Partial<CallOptions>,
   ): Promise<string> {
-    const { text, usage, finishReason } = await this.#stream(model, signal, {
-      prompt: [
-        { role: 'system', content: instructions },
-        { role: 'user', content: [{ type: 'text', text: prompt }] },
-      ],
-      ...extra,
-    });
+    const { text, usage, finishReason } = await this.#stream(
+      model,
+      { signal, onNote },
+      {
+        prompt: [
+          { role: 'system', content: instructions },
+          { role: 'user', content: [{ type: 'text', text: prompt }] },
+        ],
+        ...extra,
+      },
+    );
     const counts = countsOf(usage, `${instructions}${prompt}`, text);
     const estimated = estimateTokens(`${instructions}${prompt}${JSON.stringify(extra.responseFormat ?? '')}`);
     this.#calibrate(model, counts.inputTokens, estimated);
@@ -216,13 +222,20 @@ export class ResearchModel {
   }
 
   /** A whole answer, read as it streams: a slow model is given up only when nothing comes any more. */
-  async #stream(model: LanguageModel, signal: AbortSignal, call: CallOptions) {
+  async #stream(
+    model: LanguageModel,
+    { signal, onNote }: Pick<ModelRequest, 'signal' | 'onNote'>,
+    call: CallOptions,
+  ) {
     const timeoutMs = this.#silentMs;
     const deadline = new Deadline({ timeoutMs, signal });
     const whole = { text: '', finishReason: 'other', usage: noUsage };
     try {
       const { stream } = await listenForWaits(
-        ({ waitMs }) => deadline.extend(waitMs),
+        ({ waitMs, message }) => {
+          deadline.extend(waitMs);
+          onNote?.(message);
+        },
         () => model.doStream({ ...call, abortSignal: deadline.signal }),
       );
       for await (const part of stream) {

@@ -55,7 +55,7 @@ export interface RunContext extends ResearchDeps {
   isCancelled(): boolean;
   budget: BudgetMeter;
   /** Signal and accounting of model calls for this job. */
-  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'principal' | 'tokensLeft'>;
+  ask: Pick<ModelRequest, 'signal' | 'onSpent' | 'onNote' | 'principal' | 'tokensLeft'>;
 }
 
 const TOO_LONG = 'the model refused it as too long, even after it was halved twice';

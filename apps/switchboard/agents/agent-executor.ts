@@ -224,6 +224,12 @@ function createProgress({ tell }: SkillContext, begun: readonly Origin[]) {
       case 'text-delta':
         report({ type: 'progress', text: event.text });
         return undefined;
+      case 'reasoning-delta':
+        report({ type: 'reasoning', text: event.text });
+        return undefined;
+      case 'wait':
+        report({ type: 'note', text: event.message });
+        return undefined;
       case 'tool-start':
         report({ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, input: event.input });
         return undefined;

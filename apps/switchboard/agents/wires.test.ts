@@ -6,7 +6,7 @@ import {
   type Wire,
   type WireServer,
 } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
@@ -35,6 +35,21 @@ describe('an agent of the switchboard', () => {
     seen.close();
     await board.stop();
     await server.stop();
+  });
+
+  it('says that it waits for a model that is being loaded, and shows what it thinks', async () => {
+    const [loading] = loadWire('llamacpp/loading-model').answers;
+    const thinking = wires.find((each) => each.expect.reasoning !== undefined) as Wire;
+    const waiting = { ...(loading as Wire['answers'][number]), headers: { 'retry-after': '1' } };
+    server.play({ ...thinking, answers: [waiting, ...thinking.answers] });
+    const message = { role: 'user', messageId: 'm1', parts: [{ kind: 'text', text: thinking.ask }] };
+    const params = { message, metadata: { agent: 'ava', skillHint: 'work' } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/stream', params });
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${board.url}/a2a`, { method: 'POST', headers, body });
+    const told = await response.text();
+    expect(told).toMatch(/is being loaded/);
+    expect(told).toMatch(/"reasoning"/);
   });
 
   it.each(wires)('answers with the words of $name', async (wire) => {

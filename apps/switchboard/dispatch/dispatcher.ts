@@ -348,7 +348,8 @@ export class Dispatcher {
   }
 
   #tell({ flowId, dispatch, ending }: Run, frame: SkillFrame): void {
-    if (frame.type !== 'progress') this.#settings.flows.trace(flowId, frame.type, frame);
+    if (frame.type !== 'progress' && frame.type !== 'reasoning')
+      this.#settings.flows.trace(flowId, frame.type, frame);
     if (frame.type === 'input-start' || frame.type === 'input-end') {
       this.#settings.flows.block(flowId, frame.type === 'input-start');
       ending.waits(frame.type === 'input-start');

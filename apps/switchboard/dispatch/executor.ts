@@ -68,6 +68,10 @@ export type SkillFrame = { origins?: readonly Origin[] } & FrameContent;
 
 type FrameContent =
   | { type: 'progress'; text: string }
+  /** What the model thinks, apart from its answer. */
+  | { type: 'reasoning'; text: string }
+  /** Words for whoever waits: that the model is being loaded, say. */
+  | { type: 'note'; text: string }
   /** The skill starts and stops waiting for a person. */
   | { type: 'input-start'; question: string }
   | { type: 'input-end'; answered: boolean }

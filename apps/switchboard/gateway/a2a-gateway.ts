@@ -166,7 +166,8 @@ async function* goingOn({ answers, next, ending }: Parked, signal: AbortSignal):
 }
 
 function* frameEvents(frame: Extract<Answer, { type: 'frame' }>['frame']): Generator<ExecutionEvent> {
-  if (frame.type === 'progress') yield { type: 'progress', text: frame.text };
+  if (frame.type === 'progress' || frame.type === 'note') yield { type: 'progress', text: frame.text };
+  if (frame.type === 'reasoning') yield { type: 'reasoning-delta', text: frame.text };
   if (frame.type === 'tool-start') {
     yield { type: 'tool-start', toolCallId: frame.toolCallId, name: frame.name, args: frame.input };
   }

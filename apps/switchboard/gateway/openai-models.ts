@@ -64,6 +64,8 @@ async function* answer(
     for await (const event of askSkill(bus, target, question)) {
       if (event.type === 'frame' && event.frame.type === 'progress' && isLive)
         yield { type: 'text-delta', text: event.frame.text };
+      if (event.type === 'frame' && (event.frame.type === 'reasoning' || event.frame.type === 'note'))
+        yield { type: 'reasoning-delta', text: event.frame.text };
       if (event.type !== 'result') continue;
       const { content, error, usage } = event.result;
       if (error !== undefined) throw openAiErrors.upstream_error({ message: error });

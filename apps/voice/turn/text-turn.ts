@@ -111,6 +111,8 @@ function* reported(event: TurnEvent): Generator<ExecutionEvent> {
     }
     case 'compaction':
       return yield { type: 'progress', text: compactionNote(event) };
+    case 'wait':
+      return yield { type: 'progress', text: event.message };
     case 'end': {
       const { costUsd: _price, knownCostUsd: _known, ...usage } = event.usage;
       yield { type: 'usage', usage };

@@ -1,4 +1,10 @@
-import { expectShown, loadWire, loadWiresForAnyModel, startWireServer, type Wire } from '@trunkline/testing';
+import {
+  expectShown,
+  loadWire,
+  loadWiresForAnyModel,
+  startWireServer,
+  type Wire,
+} from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 
@@ -32,6 +38,20 @@ it('a model that begins within its thoughts says the answer alone', async () => 
   const voice = await startVoice({ env: { LLM_URL: server.url, LLM_MODEL: wire.model } });
   const { result } = (await voice.post('/a2a', asking(wire.ask))).body as unknown as Answer;
   expect(result.artifacts?.[0]?.parts).toMatchObject([{ text: wire.expect.text }]);
+});
+
+it('tells another agent that it waits for a model that is being loaded', async () => {
+  const wire = loadWire('llamacpp/loading-model');
+  const [loading, ready] = [wire.answers.slice(0, 1), wire.answers.slice(-1)];
+  const soon = loading.map((answer) => ({ ...answer, headers: { 'retry-after': '1' } }));
+  const answers = [...soon, ...ready];
+  const server = await startWireServer({ ...wire, answers });
+  onTestFinished(() => server.stop());
+  const voice = await startVoice({ env: { LLM_URL: server.url, LLM_MODEL: wire.model } });
+  const body = JSON.stringify({ ...asking(wire.ask), method: 'message/stream' });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${voice.url}/a2a`, { method: 'POST', headers, body });
+  expect(await response.text()).toMatch(/is being loaded[\s\S]*"Hello"/);
 });
 
 function asking(text: string) {

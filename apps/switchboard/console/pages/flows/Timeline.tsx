@@ -80,6 +80,8 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
       return step('Dropped', text(fields.why) || text(fields.reason), 'failed');
     case 'remote-task':
       return step('Handed over', `to ${text(fields.agent)} as task ${text(fields.taskId)}`);
+    case 'note':
+      return step('Note', text(fields.text), 'waiting');
     case 'input-start':
       return step('Asks a person', text(fields.question), 'waiting');
     case 'input-end':
