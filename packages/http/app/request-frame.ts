@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type AccountAccess, anonymous, type Principal, type PrincipalCheck } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
@@ -7,6 +6,7 @@ import { stillStands } from '../callers/caller-guard.ts';
 import type { HeaderReader } from '../callers/credentials.ts';
 import type { CallerLimits } from '../callers/limits.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { isAlreadySent } from '../server/adapter.ts';
 import { type BodyLimit, capBody } from './body-limit.ts';
 import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
 
@@ -94,7 +94,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     } finally {
       answered?.();
     }
-    if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, standardHeaders);
+    if (!isAlreadySent(context.res)) addHeaders(context, standardHeaders);
     record(context, startedAt);
     limits.settle(context, context.res.status);
     audit?.(context, routePath(context), context.res.status);

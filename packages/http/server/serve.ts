@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { getRequestListener } from '@hono/node-server';
 import { CodedError } from '@trunkline/std';
 import { type Logger, OpenStreams, type ServerBindings } from '../app/context.ts';
+import { loadAdapter } from './adapter.ts';
 
 export interface ServeOptions {
   host: string;
@@ -70,10 +70,7 @@ export async function serve(app: ServableApp, options: ServeOptions): Promise<Ru
 
 function createHttpServer(app: ServableApp, options: ServeOptions, streams: OpenStreams): Server {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const listener = getRequestListener(
-    (request, bindings) => app.fetch(request, Object.assign(bindings, { streams }) as ServerBindings),
-    { overrideGlobalObjects: false, errorHandler: (error) => refuse(error, options.logger) },
-  );
+  const listener = createListener(app, options.logger, streams);
   const server = createServer(
     {
       keepAlive: true,
@@ -82,13 +79,38 @@ function createHttpServer(app: ServableApp, options: ServeOptions, streams: Open
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     },
-    (incoming, outgoing) => void listener(incoming, outgoing),
+    listener,
   );
   server.on('checkContinue', (incoming, outgoing) => {
     continueWhenRead(incoming, outgoing);
     server.emit('request', incoming, outgoing);
   });
   return server;
+}
+
+type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+function createListener(app: ServableApp, logger: Logger, streams: OpenStreams): Listener {
+  let listener: Listener | undefined;
+  const load = async () => {
+    const { getRequestListener } = await loadAdapter();
+    const listen = getRequestListener(
+      (request, bindings) => app.fetch(request, Object.assign(bindings, { streams }) as ServerBindings),
+      { overrideGlobalObjects: false, errorHandler: (error) => refuse(error, logger) },
+    );
+    listener = (incoming, outgoing) => void listen(incoming, outgoing);
+    return listener;
+  };
+  return (incoming, outgoing) => {
+    if (listener !== undefined) return listener(incoming, outgoing);
+    load().then(
+      (loaded) => loaded(incoming, outgoing),
+      (error: unknown) => {
+        logger.error({ err: error }, 'failed to load the HTTP adapter');
+        outgoing.writeHead(500, { 'content-type': 'text/plain' }).end(`${internalWords}\n`);
+      },
+    );
+  };
 }
 
 /** A caller that sends `Expect: 100-continue` is asked for its body when a route reads it, after every guard. */
@@ -101,11 +123,13 @@ function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): 
   };
 }
 
+const internalWords = 'Something failed inside the service.';
+
 /** For what never reached the app: a Host or path that makes no address. */
 function refuse(error: unknown, logger: Logger): Response {
   const unusable = error instanceof Error && error.name === 'RequestError';
   if (!unusable) logger.error({ err: error }, 'request failed outside the app');
-  const words = unusable ? 'The request has no usable Host or path.' : 'Something failed inside the service.';
+  const words = unusable ? 'The request has no usable Host or path.' : internalWords;
   return new Response(`${words}\n`, { status: unusable ? 400 : 500 });
 }
 

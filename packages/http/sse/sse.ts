@@ -1,5 +1,5 @@
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { RequestContext } from '../app/context.ts';
+import { alreadySent } from '../server/adapter.ts';
 import { type Chunk, openResponseStream, pumpPull, type ResponseStream } from '../stream/response-stream.ts';
 
 const DEFAULT_QUEUE: QueueLimits = { frames: 1024, bytes: 1024 * 1024 };
@@ -72,7 +72,7 @@ export function sse(context: RequestContext, options: SsePullOptions | SsePushOp
   const source = { lastEventId: lastEventId(context), signal: stream.signal };
   if ('events' in options) void pumpPull(context, stream, () => options.events(source), toChunk);
   else pumpPush(context, stream, source, options);
-  return RESPONSE_ALREADY_SENT;
+  return alreadySent();
 }
 
 function sseHeaders(options: SseSharedOptions): Record<string, string> {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { OpenStream, OpenStreams, RequestContext } from '../app/context.ts';
+import { alreadySent } from '../server/adapter.ts';
 
 export interface ResponseStreamOptions {
   headers: Readonly<Record<string, string>>;
@@ -122,7 +122,7 @@ export function answerText(
   const length = Buffer.byteLength(text);
   outgoing.writeHead(200, { ...context.get('standardHeaders'), ...headers, 'content-length': length });
   outgoing.end(text);
-  return RESPONSE_ALREADY_SENT;
+  return alreadySent();
 }
 
 export type Chunk = string | Uint8Array;
@@ -186,5 +186,5 @@ export function streamText(context: RequestContext, options: StreamTextOptions):
     () => options.chunks({ signal: stream.signal }),
     (text) => text,
   );
-  return RESPONSE_ALREADY_SENT;
+  return alreadySent();
 }

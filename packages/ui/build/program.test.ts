@@ -18,7 +18,14 @@ beforeAll(async () => {
   writeFileSync(join(root, 'package-lock.json'), '{}');
   writeFileSync(
     join(program, 'main.ts'),
-    "const { place } = await import('./place.ts');\nconsole.log(place());\n",
+    [
+      "import { createServer } from 'node:http';",
+      "const { place } = await import('./place.ts');",
+      'const { moduleLoadList } = process as unknown as { moduleLoadList: string[] };',
+      "const loadsFetch = moduleLoadList.some((name) => name.includes('undici/undici'));",
+      'console.log(place());',
+      'console.log(JSON.stringify({ server: typeof createServer, loadsFetch }));',
+    ].join('\n'),
   );
   writePlace('first');
   await bundleProgram(root);
@@ -39,23 +46,28 @@ function run() {
   const { stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin/trunkline.js')], {
     encoding: 'utf8',
   });
-  const [word, directory, url, isBundle] = JSON.parse(stdout || '[]') as unknown[];
-  return { word, directory, url, isBundle, stderr };
+  const [place = '[]', http = '{}'] = stdout.split('\n');
+  const [word, directory, url, isBundle] = JSON.parse(place || '[]') as unknown[];
+  return { word, directory, url, isBundle, stderr, http: JSON.parse(http) as unknown };
 }
 
 describe('the bundle of the program', () => {
   const place = { directory: program, url: `file://${program}/place.ts` };
 
   it('is what the launcher runs, and knows where its sources lie', () => {
-    expect(run()).toEqual({ word: 'first', ...place, isBundle: true, stderr: '' });
+    expect(run()).toMatchObject({ word: 'first', ...place, isBundle: true, stderr: '' });
+  });
+
+  it('takes node:http without the fetch that Node would load with it', () => {
+    expect(run().http).toEqual({ server: 'function', loadsFetch: false });
   });
 
   it('is passed over once a source has changed, until it is made again', async () => {
     writePlace('second');
-    expect(run()).toEqual({ word: 'second', ...place, isBundle: false, stderr: '' });
+    expect(run()).toMatchObject({ word: 'second', ...place, isBundle: false, stderr: '' });
     const before = readdirSync(join(root, 'node_modules/.trunkline'));
     await bundleProgram(root);
-    expect(run()).toEqual({ word: 'second', ...place, isBundle: true, stderr: '' });
+    expect(run()).toMatchObject({ word: 'second', ...place, isBundle: true, stderr: '' });
     // A process that runs the former one still finds its chunks.
     expect(readdirSync(join(root, 'node_modules/.trunkline'))).toEqual(expect.arrayContaining(before));
   });
