@@ -180,13 +180,13 @@ export interface ToolEnd {
 }
 
 /** A file that the model made. */
-export interface FileEvent {
+interface FileEvent {
   type: 'file';
   file: StoredFile;
 }
 
 /** A page that the model's endpoint has read for the answer. */
-export interface CitationEvent {
+interface CitationEvent {
   type: 'citation';
   citation: Citation;
 }

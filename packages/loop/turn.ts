@@ -13,7 +13,7 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { answerEvents, answerOf, citedOrigins, type ThoughtStep } from './content/answer.ts';
-import { holdsAudio, type Medium, withFiles } from './content/content.ts';
+import { refusedMedium, withFiles } from './content/content.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
 import { isKnownUrl, quotesUrl } from './known-addresses.ts';
 import { type ModelStep, streamStep } from './model-step.ts';
@@ -289,15 +289,6 @@ async function* thinkSeeing(turn: Turn, nudge?: string): AsyncGenerator<TurnEven
     turn.untaken.add(medium);
     return yield* thinkSeeing(turn, nudge);
   }
-}
-
-const refusals = new Set<ModelErrorCode>(['bad-request', 'not-found', 'server-error', 'unknown']);
-
-/** Endpoints refuse sound in many words, so any refusal of a prompt that holds some counts. */
-function refusedMedium(error: unknown, messages: readonly ModelMessage[]): Medium | undefined {
-  if (!(error instanceof ModelError)) return undefined;
-  if (error.code === 'images-unsupported') return 'image';
-  return refusals.has(error.code) && holdsAudio(messages) ? 'audio' : undefined;
 }
 
 /** One call of the model: what it says goes out at once, what it did goes into the state. */

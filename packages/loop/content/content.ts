@@ -1,4 +1,5 @@
 import type { Origin } from '@trunkline/identity';
+import { ModelError, type ModelErrorCode } from '@trunkline/llm';
 import type { FilePart, ModelMessage, TextPart } from 'ai';
 import { markOf } from '../taint.ts';
 
@@ -132,12 +133,21 @@ export async function withFiles(messages: ModelMessage[], view: FileView): Promi
   );
 }
 
-export function holdsAudio(messages: readonly ModelMessage[]): boolean {
+function holdsAudio(messages: readonly ModelMessage[]): boolean {
   return messages.some(
     (message) =>
       hasFile(message) &&
       (message.content as UserPart[]).some((part) => isFile(part) && part.mediaType.startsWith('audio')),
   );
+}
+
+const refusals = new Set<ModelErrorCode>(['bad-request', 'not-found', 'server-error', 'unknown']);
+
+/** What a model turned out not to take. Endpoints refuse sound in many words, so any refusal of a prompt that holds some counts. */
+export function refusedMedium(error: unknown, messages: readonly ModelMessage[]): Medium | undefined {
+  if (!(error instanceof ModelError)) return undefined;
+  if (error.code === 'images-unsupported') return 'image';
+  return refusals.has(error.code) && holdsAudio(messages) ? 'audio' : undefined;
 }
 
 function hasFile({ role, content }: ModelMessage): boolean {

@@ -145,13 +145,13 @@ export function mountConversations<Caller>(
  * Refuses what a conversation cannot take: too much, or other words under the id of an item that it has. The same item
  * once more is no mistake: clients send back what they were given.
  */
-export function requireRoomIn(id: string, items: readonly Item[], { store }: Pick<Responses, 'store'>): void {
+function requireRoomIn(id: string, items: readonly Item[], { store }: Pick<Responses, 'store'>): void {
   const { conversations } = store;
   const known = items.map((item) => conversations.item(id, item.id));
   const added = items.filter((_, index) => known[index] === undefined);
   const changed = items.find((item, index) => {
     const before = known[index];
-    return before !== undefined && !isDeepStrictEqual(wordsOf(before), wordsOf(item));
+    return before !== undefined && !isDeepStrictEqual(saidBy(before), saidBy(item));
   });
   const isTwice = new Set(added.map((item) => item.id)).size < added.length;
   if (changed !== undefined || isTwice)
@@ -164,7 +164,7 @@ export function requireRoomIn(id: string, items: readonly Item[], { store }: Pic
 }
 
 /** What an item says, without what clients leave out. */
-function wordsOf({ type, role, content, call_id, name, arguments: given, output }: Item): unknown {
+function saidBy({ type, role, content, call_id, name, arguments: given, output }: Item): unknown {
   const parts = Array.isArray(content)
     ? content.map(({ text, type: kind, ...rest }) => text ?? [kind, rest])
     : [];
