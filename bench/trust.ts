@@ -12,9 +12,10 @@ import type { BenchResult } from './result.ts';
  * So several pairs are measured, and the median of the ratios of their rounds is told.
  */
 const PAIRS = 3;
-const ROUNDS = 30;
+const ROUNDS = 24;
 const TURNS = 3;
-const WARM_UP = 40;
+/** The first hundred turns of a process take half as long again as later ones. */
+const WARM_UP = 80;
 /** The compiler and the collector work in the main thread, not beside it whenever there is a free processor. */
 const STEADY = ['--single-threaded'];
 
@@ -58,6 +59,8 @@ async function measurePair(home: string, searchUrl: string, rounds: Map<string, 
     startAgent(join(home, 'without'), searchUrl, [...STEADY, ...kernel]),
   ]);
   try {
+    for (const said of Object.values(workloads))
+      for (const agent of [whole, bare]) await cost(agent, said, WARM_UP);
     for (const [name, said] of Object.entries(workloads))
       rounds.get(name)?.push(...(await compare(said, whole, bare)));
   } finally {
@@ -67,7 +70,6 @@ async function measurePair(home: string, searchUrl: string, rounds: Map<string, 
 
 /** Rounds of both alternate, and so does who begins: what else the machine does meets both. */
 async function compare(said: string[], whole: Agent, bare: Agent): Promise<Round[]> {
-  for (const agent of [whole, bare]) await cost(agent, said, WARM_UP);
   const rounds: Round[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const order = round % 2 === 0 ? [whole, bare] : [bare, whole];
