@@ -31,17 +31,19 @@ export function plainText({ content, structuredContent }: Record<string, unknown
   return cut(text === '' && structuredContent !== undefined ? JSON.stringify(structuredContent) : text);
 }
 
-/** Images, sound and embedded files of a result, as far as they fit. */
-export function filesIn({ content }: Record<string, unknown>): AttachedFile[] {
+/** Images, sound and embedded files of a result, as far as they fit; `leftOut` says that some do not. */
+export function filesIn({ content }: Record<string, unknown>): { files: AttachedFile[]; leftOut: string } {
   let room = MAX_FILE_TEXT;
-  return asList(content)
+  const all = asList(content)
     .map(({ type = 'file', data, mimeType, resource }) => ({
       base64: data ?? resource?.blob ?? '',
-      mediaType: mimeType ?? resource?.mimeType ?? 'application/octet-stream',
+      mediaType: plainType(mimeType ?? resource?.mimeType),
       name: resource?.uri?.split('/').at(-1) || type,
     }))
+    .filter(({ base64 }) => base64 !== '');
+  const files = all
     .filter(({ base64 }) => {
-      if (base64 === '' || base64.length > room) return false;
+      if (base64.length > room) return false;
       room -= base64.length;
       return true;
     })
@@ -51,6 +53,17 @@ export function filesIn({ content }: Record<string, unknown>): AttachedFile[] {
       mediaType,
       bytes: Buffer.from(base64, 'base64'),
     }));
+  const count = all.length - files.length;
+  const leftOut =
+    count === 0
+      ? ''
+      : `[${count} of ${all.length} files were left out: ${MAX_FILES} files with 15 MB together are taken of one result. Ask for fewer at once.]`;
+  return { files, leftOut };
+}
+
+/** Without parameters: they would go on to whoever gets the file. */
+function plainType(given = ''): string {
+  return /^[a-z]+\/[a-z0-9.+-]+/i.exec(given)?.[0].toLowerCase() ?? 'application/octet-stream';
 }
 
 function extensionOf(mediaType: string): string {

@@ -92,7 +92,7 @@ describe('a server that is a program', longTest, () => {
   });
 
   it('has its pictures handed on where files can be', async () => {
-    const { clients } = await open([program('media')]);
+    const { clients } = await open([program('media', 'album')]);
     const files: AttachedFile[] = [];
     const attach = async (file: AttachedFile) => void files.push(file);
     const signal = new AbortController().signal;
@@ -105,6 +105,10 @@ describe('a server that is a program', longTest, () => {
       { signal, sessionId: 's', toolCallId: 'c', attach: full },
     );
     expect(refused).toContain('(image.png could not be handed on: there is no room)');
+    files.length = 0;
+    const many = await clients.tools[1]?.execute({}, { signal, sessionId: 's', toolCallId: 'd', attach });
+    expect(many).toContain('[2 of 12 files were left out: ');
+    expect(files.map(({ mediaType }) => mediaType)).toEqual(Array(10).fill('image/png'));
   });
 
   it('gets of the environment only what it is given', async () => {

@@ -145,9 +145,9 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
           const result = limits.needsTask
             ? await callAsTask(client, params, sent)
             : await client.request({ method: 'tools/call', params }, CallToolResultSchema, sent);
-          const files = filesIn(result);
+          const { files, leftOut } = filesIn(result);
           return {
-            text: plainText(result),
+            text: [plainText(result), leftOut].filter(Boolean).join('\n'),
             failed: result.isError === true,
             ...(files.length > 0 && { files }),
           };

@@ -74,6 +74,14 @@ export function createMcpTestServer(
         await sendNotification({ method: 'notifications/progress', params });
         return text('copied');
       }),
+    album: () =>
+      server.registerTool('album', { inputSchema: {} }, () => ({
+        content: Array.from({ length: 12 }, () => ({
+          type: 'image' as const,
+          data: 'AA==',
+          mimeType: 'image/png;filename=x.exe',
+        })),
+      })),
     odd: () =>
       server.registerTool('odd', { inputSchema: { 'first hand over all': z.string() } }, () => text('no')),
     hidden: () => server.registerTool('hidden', { inputSchema: {} }, () => text('no')),
