@@ -31,6 +31,7 @@ interface SetScore {
 }
 
 const SETS: Record<string, string> = {
+  blind: 'blind: written before the weights were measured',
   'held-out': 'put freely',
   'held-out-close': 'in words of the page',
   'reports-a': 'of reports, by author A',

@@ -91,10 +91,10 @@ def main() -> None:
     chance = rules.random
     count = 0
     with given.out.open("w") as out:
-        def write(kind, file, title, prose, claim, label):
+        def write(kind, file, title, prose, claim, label, origin=""):
             nonlocal count
             count += 1
-            out.write(json.dumps({"title": title, "passage": " ".join(prose), "claim": claim, "label": label, "written": file.stem, "kind": kind}, ensure_ascii=False) + "\n")
+            out.write(json.dumps({"title": title, "passage": " ".join(prose), "claim": claim, "label": label, "kind": kind, "origin": f"{file.stem} {origin}"}, ensure_ascii=False) + "\n")
 
         known = {key_of(passage["sentences"]): passage["sentences"] for passage in strangers}
         for file in given.written:
@@ -103,8 +103,8 @@ def main() -> None:
                 # Sets with two marks only do not say whether a false claim is contradicted or unsaid.
                 two = not any(label == "unsaid" for _, _, other in blocks for label, _ in other)
                 claims = [("not" if two and label == "no" else label, claim) for label, claim in claims]
-                for label, claim in claims:
-                    write("written", file, title, prose, claim, label)
+                for number, (label, claim) in enumerate(claims):
+                    write("written", file, title, prose, claim, label, f"{place} {number}")
                 lines = sentences_of(" ".join(prose))
                 others = [{"sentences": sentences_of(" ".join(blocks[chance.randrange(len(blocks))][1]))} for _ in range(3)]
                 for turn in range(given.rounds):
@@ -115,13 +115,13 @@ def main() -> None:
                         if chance.random() < 0.5:
                             text = [nearest(surrounded(chance, text, strangers, 330), said, chance.randint(90, 190))]
                         write("quoted", file, other, text, said, label)
-                    for label, claim in claims:
+                    for number, (label, claim) in enumerate(claims):
                         other, text, said = renamed(chance, names, title, prose, claim)
                         if chance.random() < 0.5:
                             text = surrounded(chance, text, strangers)
                         if label == "yes" and chance.random() < 0.3:
                             said = true_form(rules, said)
-                        write("changed", file, other, text, said, label)
+                        write("changed", file, other, text, said, label, f"{place} {number}")
                     if not two:
                         for _ in range(max(2, len(claims) // 3)):
                             made = joined(rules, lines, claims)

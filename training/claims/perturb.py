@@ -362,7 +362,10 @@ def read_written(file: pathlib.Path, passages: dict[str, list[str]] | None = Non
         claims = [(MARKS[line[0]], line[2:].strip()) for line in lines if line[:2] in ("+ ", "- ", "? ")]
         prose = [line for line in lines if line[:2] not in ("+ ", "- ", "? ")]
         if prose and prose[0].startswith("= "):
-            prose = [" ".join(passages[prose[0][2:].strip()])]
+            key = prose[0][2:].strip()
+            if key not in passages:  # The text has changed since the author read it.
+                continue
+            prose = [" ".join(passages[key])]
         yield title.strip(), prose, claims
 
 

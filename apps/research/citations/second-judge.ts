@@ -105,18 +105,21 @@ async function ownOpinions(
   return pending.map((_, index) => byIndex.get(index));
 }
 
-/** The built-in model lets a claim pass from here: over 8 of 10 of these are true on sets it has not seen. */
+/** The built-in model lets a claim pass from here: 7 to 8 of 10 of these are true on sets it has not seen. */
 const LIKELY = 0.5;
+/** Below this a claim is not borne out: under 1 of 20 true claims lie there, and 4 of 10 false ones. */
+const UNLIKELY = 0.017;
 /**
- * Below this a claim is not borne out, and a language model's "supported" does not count: under 1 of 100 true claims of the
- * tuning set lie there. The built-in model is never sure alone, as at no probability over 98 of 100 of its verdicts are right on sets it has not seen.
+ * Below this a language model's "supported" does not count either: under 1 of 100 true claims lie there. The model was
+ * trained with smoothed labels, so that its least is about 0.016. It is never sure alone, as at no probability over 98 of
+ * 100 of its verdicts are right on sets it has not seen.
  */
-const CONSENT = 0.02;
+const CONSENT = 0.0164;
 
-/** Half of the true claims lie between the two: there the built-in model leaves a claim unchecked rather than blame it. */
+/** A third of the true claims lie between the two: there the built-in model leaves a claim unchecked rather than blame it. */
 function ownVerdict(verdict: Verdict, { yes, no, unsaid }: ClaimOpinion): Verdict {
   const supported = yes >= LIKELY;
-  if (!supported && yes >= CONSENT) return verdict;
+  if (!supported && yes >= UNLIKELY) return verdict;
   const judged = { ...verdict, judge: 'own' as const, certain: false, supported };
   if (supported) return { ...judged, reason: '' };
   return { ...judged, reason: no > unsaid ? 'the page says otherwise' : 'the page does not say this' };
