@@ -57,9 +57,15 @@ async function publicServers(): Promise<void> {
   const signal = AbortSignal.timeout(limitMs);
   const everything = clients.get('everything');
   await holds('everything: a call', 'Echo: hi', () => call('everything_echo', { message: 'hi' }));
+  const told: string[] = [];
   await holds('everything: progress', 'completed', () =>
-    call('everything_trigger-long-running-operation', { duration: 1, steps: 2 }),
+    call(
+      'everything_trigger-long-running-operation',
+      { duration: 1, steps: 2 },
+      { report: (text) => told.push(text) },
+    ),
   );
+  await holds('everything: progress in words', '50 %', async () => told.join(' '));
   await holds('everything: resource links', 'demo://resource/', () => call('everything_get-resource-links'));
   await holds('everything: resources', 'demo://resource/static/', () => call('everything_resources'));
   await holds('everything: a resource of a template', 'Resource 7', () =>
