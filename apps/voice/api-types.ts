@@ -40,3 +40,8 @@ export interface VoiceReferences {
   references: readonly string[];
   error?: string;
 }
+
+/** What the page reads of `GET /healthz`. */
+export interface SpeechHealth {
+  speech: { voice?: { voice: string; chosen_by: 'setting' | 'machine'; reason: string } };
+}

@@ -35,6 +35,7 @@ import { SkillLibrary } from './skills/library.ts';
 import { seedConfig } from './skills/seed.ts';
 import { SkillSelection } from './skills/selection.ts';
 import { VoiceCloner } from './speech/clone/cloner.ts';
+import { startIdleMeasurement } from './speech/idle-measurement.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createSpeechParts } from './speech/speech.ts';
 import { findDirectories, openVoiceDatabase } from './store/database.ts';
@@ -241,6 +242,12 @@ export function voiceComponents(
       createSpeechParts(options, { sidecar, directory: join(directories.store, 'speech'), logger }),
     (speech) => speech.close(),
   );
+  const measurement = component(
+    'measurement of voices',
+    { speech, sessions },
+    (deps) => startIdleMeasurement({ ...deps, clock: systemClock, logger }),
+    (measurement) => measurement.stop(),
+  );
   const cloner = component(
     'voice cloner',
     { sidecar, speech, library, directories },
@@ -318,7 +325,7 @@ export function voiceComponents(
       sandbox,
       mcp,
     },
-    ...{ toolsFor, sidecar, speech, cloner, persona, conversations, calls, a2a },
+    ...{ toolsFor, sidecar, speech, measurement, cloner, persona, conversations, calls, a2a },
   };
 }
 

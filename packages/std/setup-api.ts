@@ -173,6 +173,8 @@ export interface SpeechSetup {
   /** What INPROC_VOICE takes; `language` is one of the letters. */
   voices: { id: string; title: string; language: string }[];
   voice: string;
+  /** Which voice speaks and why, where `voice` leaves the choice to the machine. */
+  choice?: { voice: string; reason: string };
   language: string;
   /** TTS_BACKEND; the voices are those of `inprocess`. */
   backend: string;

@@ -3,8 +3,9 @@ import { expect, it } from 'vitest';
 import { upOptions } from '../options.ts';
 import { readServiceOptions } from './service-options.ts';
 
-const backendFor = (env: Record<string, string>) =>
-  readServiceOptions(readOptions(upOptions, { env }), env).voice.ttsBackend;
+const voiceFor = (env: Record<string, string>) =>
+  readServiceOptions(readOptions(upOptions, { env }), env).voice;
+const backendFor = (env: Record<string, string>) => voiceFor(env).ttsBackend;
 
 it('names two services that were given one port', () => {
   const read = (env: Record<string, string>) =>
@@ -19,4 +20,9 @@ it('the voices of this machine speak unless a backend or a sidecar is named', ()
   expect(backendFor({})).toBe('inprocess');
   expect(backendFor({ SIDECAR_URL: 'http://127.0.0.1:9' })).toBe('sidecar');
   expect(backendFor({ TTS_BACKEND: 'compat' })).toBe('compat');
+});
+
+it('the machine chooses its voice unless one is named', () => {
+  expect(voiceFor({}).inprocVoice).toBe('auto');
+  expect(voiceFor({ INPROC_VOICE: 'af_heart' }).inprocVoice).toBe('af_heart');
 });

@@ -73,12 +73,15 @@ export function withModel(
   };
 }
 
-/** Without a speech backend or a sidecar, voice speaks with the voices of this machine. */
+/** Without a speech backend or a sidecar, voice speaks with the voices of this machine, which chooses one that is fast enough. */
 export function voiceDefaults(env: Environment): Record<string, string> {
-  const isSet = describeSettings(voiceOptions, { env }).some(
-    ({ variable, source }) => ['TTS_BACKEND', 'SIDECAR_URL'].includes(variable) && source !== 'default',
-  );
-  return isSet ? {} : { TTS_BACKEND: 'inprocess' };
+  const settings = describeSettings(voiceOptions, { env });
+  const isSet = (...names: string[]) =>
+    settings.some(({ variable, source }) => names.includes(variable) && source !== 'default');
+  return {
+    ...(!isSet('TTS_BACKEND', 'SIDECAR_URL') && { TTS_BACKEND: 'inprocess' }),
+    ...(!isSet('INPROC_VOICE') && { INPROC_VOICE: 'auto' }),
+  };
 }
 
 /** Secrets of all services, which the log of the shared process must not show. */

@@ -42,7 +42,7 @@ export interface CallSettings {
 export interface CallComponents {
   line: Line;
   persona: Persona;
-  speech: Omit<SpeechParts, 'transcriber' | 'describe' | 'close'>;
+  speech: Omit<SpeechParts, 'transcriber' | 'chooseVoice' | 'describe' | 'close'>;
   /** Synthesizes phrases that come up again and again. */
   speechCache: Pick<Synthesizer, 'speak'>;
   histories: Histories;

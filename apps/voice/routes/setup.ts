@@ -10,7 +10,8 @@ import { bytesOf, concatSamples, toFloat32 } from '../speech/audio/samples.ts';
 import { encodeWav } from '../speech/audio/wav.ts';
 import { createSidecarClient } from '../speech/sidecar/client.ts';
 import { createSpeechParts, type SpeechParts } from '../speech/speech.ts';
-import { languages, presets } from '../speech/weights.ts';
+import { automaticVoice } from '../speech/synthesis/inprocess/voice-choice.ts';
+import { languageLetters, languages, presets } from '../speech/weights.ts';
 import { findDirectories } from '../store/database.ts';
 
 const MOST_MS = 60_000;
@@ -18,6 +19,7 @@ const MOST_MS = 60_000;
 const voices: SpeechSetup['voices'] = [
   ...presets.map((id) => ({ id, title: titleOf(id), language: id.slice(0, 1) })),
   { id: 'piper', title: 'Piper (faster, plainer)', language: 'a' },
+  ...languageLetters.map((language) => ({ id: automaticVoice, title: 'Chosen for this machine', language })),
 ];
 
 const sample = z.object({
@@ -36,7 +38,7 @@ export function mountSetup(
   app.get(
     '/operator/setup/speech',
     describeRoute({ summary: 'The voices to choose from, and the one that speaks' }),
-    (context) => context.json(speechSetup(options)),
+    (context) => context.json({ ...speechSetup(options), ...choiceOf(speech) }),
   );
 
   const { speech_failed } = voiceErrors;
@@ -82,6 +84,11 @@ function speechSetup(options: VoiceOptions): SpeechSetup {
     language: options.inprocLang,
     backend: options.ttsBackend,
   };
+}
+
+function choiceOf(speech: Pick<SpeechParts, 'describe'>): Pick<SpeechSetup, 'choice'> {
+  const { voice } = speech.describe();
+  return voice?.chosen_by === 'machine' ? { choice: { voice: voice.voice, reason: voice.reason } } : {};
 }
 
 type Sample = z.output<typeof sample>;

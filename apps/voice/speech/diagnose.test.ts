@@ -1,16 +1,22 @@
 import { readOptions } from '@trunkline/config';
-import { expect, it } from 'vitest';
+import { temporaryDirectory } from '@trunkline/testing';
+import { expect, it, onTestFinished } from 'vitest';
 import { voiceOptions } from '../options.ts';
 import { diagnoseSpeech } from './diagnose.ts';
 
 it.runIf(process.platform === 'linux')('tells for every part of speech whether it works here', async () => {
-  const found = await diagnoseSpeech(readOptions(voiceOptions, { env: {} }));
+  const { path, remove } = temporaryDirectory();
+  onTestFinished(remove);
+  const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: 'auto', TRUNKLINE_HOME: path };
+  const found = await diagnoseSpeech(readOptions(voiceOptions, { env }));
   expect(found.map(({ subject, state }) => `${subject}: ${state}`)).toEqual([
     'speech recognition: ok',
     'speech voice: ok',
+    'speech voice of this machine: ok',
     'speech voice activity: ok',
     'speech noise filter: ok',
     'speech runtime: ok',
   ]);
+  expect(found[2]?.words).toContain('Piper speaks until the voices are measured');
   expect(found.at(-1)?.words).toContain('onnxruntime-node');
 });

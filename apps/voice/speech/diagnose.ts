@@ -1,14 +1,33 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Diagnosis } from '@trunkline/service';
+import { serviceHome } from '@trunkline/storage';
 import type { VoiceOptions } from '../options.ts';
 import { allBackends } from './backends/registry.ts';
+import { automaticVoice, recallChoice } from './synthesis/inprocess/voice-choice.ts';
 import { diagnoseWeights, installAdvice } from './weights.ts';
 
 /** Checks every speech backend, and the other models that calls need. */
 export async function diagnoseSpeech(options: VoiceOptions): Promise<Diagnosis[]> {
   const backends = allBackends().map(async ({ diagnose }) => (await diagnose?.(options)) ?? []);
   const models = (['voice activity', 'noise filter'] as const).map((purpose) => diagnoseWeights(purpose));
-  return [...(await Promise.all(backends)).flat(), ...(await Promise.all(models)), diagnoseRuntimes()];
+  return [
+    ...(await Promise.all(backends)).flat(),
+    ...diagnoseChoice(options),
+    ...(await Promise.all(models)),
+    diagnoseRuntimes(),
+  ];
+}
+
+/** Which voice the machine has chosen, if the choice is its own. */
+function diagnoseChoice(options: VoiceOptions): Diagnosis[] {
+  const { ttsBackend, inprocVoice, inprocLang, sessionStoreDir, trunklineHome } = options;
+  const isOpen = inprocVoice === automaticVoice && ['a', 'b'].includes(inprocLang);
+  if (ttsBackend !== 'inprocess' || !isOpen) return [];
+  const store = sessionStoreDir ?? serviceHome(trunklineHome, 'voice');
+  const { reason } = recallChoice(join(store, 'speech'), inprocLang);
+  const words = `${reason} INPROC_VOICE names another.`;
+  return [{ subject: 'speech voice of this machine', state: 'ok', words }];
 }
 
 /** Packages that run the models, and what needs them. */

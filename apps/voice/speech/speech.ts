@@ -21,6 +21,7 @@ import {
 } from './recognition/recognizer.ts';
 import type { Sidecar } from './sidecar/client.ts';
 import { createFallbackSynthesizer } from './synthesis/fallback-synthesizer.ts';
+import type { MeasureVoice, VoiceDescription } from './synthesis/inprocess/voice-choice.ts';
 import type { Synthesizer } from './synthesis/synthesizer.ts';
 import { SpeechWarnings } from './warnings.ts';
 import { type CreateHost, createHosts } from './worker/host.ts';
@@ -29,6 +30,8 @@ interface SpeechDeps {
   sidecar: Sidecar;
   /** For files that models need on disk, and models that the operator puts there. */
   directory: string;
+  /** Times a local voice; tests give their own. */
+  measureVoice?: MeasureVoice | undefined;
   /** Piper says a text in the same way each time, for tests. */
   isSteady?: boolean;
   logger: Logger;
@@ -54,6 +57,8 @@ export interface SpeechParts {
    * the models that listen are ready or have failed.
    */
   warm(): Promise<void>;
+  /** Measures the voices of this machine, if it is to choose one and has not yet. */
+  chooseVoice(signal: AbortSignal): Promise<void>;
   describe(): SpeechDescription;
   close(): Promise<void>;
 }
@@ -61,6 +66,8 @@ export interface SpeechParts {
 /** For `/healthz`. */
 interface SpeechDescription {
   tts: string;
+  /** The voice of this machine that speaks where a skill names none; only with TTS_BACKEND=inprocess. */
+  voice?: VoiceDescription;
   stt: string;
   noise_filter: string;
   smart_turn: 'off' | 'local' | 'absent';
@@ -71,12 +78,12 @@ interface SpeechDescription {
 /** Models load when first used, each kind in its own thread. */
 export function createSpeechParts(
   options: VoiceOptions,
-  { sidecar, directory, isSteady = false, logger }: SpeechDeps,
+  { sidecar, directory, measureVoice, isSteady = false, logger }: SpeechDeps,
 ): SpeechParts {
   const warnings = new SpeechWarnings(logger);
   const createHost = createHosts(logger);
   const local = createLocalRecognition(createHost, { modelDirectory: options.sttModelDir });
-  const context: BackendContext = { sidecar, local, directory, createHost, warnings, isSteady };
+  const context = { sidecar, local, directory, createHost, warnings, measureVoice, isSteady };
   const listening = createListening(options, context);
   const speaking = createSpeaking(options, context);
   const frames = createFrameParts(options, { directory, logger }, createHost);
@@ -102,8 +109,10 @@ export function createSpeechParts(
       ready ??= load(listening.warm(), frames.warm());
       return ready;
     },
+    chooseVoice: (signal) => speaking.chooseVoice(signal),
     describe: () => ({
       tts: options.ttsBackend,
+      ...speaking.describe(),
       stt: options.sttBackend,
       noise_filter: options.noiseFilter,
       smart_turn: frames.smartTurn,
@@ -163,7 +172,13 @@ function createSpeaking(options: VoiceOptions, context: BackendContext) {
     warnings: context.warnings,
     close: async () => void (await Promise.all(all.map(async (each) => each.close?.()))),
   });
-  return { synthesizer, warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer) };
+  const chosen = backends.find(({ name }) => name === options.ttsBackend);
+  return {
+    synthesizer,
+    warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer),
+    describe: () => (chosen?.describe === undefined ? {} : { voice: chosen.describe() }),
+    chooseVoice: async (signal: AbortSignal) => chosen?.chooseVoice?.(signal),
+  };
 }
 
 /** The chosen backend, then the fallbacks, local ones first. */

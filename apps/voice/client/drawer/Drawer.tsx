@@ -17,7 +17,7 @@ import {
 } from '@trunkline/ui';
 import { MonitorDown } from 'lucide-react';
 import { useState } from 'react';
-import type { Account, Skills } from '../../api-types.ts';
+import type { Account, Skills, SpeechHealth } from '../../api-types.ts';
 import { activeSkill, ask, KEY_NAME, useInstall } from '../account.ts';
 import { type CallSettings, useDevices } from '../call/sound.ts';
 import { CloneSection } from '../clone/CloneForm.tsx';
@@ -84,6 +84,7 @@ function VoiceTab(props: VoiceTabProps) {
       <AccountLine account={account} />
       <SkillPicker {...props} />
       <VerbosityPicker />
+      <LocalVoice isAdmin={account?.role === 'admin'} />
       <SwitchField
         label="Push to talk"
         hint="You are heard only while you hold the orb or Space. What you said just before is still sent."
@@ -148,6 +149,24 @@ function VerbosityPicker() {
       hint={LEVELS.find(({ value }) => value === body.verbosity)?.hint}
       onChange={(event) => void choose(event.target.value)}
     />
+  );
+}
+
+/** The voice that this machine has chosen for itself, and why. */
+function LocalVoice({ isAdmin }: { isAdmin: boolean }) {
+  const { body } = useResource<SpeechHealth>('/healthz');
+  const voice = body?.speech.voice;
+  if (voice?.chosen_by !== 'machine') return null;
+  return (
+    <div className="flex flex-col gap-1">
+      <p className="font-medium text-14">Voice</p>
+      <p className="text-14 text-muted">{voice.reason}</p>
+      {isAdmin && (
+        <a href="/setup/speech" className="text-14 text-accent-text underline underline-offset-2">
+          Choose another voice
+        </a>
+      )}
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@ import type { OptionsOf, OptionTable } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
 import type { LocalRecognition, RecognitionOptions } from '../recognition/recognizer.ts';
 import type { Sidecar } from '../sidecar/client.ts';
+import type { MeasureVoice, VoiceDescription } from '../synthesis/inprocess/voice-choice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import type { CreateHost } from '../worker/host.ts';
@@ -16,6 +17,8 @@ export interface BackendContext {
   directory: string;
   createHost: CreateHost;
   warnings: SpeechWarnings;
+  /** Times a voice; tests give their own. */
+  measureVoice?: MeasureVoice | undefined;
   /** Voices say a text in the same way each time, for tests. */
   isSteady: boolean;
 }
@@ -50,6 +53,10 @@ export interface BackendVoices {
   preferred?(request: SpeechRequest): Synthesizer;
   /** Whether a remote backend answers now; without this it is assumed to. */
   answers?(): Promise<boolean>;
+  /** Which of its voices speaks where a skill names none, and why. */
+  describe?(): VoiceDescription;
+  /** Measures its voices, if the machine is to choose one and has not yet. */
+  chooseVoice?(signal: AbortSignal): Promise<void>;
 }
 
 interface RecognitionDefinition<Values> {

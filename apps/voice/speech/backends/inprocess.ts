@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { choice, group, text } from '@trunkline/config';
 import { createLocalVoice } from '../synthesis/inprocess/local-voice.ts';
+import { automaticVoice, localVoices, VoiceChoice } from '../synthesis/inprocess/voice-choice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import { defaultPreset, diagnoseWeights, languageLetters, languages, presets } from '../weights.ts';
@@ -14,7 +15,7 @@ export const inprocess = defineSpeechBackend({
     inprocVoice: text({
       env: 'INPROC_VOICE',
       default: 'af_heart',
-      doc: 'Voice on this machine: a Kokoro preset such as af_heart, or piper (piper:0 to piper:903), which is plainer and much faster on small machines.',
+      doc: 'Voice on this machine: a Kokoro preset such as af_heart, or piper (piper:0 to piper:903), which is plainer and much faster on small machines. auto measures both once, when the machine is idle, and takes Kokoro if it is fast enough; npm start sets it.',
     }),
     inprocLang: choice({
       env: 'INPROC_LANG',
@@ -27,22 +28,51 @@ export const inprocess = defineSpeechBackend({
     isRemote: false,
     isFallback: true,
     clonesVoices: false,
-    create({ inprocVoice: voice, inprocLang: language }, { directory, createHost, warnings, isSteady }) {
+    create({ inprocVoice, inprocLang: language }, context) {
+      const { directory, createHost, warnings, measureVoice: measure, isSteady } = context;
       const script = (path: string) => new URL(`../synthesis/inprocess/${path}`, import.meta.url);
       piperDirectory ??= join(directory, 'piper');
       const settings: PiperSettings = { directory: piperDirectory, isSteady };
       const kokoroHost = createHost('the Kokoro voice', script('kokoro/kokoro.worker.ts'));
       const piperHost = createHost('the Piper voice', script('piper/piper.worker.ts'), settings);
-      const kokoro = createKokoroVoice({ host: kokoroHost, warnings, voice, language });
-      const piper = createPiperVoice({ host: piperHost, warnings, voice });
+      const [best, fast] = localVoices(language);
+      const isAutomatic = inprocVoice === automaticVoice;
+      const standard = { warnings, voice: isAutomatic ? best.voice : inprocVoice };
+      const kokoro = createKokoroVoice({ ...standard, host: kokoroHost, language });
+      const piper = createPiperVoice({ ...standard, host: piperHost });
+      const choice = new VoiceChoice({
+        voices: [
+          { ...best, synthesizer: kokoro, release: () => kokoroHost.release() },
+          { ...fast, synthesizer: piper, release: () => piperHost.release() },
+        ],
+        directory,
+        measure,
+      });
+      const chosenFor = (lang: string) => (isEnglish(lang, best.voice) ? choice.voice : best.voice);
       return {
         synthesizers: [kokoro, piper],
-        preferred: ({ voice: wanted = voice }) => (isPiper(wanted) ? piper : kokoro),
+        preferred: ({ voice = inprocVoice, lang = language }) =>
+          isPiper(voice === automaticVoice ? chosenFor(lang) : voice) ? piper : kokoro,
+        describe() {
+          if (!isAutomatic)
+            return { voice: inprocVoice, chosen_by: 'setting', reason: 'INPROC_VOICE names it.' };
+          if (isEnglish(language, best.voice)) return choice.describe();
+          const reason = `Kokoro is the only voice for ${languages[language]}.`;
+          return { voice: best.voice, chosen_by: 'machine', reason };
+        },
+        async chooseVoice(signal) {
+          if (isAutomatic) await choice.settle(signal);
+        },
       };
     },
   },
   diagnose: async () => [await diagnoseWeights('voice')],
 });
+
+/** Piper speaks nothing else. */
+function isEnglish(lang: string, preset: string): boolean {
+  return ['a', 'b'].includes(languageOf(lang, preset));
+}
 
 /** Piper's runtime reads its dictionaries from the first directory it was given, until the process ends. */
 let piperDirectory: string | undefined;
@@ -60,6 +90,7 @@ function createKokoroVoice(deps: VoiceDeps & { language: string }): Synthesizer 
   const fallback = presets.includes(standard.voice) ? standard.voice : defaultPreset;
   const voiceOf = (wanted: string) => {
     if (presets.includes(wanted)) return wanted;
+    if (wanted === automaticVoice) return fallback;
     const message = `The local voice has no preset ${wanted}; ${fallback} speaks instead.`;
     if (!wanted.startsWith('piper')) warnings.report(`preset ${wanted}`, message);
     return fallback;

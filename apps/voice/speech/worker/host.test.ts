@@ -25,6 +25,15 @@ describe('a worker', () => {
     expect(await ask({ do: 'echo', value: 7 })).toBe(7);
   });
 
+  it('that is released works again when it is needed, and loses no work that runs', async () => {
+    const { host, ask, logged } = start();
+    expect(await ask({ do: 'echo', value: 1 })).toBe(1);
+    await host.release();
+    const running = ask({ do: 'echo', value: 2 });
+    await host.release();
+    expect([await running, logged]).toEqual([2, []]);
+  });
+
   it('works one piece after the other, urgent ones first', async () => {
     const { ask } = start();
     const order: string[] = [];

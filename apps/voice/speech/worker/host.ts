@@ -61,6 +61,12 @@ export class WorkerHost {
     }
   }
 
+  /** Ends a worker that has nothing to do, which frees its model; the next work starts another. */
+  async release(): Promise<void> {
+    if (this.#running === undefined)
+      await this.#end(new SpeechError('closed', `${this.#options.name} was released`));
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     const closed = new SpeechError('closed', `${this.#options.name} is closed`);

@@ -101,6 +101,12 @@ function Voices({ speech }: { speech: SpeechSetup }) {
             onChange={(event) => setVoice(event.target.value)}
           />
         </div>
+        {voice === 'auto' && (
+          <p className="text-14 text-muted">
+            {speech.choice?.reason ??
+              'The machine measures its voices once and takes the best that is fast enough.'}
+          </p>
+        )}
         <TextField
           label="What it says"
           maxLength={300}
