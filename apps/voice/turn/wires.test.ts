@@ -1,10 +1,4 @@
-import {
-  expectShown,
-  loadWire,
-  loadWiresForAnyModel,
-  startWireServer,
-  type Wire,
-} from '@trunkline/testing';
+import { expectShown, loadWire, loadWiresForAnyModel, startWireServer, type Wire } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 
