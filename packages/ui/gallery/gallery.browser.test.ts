@@ -9,7 +9,7 @@ import {
   temporaryDirectory,
   type WindowOptions,
 } from '@trunkline/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { bundlePages } from '../build/bundle.ts';
 import { sendJson, servePages, type TestService } from '../fixtures/testServer.ts';
 import { cutWords, isFocused, openPalette, seenFocus } from './pageChecks.suite.ts';
@@ -66,12 +66,12 @@ describeWithBrowser('the gallery of all parts', () => {
     await gallery.page.getByRole('heading', { name: 'Gallery' }).waitFor();
   };
 
-  afterEach(async () => {
+  const close = async () => {
     const { problems } = gallery;
     await gallery.close();
     // What the browser says about the 401 that a test provoked is no fault of the page.
     expect(problems.filter((problem) => !problem.includes('status of 401'))).toEqual([]);
-  });
+  };
 
   it.each([
     ['a desktop', DESKTOP],
@@ -80,6 +80,7 @@ describeWithBrowser('the gallery of all parts', () => {
     'keeps to its window, names every control and breaks no policy on %s, light and dark',
     async (_name, device) => {
       await open(device);
+      onTestFinished(close);
       for (const colorScheme of ['light', 'dark'] as const) {
         await gallery.page.emulateMedia({ colorScheme });
         expect(await sidewaysScroll(gallery.page)).toBe(0);
@@ -91,14 +92,21 @@ describeWithBrowser('the gallery of all parts', () => {
 
   it('moves nothing for who asked for less motion', async () => {
     await open(DESKTOP);
+    onTestFinished(close);
     const moving = () => gallery.page.evaluate(() => document.getAnimations().length);
     expect(await moving()).toBe(0);
     await gallery.page.emulateMedia({ reducedMotion: 'no-preference' });
     await expect.poll(moving, SOON).toBeGreaterThan(0);
   });
 
+  // One page for all: what a test has opened is closed by the keyboard too.
   describe('by keyboard', () => {
-    beforeEach(() => open(DESKTOP));
+    beforeAll(() => open(DESKTOP));
+    afterEach(async () => {
+      await press('Escape');
+      await gallery.page.getByRole('dialog').waitFor({ state: 'detached' });
+    });
+    afterAll(close);
 
     const press = (key: string) => gallery.page.keyboard.press(key);
     const focus = (name: string) => gallery.page.getByRole('button', { name, exact: true }).first().focus();
@@ -224,6 +232,8 @@ describeWithBrowser('the gallery of all parts', () => {
   });
 
   describe('in use', () => {
+    afterEach(close);
+
     it('keeps the chosen theme over a reload, without a flash, and follows the system again', async () => {
       await open({ ...DESKTOP, colorScheme: 'light' });
       const ground = () =>
