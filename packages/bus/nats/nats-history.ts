@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   AckPolicy,
-  type ConsumerInfo,
   DeliverPolicy,
   JetStreamApiCodes,
   JetStreamApiError,
-  type JetStreamManager,
   type JsMsg,
   type StreamState,
 } from '@nats-io/jetstream';
@@ -26,8 +24,6 @@ const idleMs = 30_000;
 
 /** How many readers may end before the rest is given up. */
 const mostReaders = 20;
-/** How many readers are made until one is on the server that is wanted. */
-const mostPlaces = 30;
 const readAgainMs = 100;
 const longestPauseMs = 1000;
 
@@ -135,8 +131,8 @@ export async function stateOf({ keeper }: Resources, stream: string): Promise<St
 }
 
 /**
- * Goes over the stored messages of a stream in order. A reader of ours lives on one server, that of the leader if possible: when
- * it dies, or its copy of the stream is behind, another reader goes on behind the last message.
+ * Goes over the stored messages of a stream in order. A reader of ours lives on one server: when that one dies, or its copy
+ * of the stream is behind, another reader goes on behind the last message.
  */
 export async function* readStream(resources: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
   const { until } = range;
@@ -175,9 +171,14 @@ async function isLeft({ manager, keeper }: Resources, range: StreamRange): Promi
 }
 
 /** Reads what the copy of one server holds. Throws a TimeoutError when that server does not answer, or leaves something out. */
-async function* readOnce(resources: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
-  const { client, manager } = resources;
-  const { name, num_pending } = await openReader(resources, range);
+async function* readOnce({ client, manager }: Resources, range: StreamRange): AsyncGenerator<JsMsg> {
+  const { name, num_pending } = await manager.consumers.add(range.stream, {
+    ack_policy: AckPolicy.None,
+    deliver_policy: DeliverPolicy.StartSequence,
+    opt_start_seq: Math.max(range.from, 1),
+    ...(range.filter === undefined ? {} : { filter_subject: range.filter }),
+    inactive_threshold: nanos(idleMs),
+  });
   try {
     const consumer = await client.consumers.get(range.stream, name);
     let delivered = 0;
@@ -196,35 +197,9 @@ async function* readOnce(resources: Resources, range: StreamRange): AsyncGenerat
       if (delivered === before) throw new TimeoutError();
     }
   } finally {
-    closeReader(manager, range.stream, name);
+    // Where nobody answers, the server removes it when it is idle.
+    manager.consumers.delete(range.stream, name).catch(() => undefined);
   }
-}
-
-/**
- * NATS puts a reader on any server. After crashes the copies of some versions (2.9 is one) hold the same messages at other
- * positions, so that pages from different servers would repeat some and leave out others: the leader's copy is the one that counts.
- * While a server is away any copy will do: a reader that NATS puts there costs seconds.
- */
-async function openReader({ manager, keeper }: Resources, range: StreamRange): Promise<ConsumerInfo> {
-  const { leader } = await keeper.state(range.stream);
-  for (let attempt = 1; ; attempt += 1) {
-    const reader = await manager.consumers.add(range.stream, {
-      ack_policy: AckPolicy.None,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: Math.max(range.from, 1),
-      ...(range.filter === undefined ? {} : { filter_subject: range.filter }),
-      inactive_threshold: nanos(idleMs),
-    });
-    const place = reader.cluster?.leader;
-    const isWanted = leader === undefined || place === undefined || place === leader;
-    if (isWanted || attempt === mostPlaces) return reader;
-    closeReader(manager, range.stream, reader.name);
-  }
-}
-
-/** Where nobody answers, the server removes it when it is idle. */
-function closeReader(manager: JetStreamManager, stream: string, name: string): void {
-  manager.consumers.delete(stream, name).catch(() => undefined);
 }
 
 function mayHelp(error: unknown): boolean {

@@ -103,16 +103,15 @@ export class StreamKeeper {
   }
 
   /**
-   * What a stream holds, as its leader says, and the leader's name where all servers with a copy are there. Throws a StaleCopyError where the answer lacks what this bus has stored: a
+   * What a stream holds, as its leader says. Throws a StaleCopyError where the answer lacks what this bus has stored: a
    * server that stood still takes itself for the leader for a moment.
    */
-  async state(name: string): Promise<StreamState & { leader: string | undefined }> {
-    const { created, state, cluster } = await this.#settings.manager.streams.info(name);
+  async state(name: string): Promise<StreamState> {
+    const { created, state } = await this.#settings.manager.streams.info(name);
     const kept = this.#kept.get(name);
     if (kept?.created === created && state.last_seq < kept.acknowledged)
       throw new StaleCopyError(kept.acknowledged);
-    const isWhole = cluster?.replicas?.every(({ offline = false }) => !offline) ?? true;
-    return { ...state, leader: isWhole ? cluster?.leader : undefined };
+    return state;
   }
 
   /** Creates what has vanished and reports each loss once. Failures are logged: whoever calls tries again later. */
