@@ -106,7 +106,7 @@ async function ownOpinions(
 }
 
 /** The built-in model lets a claim pass from here: 7 to 8 of 10 of these are true on sets it has not seen. */
-const LIKELY = 0.5;
+const LIKELY = 0.3;
 /** Below this a claim is not borne out: under 1 of 20 true claims lie there, and 4 of 10 false ones. */
 const UNLIKELY = 0.017;
 /**

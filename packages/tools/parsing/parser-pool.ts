@@ -260,6 +260,8 @@ function startProcess(script: URL, memoryMb: number, { onReply, onError, onExit 
     terminate: async () => {
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
       const ended = once(child, 'exit');
+      // At rest it keeps no program alive: one that waits for its end would exit first.
+      child.ref();
       child.kill('SIGKILL');
       await ended;
     },
