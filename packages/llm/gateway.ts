@@ -86,7 +86,7 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
       endpoint,
       model: modelId,
       translation: policy.translation,
-      profile: () => profileAt(place),
+      profile: () => ({ ...profileAt(place), mostTokens: place.configured().outputTokens }),
       cutWindow: () => silentCutWindow(place),
       learn: (facts, reason) => learn(place, facts, reason),
     });

@@ -2,6 +2,7 @@ export { repairArguments } from './answers/argument-repair.ts';
 export { parseRelaxedJson } from './answers/relaxed-json.ts';
 export type { ModelCheck } from './check.ts';
 export { contextWindowOf, learnContextWindow } from './context-window.ts';
+export { demoNotice } from './demo/reply.ts';
 export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
 export { parseRetryAfter, toModelError } from './error-translation.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
@@ -20,7 +21,7 @@ export {
 } from './profiles/models-file.ts';
 export { costOf, type ModelPrice, type PriceTable, priceOf, type TokenCounts } from './profiles/prices.ts';
 export { isFree, type ModelProbe, type ProbeFinding, probeModel } from './profiles/probe.ts';
-export { learn, type ModelProfile, originOf, profileOf } from './profiles/profile.ts';
+export { answerLimitOf, learn, type ModelProfile, originOf, profileOf } from './profiles/profile.ts';
 export { listenForWaits, type ModelWait, tellNote } from './retry.ts';
 export { gatewaySettings, type SharedModelOptions } from './roles.ts';
 export {

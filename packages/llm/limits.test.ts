@@ -93,6 +93,14 @@ describe('time limits', () => {
     await waitFor(() => server.requests[0]?.abandoned);
   });
 
+  it('an answer is no longer than the configuration allows, whatever the call asks for', async () => {
+    const profiles = () => ({ outputTokens: 512 });
+    const { model, server } = await setUp(['One', 'Two', 'Three'], { profiles });
+    for (const asked of [{}, { maxOutputTokens: 100 }, { maxOutputTokens: 4000 }])
+      await collect((await model.doStream({ prompt, ...asked })).stream);
+    expect(server.chats().map(({ max_tokens: sent }) => sent)).toEqual([512, 100, 512]);
+  });
+
   it('an answer without an end is ended', async () => {
     const { timing } = fakeTiming();
     let hours = 0;

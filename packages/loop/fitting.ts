@@ -1,4 +1,4 @@
-import { contextWindowOf, learnContextWindow, ModelError } from '@trunkline/llm';
+import { answerLimitOf, contextWindowOf, learnContextWindow, ModelError } from '@trunkline/llm';
 import { BoundedMap } from '@trunkline/std';
 import type { ModelMessage } from 'ai';
 import { compact } from './compaction.ts';
@@ -42,7 +42,7 @@ export async function* fitAfterOverflow(turn: Turn, error: ModelError): AsyncGen
   if (named !== undefined) learnContextWindow(options.model, named);
   const known = named ?? turn.window;
   // Where the prompt should have fitted, the estimate was too low, so the window counts as smaller than it is.
-  const isOff = known === undefined || before <= promptBudget(known);
+  const isOff = known === undefined || before <= promptBudget(known, answerLimitOf(options.model));
   turn.shrunk = isOff ? Math.floor(before * 0.6) : known;
   turn.window = turn.shrunk;
   offer(turn);
@@ -80,7 +80,7 @@ function estimatePrompt(turn: Turn): number {
 async function* fitWindow(turn: Turn): AsyncGenerator<CompactionEvent> {
   const { window, state, options } = turn;
   if (window === undefined) return;
-  const budget = promptBudget(window);
+  const budget = promptBudget(window, answerLimitOf(options.model));
   const scale = scales.get(scaleKey(turn)) ?? 1;
   state.messages = cutResults(state.messages, (budget * resultShare) / scale, window);
   if (sizeOf(turn) <= budget) return;

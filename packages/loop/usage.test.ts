@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { addUsage, noUsage } from './usage.ts';
+import { addUsage, noUsage, promptBudget } from './usage.ts';
 
 const call = {
   models: ['answered', 'configured'],
@@ -25,4 +25,9 @@ it('takes the price of the configured model when that of the answering one is no
 it('does not know the sum when one cost is not known', () => {
   const unknown = addUsage(noUsage, call, () => undefined);
   expect(addUsage(unknown, call, () => 1)).not.toHaveProperty('costUsd');
+});
+
+it('leaves the room for an answer that its limit asks for', () => {
+  const left = (limit?: number) => promptBudget(20_000, limit);
+  expect([left(), left(512), left(8000), left(64_000)]).toEqual([14_904, 18_488, 11_000, 9000]);
 });

@@ -137,9 +137,13 @@ const longestAnswer = 4096;
 /** For what an estimate misses. */
 const margin = 1 / 20;
 
-/** Tokens that a prompt may take in a window. */
-export function promptBudget(window: number): number {
-  return Math.floor(window * (1 - margin) - Math.min(longestAnswer, window * answerShare));
+/** Tokens that a prompt may take in a window. An answer whose limit is configured gets its room, up to half of the window. */
+export function promptBudget(window: number, answerLimit?: number): number {
+  const answer =
+    answerLimit === undefined
+      ? Math.min(longestAnswer, window * answerShare)
+      : Math.min(answerLimit, window / 2);
+  return Math.floor(window * (1 - margin) - answer);
 }
 
 /** A text without its middle where it is longer than a number of tokens. */

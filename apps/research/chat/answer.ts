@@ -1,5 +1,5 @@
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { costOf, type ModelGateway } from '@trunkline/llm';
+import { costOf, demoNotice, type ModelGateway } from '@trunkline/llm';
 import {
   compactionNote,
   resumeTurn,
@@ -120,13 +120,17 @@ export async function checkTurn(
   deps: AnswerCheckDeps & Pick<ChatDeps, 'logger'>,
   asked: { signal: AbortSignal; principal: Principal },
 ): Promise<CheckedAnswer | undefined> {
+  // The demo model's word about itself is no statement of the answer.
+  const [answer, notice] = text.endsWith(demoNotice)
+    ? [text.slice(0, -demoNotice.length).trimEnd(), `\n\n${demoNotice}`]
+    : [text, ''];
   // Without a search and without a citation there is nothing that the answer could rest on.
-  if (sources.all().length === 0 && !/\[\d{1,3}\]/.test(normaliseCitations(text))) return undefined;
+  if (sources.all().length === 0 && !/\[\d{1,3}\]/.test(normaliseCitations(answer))) return undefined;
   const { checkAnswer } = await import('./checks.ts');
   // The policy's budgets are booked by the model itself.
   try {
-    const checked = await checkAnswer(text, sources.stored(), deps, { ...asked, onSpent: () => undefined });
-    return checked.claims.length > 0 ? checked : undefined;
+    const checked = await checkAnswer(answer, sources.stored(), deps, { ...asked, onSpent: () => undefined });
+    return checked.claims.length > 0 ? { ...checked, text: checked.text + notice } : undefined;
   } catch (error) {
     asked.signal.throwIfAborted();
     deps.logger.warn({ err: error }, 'failed to check an answer; it is shown unchecked');

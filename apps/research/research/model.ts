@@ -1,5 +1,6 @@
 import type { Principal } from '@trunkline/identity';
 import {
+  answerLimitOf,
   contextWindowOf,
   costOf,
   learnContextWindow,
@@ -152,7 +153,7 @@ export class ResearchModel {
     const window = (await contextWindowOf(model, signal)) ?? Number.POSITIVE_INFINITY;
     const whole = estimateTokens(prompt);
     const fixed = estimateTokens(instructions) + estimateTokens(JSON.stringify(extra.responseFormat ?? ''));
-    let size = Math.min(promptBudget(window) - fixed, whole);
+    let size = Math.min(promptBudget(window, answerLimitOf(model)) - fixed, whole);
     if (isWhole && size < whole) throw new ModelError('context-too-long');
     for (let retries = 0; ; retries += 1) {
       const paid = this.#paidPrompt(model, request) - fixed;

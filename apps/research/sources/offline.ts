@@ -26,7 +26,7 @@ function shelfClient(shelf: OfflineShelf): SourceClient {
       const entries = await shelf.search(text, limit, signal);
       return entries.map(({ id, title, snippet }) => ({
         title: `${title}, ${citedAs(shelf)}`,
-        url: `${ADDRESS}${shelf.name}/${encodeURIComponent(id)}`,
+        url: `${offlineAddress}${shelf.name}/${encodeURIComponent(id)}`,
         snippet: snippet.replace(/\s+/g, ' '),
         engines: [shelf.name],
       }));
@@ -44,7 +44,7 @@ function shelfClient(shelf: OfflineShelf): SourceClient {
 }
 
 /** Where an entry is read on this service. */
-const ADDRESS = '/api/offline/';
+export const offlineAddress = '/api/offline/';
 
 /** An entry of an offline work, with the name of the work in its title. */
 export async function readOffline(

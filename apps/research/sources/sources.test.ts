@@ -14,6 +14,7 @@ import { createSources, missingSources, sourceDefinitions } from './catalogue.ts
 import { mediawiki } from './mediawiki.ts';
 import { SearchAggregator } from './search-aggregator.ts';
 import type { SourceClient, SourceDefinition, SourceDeps } from './source.ts';
+import { pages } from './stored.ts';
 import { keyless, searxng } from './web.ts';
 
 const { signal } = new AbortController();
@@ -160,6 +161,18 @@ describe('the search aggregator', () => {
       ]);
     }
     expect(asked).toBe(2);
+  });
+});
+
+describe('pages read before', () => {
+  it('leave out entries of offline works, which have sources of their own', async () => {
+    const stored = ['/api/offline/factbook/germany', 'https://tides.example/'].map((url, id) => ({
+      ...{ id, url, title: 'Page', snippet: 'The capital', published: null },
+    }));
+    const documents = { search: () => stored } as unknown as SourceDeps['documents'];
+    const client = pages.create({}, { ...deps(5000), documents }) as SourceClient;
+    const found = await client.search({ text: 'capital of Peru', limit: 3 }, signal);
+    expect(found.map(({ url }) => url)).toEqual(['https://tides.example/']);
   });
 });
 

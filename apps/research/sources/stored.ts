@@ -1,4 +1,5 @@
 import type { DocumentKind } from '../store/documents.ts';
+import { offlineAddress } from './offline.ts';
 import { defineSource, type SourceClient, type SourceDeps } from './source.ts';
 
 /** The user's own files. */
@@ -25,7 +26,11 @@ export const pages = defineSource({
 function storedClient({ documents }: SourceDeps, kind: DocumentKind): SourceClient {
   return {
     async search({ text, limit, owner }) {
-      return documents.search(kind, text, { limit, owner }).map((hit) => ({
+      // Entries of offline works are found by their own sources, which know what a question is about.
+      const hits = documents
+        .search(kind, text, { limit: 3 * limit, owner })
+        .filter(({ url }) => !url.startsWith(offlineAddress));
+      return hits.slice(0, limit).map((hit) => ({
         title: hit.title,
         url: kind === 'file' ? fileAddress(hit.id) : hit.url,
         snippet: plainText(hit.snippet),

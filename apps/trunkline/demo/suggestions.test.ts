@@ -309,6 +309,20 @@ describe('in research', () => {
     expect(choices[0]?.message.content).toMatch(words);
     expect(choices[0]?.message.content).toMatch(/\(offline, /);
   });
+
+  it('takes the word of the demo model about itself for no statement', async () => {
+    const response = await fetch(`${locked.target('research').url}/api/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: suggestions.capital }] }),
+    });
+    const lines = (await response.text()).split('\n');
+    const [checked] = lines.filter((line) => line.includes('"citations"')).map((line) => line.slice(2));
+    const [{ text, citations }] = JSON.parse(checked ?? '[{}]') as [{ text: string; citations: unknown }];
+    expect(text).toMatch(/^Capital of Peru: Lima[\s\S]*offline demo model/);
+    expect(text).not.toContain('[?]');
+    expect(citations).toMatchObject({ uncited: 0 });
+  });
 });
 
 describe('a conversation in the guides', () => {

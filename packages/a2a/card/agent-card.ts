@@ -12,7 +12,6 @@ function commonFields(agent: AgentDescription): object {
   return {
     name: agent.name,
     description: agent.description,
-    supportedInterfaces: interfacesOf(agent),
     provider: agent.provider,
     version: agent.version,
     documentationUrl: agent.documentationUrl,
@@ -23,7 +22,7 @@ function commonFields(agent: AgentDescription): object {
   };
 }
 
-/** The card of 0.3, which lists the newer interfaces too. */
+/** The card of 0.3, with no field that its schema does not know. */
 function cardV03(agent: AgentDescription, facts: ServerFacts) {
   const url = endpointOf(agent.publicUrl);
   return {
@@ -47,10 +46,14 @@ function cardV03(agent: AgentDescription, facts: ServerFacts) {
   };
 }
 
-/** The same as its protocol buffers have it, whose security looks like that of 1.0. */
+/**
+ * The same as its protocol buffers have it, whose security looks like that of 1.0. Callers of `/extendedAgentCard` who name
+ * no version get it too, so it lists the interfaces of 1.0.
+ */
 function cardV03Rest(agent: AgentDescription, facts: ServerFacts): object {
   return {
     ...cardV03(agent, facts),
+    supportedInterfaces: interfacesOf(agent),
     securitySchemes: securitySchemes(facts),
     security: securityRequirements(facts),
   };
@@ -156,6 +159,7 @@ function mergedCard(agent: AgentDescription, facts: ServerFacts): object {
 function cardV10(agent: AgentDescription, facts: ServerFacts) {
   return {
     ...commonFields(agent),
+    supportedInterfaces: interfacesOf(agent),
     capabilities: {
       streaming: true,
       pushNotifications: facts.pushNotifications,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answer, ask, step } from './demo.suite.ts';
-import { introduction } from './reply.ts';
+import { demoNotice } from './reply.ts';
 
 describe('answers from tool results', () => {
   it.each([
@@ -55,10 +55,10 @@ describe('answers from tool results', () => {
     const snippet = 'Tidal power turns the energy of the tides into electricity.';
     const json = JSON.stringify([{ number: 4, title: 'Tidal power', url: 'https://a.example/t', snippet }]);
     const found = await answer(await ask('what is tidal power?', tools), [json, json], tools);
-    expect(found.text).toBe(`${snippet} [4]\n\n${introduction}`);
+    expect(found.text).toBe(`${snippet} [4]\n\n${demoNotice}`);
     const failure = 'Error: Your files do not have it. The web cannot be reached.';
     const failed = await answer(await ask('what is tidal power?', tools), [failure, failure], tools);
-    expect(failed.text).toBe(`Your files do not have it. The web cannot be reached.\n\n${introduction}`);
+    expect(failed.text).toBe(`Your files do not have it. The web cannot be reached.\n\n${demoNotice}`);
     const nothing = await answer(await ask('what is tidal power?', tools), ['[]', '[]'], tools);
     expect(nothing.text).toContain('The search found nothing.');
   });
@@ -99,7 +99,7 @@ describe('stages', () => {
 describe('talk', () => {
   it('names itself once in a conversation', async () => {
     const first = await ask('hello');
-    expect(first.text).toContain(introduction);
+    expect(first.text).toContain(demoNotice);
     const second = await step({ messages: [...first.messages, { role: 'user', content: 'thanks' }] });
     expect(second.text).toBe('You are welcome.');
   });

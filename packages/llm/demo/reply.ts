@@ -19,7 +19,7 @@ const longestMessage = 4000;
 const mark = /\[\[call (\d+)\]\]/g;
 
 /** Said once in a conversation, so that nobody takes the demo for a real model. */
-export const introduction =
+export const demoNotice =
   'I am the offline demo model; choose a real one at /setup, with trunkline init, or by LLM_GATEWAY_URL.';
 
 const phrases: [RegExp, string][] = [
@@ -81,7 +81,7 @@ function speak(text: string): Reply {
 }
 
 function introduced(text: string, { spoken }: DemoRequest): string {
-  return spoken.includes(introduction) ? text : `${text}\n\n${introduction}`;
+  return spoken.includes(demoNotice) ? text : `${text}\n\n${demoNotice}`;
 }
 
 function jsonAnswer({ format, userText }: DemoRequest): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ask, step } from './demo.suite.ts';
-import { introduction } from './reply.ts';
+import { demoNotice } from './reply.ts';
 import { summarise } from './summary.ts';
 
 const tides = [
@@ -50,7 +50,7 @@ describe('work on a given text', () => {
       messages: [{ role: 'user', content: tides }],
     });
     expect(text).toContain('Tidal power turns');
-    expect(text).not.toContain(introduction);
+    expect(text).not.toContain(demoNotice);
   });
 
   it('summarises when the user asks for it, in as many sentences as asked', async () => {

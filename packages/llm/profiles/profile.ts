@@ -40,6 +40,11 @@ export function profileOf(model: object): ModelProfile {
   return origin === undefined ? foreign : profileAt(origin);
 }
 
+/** Tokens of the longest answer, where the configuration says so: then answers are cut to it. */
+export function answerLimitOf(model: object): number | undefined {
+  return originOf(model)?.configured().outputTokens;
+}
+
 export function profileAt({ endpoint, modelId, configured }: ModelOrigin): ModelProfile {
   const { baseUrl } = endpoint;
   const table = profileFromTable(endpointKind(baseUrl), modelId, isLocalAddress(baseUrl));

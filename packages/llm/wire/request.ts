@@ -14,6 +14,8 @@ export interface RequestProfile {
   tools: 'native' | 'prompted' | 'none';
   /** Parameters that the model refuses. A left out `max_tokens` goes as `max_completion_tokens`. */
   omitParameters: readonly string[];
+  /** Longest answer that the configuration allows, whatever the call asks for. */
+  mostTokens?: number | undefined;
 }
 
 export interface WireRequest {
@@ -25,6 +27,10 @@ export interface WireRequest {
 
 /** The fields of thoughts that go back with messages; they are refused and left out like parameters. */
 const thoughtFields = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'thinking_blocks'];
+
+function shorterOf(asked: number | undefined, most: number | undefined): number | undefined {
+  return asked === undefined || most === undefined ? (asked ?? most) : Math.min(asked, most);
+}
 
 /** The body of a chat completion request. */
 export function wireRequest(
@@ -39,7 +45,10 @@ export function wireRequest(
   const body: Record<string, unknown> = {
     model,
     ...(user !== undefined && { user }),
-    [omitted.has('max_tokens') ? 'max_completion_tokens' : 'max_tokens']: call.maxOutputTokens,
+    [omitted.has('max_tokens') ? 'max_completion_tokens' : 'max_tokens']: shorterOf(
+      call.maxOutputTokens,
+      profile.mostTokens,
+    ),
     temperature: call.temperature,
     top_p: call.topP,
     ...(call.topK !== undefined && raw.top_k === undefined && { top_k: call.topK }),
