@@ -46,14 +46,15 @@ function cardV03(agent: AgentDescription, facts: ServerFacts) {
   };
 }
 
-/**
- * The same as its protocol buffers have it, whose security looks like that of 1.0. Callers of `/extendedAgentCard` who name
- * no version get it too, so it lists the interfaces of 1.0.
- */
+/** For callers of operations, who may name no version: it lists the interfaces of 1.0 too. */
+function cardV03Open(agent: AgentDescription, facts: ServerFacts): object {
+  return { ...cardV03(agent, facts), supportedInterfaces: interfacesOf(agent) };
+}
+
+/** The same as its protocol buffers have it, whose security looks like that of 1.0. */
 function cardV03Rest(agent: AgentDescription, facts: ServerFacts): object {
   return {
-    ...cardV03(agent, facts),
-    supportedInterfaces: interfacesOf(agent),
+    ...cardV03Open(agent, facts),
     securitySchemes: securitySchemes(facts),
     security: securityRequirements(facts),
   };
@@ -219,11 +220,12 @@ function securityRequirements(facts: ServerFacts): object[] {
   }));
 }
 
-/** `merged` is for callers who name no version. */
-export type CardForm = Dialect['name'] | 'merged';
+/** `merged` is for readers of the card who name no version, `pure-v03` for those who name 0.3. */
+export type CardForm = Dialect['name'] | 'merged' | 'pure-v03';
 
 const builders: Record<CardForm, (agent: AgentDescription, facts: ServerFacts) => object> = {
-  v03: cardV03,
+  v03: cardV03Open,
+  'pure-v03': cardV03,
   'v03-rest': cardV03Rest,
   v10: cardV10,
   merged: mergedCard,
@@ -237,7 +239,7 @@ export function buildCard(
 ): object {
   const card = builders[form](agent, facts);
   // What is signed is the form of 1.0; the merged card holds it too.
-  if (signer === undefined || form === 'v03' || form === 'v03-rest') return card;
+  if (signer === undefined || (form !== 'v10' && form !== 'merged')) return card;
   return signer.sign(card, `${agent.publicUrl.replace(/\/+$/, '')}${jwksPath}`);
 }
 
@@ -272,7 +274,7 @@ export function mountCard(app: Hono<AppEnv>, { card, guard, now, jwks }: CardRou
 /** Callers that name an unknown version still get a card: it lists the versions we speak. */
 function wantedForm(context: Context): CardForm {
   const version = (versionHeader(context) ?? '').trim();
-  if (/^0\.3(\.|$)/.test(version)) return 'v03';
+  if (/^0\.3(\.|$)/.test(version)) return 'pure-v03';
   return /^1(\.0)?(\.|$)/.test(version) ? 'v10' : 'merged';
 }
 
