@@ -1,5 +1,6 @@
 export * from './a2a/index.ts';
 export * from './attacks.ts';
+export { axeViolations } from './axe.ts';
 export * from './browser.ts';
 export * from './callers.ts';
 export * from './child.ts';

@@ -30,6 +30,7 @@ export function ChatPage({ id }: { id: string }) {
     <div
       className={`${PAGE} min-h-[calc(100dvh-var(--bottom-bar)-var(--section-bar)-var(--notices,0px))] pb-0`}
     >
+      <h1 className="sr-only">Chat</h1>
       {isLoading && <Skeleton rows={5} />}
       {error && messages.length === 0 && (
         <ErrorState what="This conversation could not be opened." why={error.message} todo={error.advice} />

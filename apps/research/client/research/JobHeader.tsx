@@ -65,9 +65,19 @@ function Figures({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: numb
       {citations?.statements !== undefined && <Figure label="Statements" value={citations.statements} />}
       {citations && <Figure label="Citations supported" value={scoreText(citations)} />}
       {citations && <Figure label="Not checked" value={citations.unchecked ?? citations.doubtful} />}
-      {options.citations === 'strict' && <Badge>Strict</Badge>}
-      {model.demo && <Badge tone="accent">Offline demo model</Badge>}
+      {options.citations === 'strict' && <Mark label="Citations" value={<Badge>Strict</Badge>} />}
+      {model.demo && <Mark label="Model" value={<Badge tone="accent">Offline demo model</Badge>} />}
     </dl>
+  );
+}
+
+/** A badge among the figures, whose name only screen readers need. */
+function Mark({ label, value }: { label: string; value: ReactNode }) {
+  return (
+    <div>
+      <dt className="sr-only">{label}</dt>
+      <dd>{value}</dd>
+    </div>
   );
 }
 

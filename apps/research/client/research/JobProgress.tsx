@@ -103,7 +103,7 @@ function Card({ dimension, running }: { dimension: DimensionView; running: boole
       className="relative flex min-w-0 flex-col gap-3 overflow-hidden rounded-corner border border-line bg-raised p-4 data-lit:border-accent-strong"
     >
       <header className="flex flex-wrap items-start justify-between gap-x-3 gap-y-1">
-        <h3 className="min-w-0 text-16 break-words">{name}</h3>
+        <h2 className="min-w-0 text-16 break-words">{name}</h2>
         <Lamp {...lampOf(dimension, running)} />
       </header>
       {state === 'done' && <p className="line-clamp-4 text-14 break-words">{keyFinding || summary}</p>}

@@ -27,6 +27,7 @@ export function ReportView({ report, claims, sources, streaming = false }: Repor
     <div className="grid items-start gap-8 xl:grid-cols-[minmax(0,1fr)_14rem]">
       <Contents headings={headings} article={article} />
       <article ref={article} aria-label="Report" aria-busy={streaming} className="min-w-0 xl:order-first">
+        <h2 className="sr-only">Report</h2>
         <CitedText text={body} claims={claims} sources={sources} streaming={streaming} />
       </article>
     </div>
