@@ -16,7 +16,7 @@ export {
 } from './posture.ts';
 export { RestartingService, watchSettings } from './restart.ts';
 export { type RunOptions, runService, strayFailure } from './run.ts';
-export { isServedAt, recordRunning } from './running.ts';
+export { isServedAt, neighbours, recordRunning } from './running.ts';
 export type { Diagnosis } from './service.ts';
 export {
   accountsOf,

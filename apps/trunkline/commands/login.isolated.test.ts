@@ -32,9 +32,14 @@ function run(argv: string[], environment: Record<string, string> = {}): Child {
   return child;
 }
 
+async function freePorts(): Promise<Record<string, string>> {
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, String(await freePort())] as const)),
+  );
+}
+
 beforeAll(async () => {
-  const free = await Promise.all(names.map(async (name) => [name, String(await freePort())]));
-  ports = Object.fromEntries(free);
+  ports = await freePorts();
   // The agent asks strangers for a token.
   up = run(['up'], { A2A_AUTH_TOKEN: 'token-of-the-agents' });
   await up.waitForLine('Ctrl-C stops everything', START_LIMIT_MS);
@@ -82,9 +87,17 @@ describe('trunkline login', () => {
     for (const link of links) expect((await enter(link)).status).toBe(303);
   });
 
+  it('finds services of its home at other ports than its own settings name', async () => {
+    const login = run(['login'], await freePorts());
+    expect(await login.exited).toMatchObject({ code: 0 });
+    const links = login.output().match(/http:\S+enter\?code=\S+/g) ?? [];
+    expect(links.map((link) => new URL(link).port).sort()).toEqual(Object.values(ports).sort());
+  });
+
   it('says so when nothing runs', async () => {
-    const free = await Promise.all(names.map(async (name) => [name, String(await freePort())]));
-    const login = run(['login'], Object.fromEntries(free));
+    const other = temporaryHome();
+    cleanups.push(other.remove);
+    const login = run(['login'], { ...(await freePorts()), TRUNKLINE_HOME: other.path });
     expect(await login.exited).toMatchObject({ code: 1 });
     expect(login.output()).toContain('No service runs. Start them with "npm start"');
   });

@@ -1,5 +1,6 @@
 import type { Environment } from '@trunkline/config';
 import { operatorAccess, operatorLink, readOperatorKey } from '@trunkline/identity';
+import { neighbours } from '@trunkline/service';
 import { z } from 'zod';
 import { reachable } from '../doctor/ports.ts';
 import { readServiceOptions, type UpOptions } from '../fleet/service-options.ts';
@@ -19,7 +20,7 @@ export const main = defineCommand({
   async run(options, env) {
     const home = options.trunklineHome;
     const asked = await Promise.all(
-      addressesOf(options, env).map(async (place) => ({ ...place, answer: await ask(place.url) })),
+      (await addressesOf(options, env)).map(async (place) => ({ ...place, answer: await ask(place.url) })),
     );
     const running = asked.filter(({ answer }) => answer !== undefined);
     if (running.length === 0)
@@ -53,11 +54,14 @@ function homeAdvice(running: readonly { answer: Answer }[]): string {
     : `Set TRUNKLINE_HOME to the folder of ${[...new Set(files)].join(' or ')}.`;
 }
 
-function addressesOf(options: UpOptions, env: Environment) {
-  return Object.entries(readServiceOptions(options, env)).map(([name, { host, port }]) => ({
+/** Services that run from this home, at whatever port; the others where the settings have them. */
+async function addressesOf(options: UpOptions, env: Environment) {
+  const live = (await neighbours(options.trunklineHome)).filter(({ state }) => state === 'live');
+  const set = Object.entries(readServiceOptions(options, env)).map(([name, { host, port }]) => ({
     name,
     url: `http://${reachable(host)}:${port}`,
   }));
+  return [...live, ...set.filter(({ name }) => live.every((service) => service.name !== name))];
 }
 
 async function ask(url: string): Promise<Answer> {
