@@ -61,7 +61,7 @@ export const inprocess = defineSpeechBackend({
           return { voice: best.voice, chosen_by: 'machine', reason };
         },
         async chooseVoice(signal) {
-          if (isAutomatic) await choice.settle(signal);
+          if (isAutomatic && isEnglish(language, best.voice)) await choice.settle(signal);
         },
       };
     },
