@@ -42,7 +42,12 @@ export const inprocess = defineSpeechBackend({
       const piper = createPiperVoice({ ...standard, host: piperHost });
       const choice = new VoiceChoice({
         voices: [
-          { ...best, synthesizer: kokoro, release: () => kokoroHost.release() },
+          {
+            ...best,
+            synthesizer: kokoro,
+            memoryBytes: kokoroMemoryBytes,
+            release: () => kokoroHost.release(),
+          },
           { ...fast, synthesizer: piper, release: () => piperHost.release() },
         ],
         directory,
@@ -68,6 +73,9 @@ export const inprocess = defineSpeechBackend({
   },
   diagnose: async () => [await diagnoseWeights('voice')],
 });
+
+/** It takes 1.5 GB for a moment while it loads; the rest is for the services beside it. */
+const kokoroMemoryBytes = 2 * 2 ** 30;
 
 /** Piper speaks nothing else. */
 function isEnglish(lang: string, preset: string): boolean {

@@ -85,6 +85,35 @@ it('a machine is measured once; another processor, and a voice that did not spea
   });
 });
 
+it('a measurement that ended the process is not tried at every start, one that gave way is', async () => {
+  const directory = home();
+  const path = join(directory, 'voice', 'speech', 'voices.json');
+  let atTheEnd = '';
+  const speeds = {
+    get Kokoro() {
+      atTheEnd = readFileSync(path, 'utf8');
+      return quick;
+    },
+    Piper: quick,
+  };
+  const { speech } = open({ Piper: quick }, { directory });
+  const caller = AbortSignal.abort(new Error('a caller came'));
+  await expect(speech.chooseVoice(caller)).rejects.toThrow('a caller came');
+  expect(await open(speeds, { directory }).choose()).toMatchObject({ voice: 'af_heart' });
+  writeFileSync(path, atTheEnd);
+  const next = open(speeds, { directory });
+  expect(await next.choose()).toMatchObject({ voice: 'piper' });
+  expect(next.speech.describe().voice?.reason).toContain('remove voice/speech/voices.json to measure again');
+  expect(next.measured).toEqual([]);
+});
+
+it('a voice is not loaded to be measured where memory is short', async () => {
+  const speak = vi.fn();
+  const voice = { synthesizer: { speak }, memoryBytes: 2 ** 60 };
+  await expect(measureVoice(voice, new AbortController().signal)).rejects.toThrow('of free memory');
+  expect(speak).not.toHaveBeenCalled();
+});
+
 it('a voice that is named is not measured, and other languages have one voice', async () => {
   const named = open({ Kokoro: slow }, { env: { INPROC_VOICE: 'bf_emma' } });
   expect(await named.choose()).toMatchObject({ voice: 'bf_emma', chosen_by: 'setting' });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage } from '@trunkline/std';
@@ -21,6 +22,8 @@ export interface MeasuredVoice {
   voice: string;
   title: string;
   synthesizer: Pick<Synthesizer, 'speak'>;
+  /** What loading takes; with less free memory it is not measured, as the system might end the process. */
+  memoryBytes?: number;
   /** Frees the model's memory until the voice speaks again. */
   release?(): Promise<void>;
 }
@@ -56,7 +59,9 @@ export class VoiceChoice {
 
   constructor(options: VoiceChoiceOptions) {
     this.#options = options;
-    this.#speeds = recallSpeeds(options.directory);
+    const { speeds, failure } = recall(options.directory);
+    this.#speeds = speeds;
+    this.#failure = failure;
   }
 
   get voice(): string {
@@ -70,28 +75,40 @@ export class VoiceChoice {
   /** Measures the voices and keeps the result. A voice that does not speak counts as too slow until the next start. */
   async settle(signal: AbortSignal): Promise<void> {
     if (this.#speeds !== undefined) return;
-    const { voices, measure = measureVoice, directory } = this.#options;
+    const { voices, directory } = this.#options;
     const speeds: Speeds = {};
     this.#failure = undefined;
-    for (const each of voices) {
-      try {
-        speeds[each.title] = await measure(each, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        this.#failure = `${each.title} does not speak: ${errorMessage(error)}`;
+    try {
+      for (const each of voices) {
+        await keep(directory, { voices: speeds, measuring: each.title });
+        await this.#measure(each, speeds, signal);
       }
+      if (Object.keys(speeds).length === 0) return;
+      this.#speeds = speeds;
+      const { voice } = this;
+      for (const each of voices) if (each.voice !== voice) await each.release?.();
+    } finally {
+      const isWhole = this.#speeds !== undefined && this.#failure === undefined;
+      if (isWhole) await keep(directory, { voices: speeds });
+      else await rm(pathIn(directory), { force: true });
     }
-    if (Object.keys(speeds).length === 0) return;
-    this.#speeds = speeds;
-    const { voice } = this;
-    for (const each of voices) if (each.voice !== voice) await each.release?.();
-    if (this.#failure === undefined) await keepSpeeds(directory, speeds);
+  }
+
+  async #measure(voice: MeasuredVoice, speeds: Speeds, signal: AbortSignal): Promise<void> {
+    const { measure = measureVoice } = this.#options;
+    try {
+      speeds[voice.title] = await measure(voice, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#failure = `${voice.title} does not speak: ${errorMessage(error)}`;
+    }
   }
 }
 
 /** The choice as an earlier start has left it, for doctor. */
 export function recallChoice(directory: string, language: string): VoiceDescription {
-  return describeChoice(localVoices(language), recallSpeeds(directory));
+  const { speeds, failure } = recall(directory);
+  return describeChoice(localVoices(language), speeds, failure);
 }
 
 /** The best first; Kokoro with its first voice of the language. */
@@ -153,10 +170,13 @@ const tries = 3;
 
 /** Loads the voice and times it. */
 export async function measureVoice(
-  { synthesizer }: Pick<MeasuredVoice, 'synthesizer'>,
+  { synthesizer, memoryBytes = 0 }: Pick<MeasuredVoice, 'synthesizer' | 'memoryBytes'>,
   signal: AbortSignal,
   now: () => number = () => performance.now(),
 ): Promise<VoiceSpeed> {
+  const free = process.availableMemory();
+  if (free < memoryBytes)
+    throw new Error(`it needs ${formatGigabytes(memoryBytes)} of free memory and there are ${formatGigabytes(free)}`);
   const speak = async (text: string) => {
     const startedAt = now();
     let [seconds, firstSoundMs] = [0, 0];
@@ -176,10 +196,17 @@ export async function measureVoice(
   return best;
 }
 
+function formatGigabytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GB`;
+}
+
 const keptSchema = z.object({
   machine: z.string(),
   voices: z.record(z.string(), z.object({ firstSoundMs: z.number(), realTimeFactor: z.number() })),
+  /** Whose measurement began; one that ended the process is not tried at every start. */
+  measuring: z.string().optional(),
 });
+type Kept = z.infer<typeof keptSchema>;
 
 const pathIn = (directory: string) => join(directory, 'voices.json');
 
@@ -190,18 +217,21 @@ function machine(): string {
   return [processor, `${availableParallelism()} cores`, ...sums].join(', ');
 }
 
-/** What an earlier start has measured; undefined if nothing can be read. */
-function recallSpeeds(directory: string): Speeds | undefined {
+/** What an earlier start has measured, or why it has not; empty if nothing can be read. */
+function recall(directory: string): { speeds?: Speeds; failure?: string } {
   try {
     const kept = keptSchema.parse(JSON.parse(readFileSync(pathIn(directory), 'utf8')));
-    return kept.machine === machine() ? kept.voices : undefined;
+    if (kept.machine !== machine()) return {};
+    const { voices: speeds, measuring } = kept;
+    if (measuring === undefined) return { speeds };
+    const failure = `The measurement of ${measuring} runs, or the service ended in it, as without enough memory; remove voice/speech/voices.json to measure again`;
+    return { speeds, failure };
   } catch {
     // A file that is absent or damaged is written anew.
-    return undefined;
+    return {};
   }
 }
 
-async function keepSpeeds(directory: string, voices: Speeds): Promise<void> {
-  const kept: z.input<typeof keptSchema> = { machine: machine(), voices };
-  await writeFileAtomic(pathIn(directory), `${JSON.stringify(kept, null, 2)}\n`);
+async function keep(directory: string, kept: Omit<Kept, 'machine'>): Promise<void> {
+  await writeFileAtomic(pathIn(directory), `${JSON.stringify({ machine: machine(), ...kept }, null, 2)}\n`);
 }
