@@ -65,8 +65,8 @@ export const inprocess = defineSpeechBackend({
           const reason = `Kokoro is the only voice for ${languages[language]}.`;
           return { voice: best.voice, chosen_by: 'machine', reason };
         },
-        async chooseVoice(signal) {
-          if (isAutomatic && isEnglish(language, best.voice)) await choice.settle(signal);
+        async chooseVoice(signal, conditions) {
+          if (isAutomatic && isEnglish(language, best.voice)) await choice.settle(signal, conditions);
         },
       };
     },

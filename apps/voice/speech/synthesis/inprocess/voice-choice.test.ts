@@ -147,6 +147,31 @@ it('times the first sound and the whole, and takes the best of several tries', a
   expect(speed).toEqual({ firstSoundMs: 200, realTimeFactor: 0.15 });
 });
 
+it('a machine that is never idle is measured after an hour, and the reason says so', async () => {
+  const clock = new FakeClock(0);
+  const { speech, directory } = open({ Kokoro: slow, Piper: quick });
+  const sessions = new SessionRegistry();
+  const over = Promise.withResolvers<void>();
+  const chooseVoice: typeof speech.chooseVoice = (...given) =>
+    speech.chooseVoice(...given).then(over.resolve, over.reject);
+  const isMachineBusy = () => true;
+  const measurement = startIdleMeasurement({
+    speech: { chooseVoice },
+    sessions,
+    isMachineBusy,
+    clock,
+    logger,
+  });
+  for (let minute = 0; minute < 59; minute += 1) await clock.advanceBy(60_000);
+  expect(speech.describe().voice?.reason).toContain('or an hour after the start');
+  await clock.advanceBy(120_000);
+  await over.promise;
+  expect(speech.describe().voice?.reason).toContain('The machine was busy with other work meanwhile.');
+  const { reason } = recallChoice(join(directory, 'voice', 'speech'), 'a');
+  expect(reason).toContain('The machine was busy with other work meanwhile.');
+  await measurement.stop();
+});
+
 it('voices are measured when nobody calls and the machine is idle, and every caller comes first', async () => {
   const [clock, sessions] = [new FakeClock(0), new SessionRegistry()];
   const signals: AbortSignal[] = [];

@@ -36,6 +36,11 @@ export interface VoiceSpeed {
 
 export type MeasureVoice = (voice: MeasuredVoice, signal: AbortSignal) => Promise<VoiceSpeed>;
 
+export interface MeasuringConditions {
+  /** Other work takes a part of the processor. */
+  isBusy?: boolean;
+}
+
 /** Which voice speaks, for `/healthz`, the pages and doctor. */
 export interface VoiceDescription {
   voice: string;
@@ -54,14 +59,11 @@ export interface VoiceChoiceOptions {
 /** Chooses the best voice that is fast enough on this machine, by a measurement that is made once. */
 export class VoiceChoice {
   readonly #options: VoiceChoiceOptions;
-  #speeds: Speeds | undefined;
-  #failure: string | undefined;
+  #known: Known;
 
   constructor(options: VoiceChoiceOptions) {
     this.#options = options;
-    const { speeds, failure } = recall(options.directory);
-    this.#speeds = speeds;
-    this.#failure = failure;
+    this.#known = recall(options.directory);
   }
 
   get voice(): string {
@@ -69,27 +71,27 @@ export class VoiceChoice {
   }
 
   describe(): VoiceDescription {
-    return describeChoice(this.#options.voices, this.#speeds, this.#failure);
+    return describeChoice(this.#options.voices, this.#known);
   }
 
   /** Measures the voices and keeps the result. A voice that does not speak counts as too slow until the next start. */
-  async settle(signal: AbortSignal): Promise<void> {
-    if (this.#speeds !== undefined) return;
+  async settle(signal: AbortSignal, { isBusy = false }: MeasuringConditions = {}): Promise<void> {
+    if (this.#known.speeds !== undefined) return;
     const { voices, directory } = this.#options;
     const speeds: Speeds = {};
-    this.#failure = undefined;
+    this.#known = {};
     try {
       for (const each of voices) {
         await keep(directory, { voices: speeds, measuring: each.title });
         await this.#measure(each, speeds, signal);
       }
       if (Object.keys(speeds).length === 0) return;
-      this.#speeds = speeds;
+      this.#known = { ...this.#known, speeds, isBusy };
       const { voice } = this;
       for (const each of voices) if (each.voice !== voice) await each.release?.();
     } finally {
-      const isWhole = this.#speeds !== undefined && this.#failure === undefined;
-      if (isWhole) await keep(directory, { voices: speeds });
+      const { speeds: voices, failure } = this.#known;
+      if (voices !== undefined && failure === undefined) await keep(directory, { voices, isBusy });
       else await rm(pathIn(directory), { force: true });
     }
   }
@@ -100,15 +102,14 @@ export class VoiceChoice {
       speeds[voice.title] = await measure(voice, signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#failure = `${voice.title} does not speak: ${errorMessage(error)}`;
+      this.#known = { failure: `${voice.title} does not speak: ${errorMessage(error)}` };
     }
   }
 }
 
 /** The choice as an earlier start has left it, for doctor. */
 export function recallChoice(directory: string, language: string): VoiceDescription {
-  const { speeds, failure } = recall(directory);
-  return describeChoice(localVoices(language), speeds, failure);
+  return describeChoice(localVoices(language), recall(directory));
 }
 
 /** The best first; Kokoro with its first voice of the language. */
@@ -123,30 +124,39 @@ export function localVoices(language: string) {
 /** By the voice's title. */
 type Speeds = Record<string, VoiceSpeed>;
 
+interface Known {
+  /** Undefined until the voices are measured. */
+  speeds?: Speeds;
+  /** Measured while other work took a part of the processor. */
+  isBusy?: boolean;
+  /** Why a voice was not measured. */
+  failure?: string;
+}
+
 function describeChoice(
   voices: readonly Pick<MeasuredVoice, 'voice' | 'title'>[],
-  speeds: Speeds | undefined,
-  failure?: string,
+  { speeds, isBusy = false, failure }: Known,
 ): VoiceDescription {
   const fastest = voices.at(-1) ?? { voice: '', title: '' };
   const by = (voice: string, reason: string) => ({ voice, chosen_by: 'machine' as const, reason });
   if (speeds === undefined) {
-    const until = `${fastest.title} speaks until the voices are measured, which happens when this machine has nothing else to do.`;
+    const until = `${fastest.title} speaks until the voices are measured, which happens when this machine has nothing else to do, or an hour after the start.`;
     return by(fastest.voice, failure === undefined ? until : `${failure}. ${until}`);
   }
+  const circumstances = isBusy ? ' The machine was busy with other work meanwhile.' : '';
   const [best] = voices;
   const chosen = voices.find(({ title }) => isFastEnough(speeds[title])) ?? fastest;
   if (chosen === best || best === undefined)
     return by(
       chosen.voice,
-      `${chosen.title} speaks, as it is fast enough on this machine: ${formatSpeed(speeds[chosen.title])}.`,
+      `${chosen.title} speaks, as it is fast enough on this machine: ${formatSpeed(speeds[chosen.title])}.${circumstances}`,
     );
   const speed = speeds[best.title];
   if (speed === undefined) return by(chosen.voice, failure ?? `${best.title} does not speak.`);
   const limits = formatSpeed({ firstSoundMs: longestFirstSoundMs, realTimeFactor: largestRealTimeFactor });
   return by(
     chosen.voice,
-    `${chosen.title} speaks, as ${best.title} is too slow on this machine: ${formatSpeed(speed)}; at most ${limits} keep a call fluent.`,
+    `${chosen.title} speaks, as ${best.title} is too slow on this machine: ${formatSpeed(speed)}; at most ${limits} keep a call fluent.${circumstances}`,
   );
 }
 
@@ -176,7 +186,9 @@ export async function measureVoice(
 ): Promise<VoiceSpeed> {
   const free = process.availableMemory();
   if (free < memoryBytes)
-    throw new Error(`it needs ${formatGigabytes(memoryBytes)} of free memory and there are ${formatGigabytes(free)}`);
+    throw new Error(
+      `it needs ${formatGigabytes(memoryBytes)} of free memory and there are ${formatGigabytes(free)}`,
+    );
   const speak = async (text: string) => {
     const startedAt = now();
     let [seconds, firstSoundMs] = [0, 0];
@@ -205,6 +217,7 @@ const keptSchema = z.object({
   voices: z.record(z.string(), z.object({ firstSoundMs: z.number(), realTimeFactor: z.number() })),
   /** Whose measurement began; one that ended the process is not tried at every start. */
   measuring: z.string().optional(),
+  isBusy: z.boolean().optional(),
 });
 type Kept = z.infer<typeof keptSchema>;
 
@@ -218,12 +231,12 @@ function machine(): string {
 }
 
 /** What an earlier start has measured, or why it has not; empty if nothing can be read. */
-function recall(directory: string): { speeds?: Speeds; failure?: string } {
+function recall(directory: string): Known {
   try {
     const kept = keptSchema.parse(JSON.parse(readFileSync(pathIn(directory), 'utf8')));
     if (kept.machine !== machine()) return {};
-    const { voices: speeds, measuring } = kept;
-    if (measuring === undefined) return { speeds };
+    const { voices: speeds, measuring, isBusy = false } = kept;
+    if (measuring === undefined) return { speeds, isBusy };
     const failure = `The measurement of ${measuring} runs, or the service ended in it, as without enough memory; remove voice/speech/voices.json to measure again`;
     return { speeds, failure };
   } catch {
