@@ -333,7 +333,12 @@ function delegatesOf(
       internal,
       reportsOrigins: true,
       idempotent: executor.type === 'in-process',
-      ask: (query, { signal, principal = request.principal, addOrigins, approved, idempotencyKey }) => {
+      ask: (query, { signal, principal = request.principal, addOrigins, ...asked }) => {
+        const { approved, idempotencyKey, onActivity } = asked;
+        const told = (frame: SkillFrame) => {
+          onActivity?.(0);
+          tell(frame);
+        };
         const wait = () =>
           ask(
             limiter.limited(executor),
@@ -346,7 +351,7 @@ function delegatesOf(
               ...(internal && request.files && { files: request.files }),
               ...(idempotencyKey && { turn: idempotencyKey }),
             },
-            { signal, tell, addOrigins, made },
+            { signal, tell: told, addOrigins, made, ...(onActivity && { extend: onActivity }) },
           );
         return slot === undefined ? wait() : slot.lend(wait, signal);
       },

@@ -73,8 +73,14 @@ async function run(
       },
     }),
     other('peer', 'a2a', { isPeer: true }),
-    other('mate', 'in-process'),
+    other('mate', 'in-process', {
+      execute: async (_request, { extend }) => {
+        extend?.(77_000);
+        return { content: 'words of a mate', taskState: 'completed' };
+      },
+    }),
   ]);
+  const extended: number[] = [];
   const asked: string[] = [];
   const frames: SkillFrame[] = [];
   const published: Draft[] = [];
@@ -118,9 +124,9 @@ async function run(
   } as unknown as AgentDefinition;
   const result = await createAgentExecutor(definition, parts).execute(
     { ...request(principal), requestId, ...(conversationId && { conversationId }) },
-    { ...context, tell: (frame) => void frames.push(frame) },
+    { ...context, tell: (frame) => void frames.push(frame), extend: (ms) => void extended.push(ms) },
   );
-  return { result, asked, published, frames, handedOn, turns: [...turns], chats: server.chats() };
+  return { result, asked, published, frames, handedOn, extended, turns: [...turns], chats: server.chats() };
 }
 
 const delegate = (target: string) => ({
@@ -139,6 +145,12 @@ it('keeps the steps of people and agents apart, whatever id their messages have'
   expect(await stored('helm', operator)).toBe(own);
   expect(await stored('helm', person)).not.toBe(own);
   expect(await stored('mate-2', operator)).not.toBe(own);
+});
+
+it('is not cut while the model of a delegate is at work', async () => {
+  const script = [delegate('mate'), 'done'];
+  const { extended } = await run({ canDelegate: ['mate'] }, { script, principal: operator });
+  expect(extended).toContain(77_000);
 });
 
 it('counts what the turn of an agent costs', async () => {
