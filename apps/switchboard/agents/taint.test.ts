@@ -153,6 +153,16 @@ it('is not cut while the model of a delegate is at work', async () => {
   expect(extended).toContain(77_000);
 });
 
+it('reports thoughts in pieces, before what comes of them', async () => {
+  const reasoning = 'I wonder. '.repeat(50);
+  const script = [{ reasoning, text: 'done' }];
+  const { frames } = await run({}, { script, principal: operator });
+  const thoughts = frames.flatMap((frame) => (frame.type === 'reasoning' ? [frame.text] : []));
+  expect(thoughts.join('')).toBe(reasoning);
+  expect(thoughts.length).toBeLessThanOrEqual(3);
+  expect(frames.slice(thoughts.length).every(({ type }) => type === 'progress')).toBe(true);
+});
+
 it('counts what the turn of an agent costs', async () => {
   const { result } = await run({ model: 'gpt-4o' }, { script: ['done'], principal: operator });
   expect(result.usage?.costUsd).toBeGreaterThan(0);
@@ -274,6 +284,8 @@ describe('text from outside', () => {
     await announcer.answer(dispatch, result, 1);
     await announcer.chat('outbound', dispatch, other('mate', 'in-process'), result);
     announcer.frame(dispatch, { type: 'progress', text: 'x', origins: [page] });
+    announcer.frame(dispatch, { type: 'note', text: 'x', origins: [page] });
+    announcer.frame(dispatch, { type: 'reasoning', text: 'x', origins: [page] });
     const settled = { ...dispatch, skill: 'chat', actor: 'user' };
     await announcer.outcome(settled, 'mate', result, { startedAt: 0, endedAt: 1 });
     expect(drafts.map(({ topic, principal }) => [topic, principal?.origins])).toEqual([
@@ -281,6 +293,8 @@ describe('text from outside', () => {
       ['team.next', [page]],
       ['agent.chat.outbound', [page]],
       ['agent.skill.progress.c', [page]],
+      ['agent.skill.progress.c', [page]],
+      ['agent.skill.reasoning.c', [page]],
       ['autonomous.outcome.user.chat', [page]],
     ]);
   });
