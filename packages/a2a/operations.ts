@@ -27,7 +27,12 @@ import type { VisibleTasks } from './engine/visible-tasks.ts';
 import { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 import { OutputFilter, requireAccepted, requireCommonMode } from './protocol/media-types.ts';
 import { isTerminal } from './protocol/model.ts';
-import { type CheckPrincipal, receivePrincipal, requirePrincipal } from './protocol/principal-extension.ts';
+import {
+  type CheckPrincipal,
+  receivePrincipal,
+  refuseNobody,
+  requirePrincipal,
+} from './protocol/principal-extension.ts';
 import type { PushService } from './push/push-service.ts';
 
 export interface OperationsOptions {
@@ -274,6 +279,8 @@ export class Operations {
 function askedBy(call: Call, named: Principal | undefined): Call {
   if (named === undefined) return call;
   const principal = withOrigins(call.current(named), call.principal.origins);
+  // The guard keeps out whom the header calls anonymous, where a key is needed.
+  if (call.awaitsPrincipal && principal.kind === 'anonymous') refuseNobody();
   return { ...call, principal, awaitsPrincipal: false };
 }
 

@@ -2,7 +2,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from '
 import { connect, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { openOperatorAccess, type Principal, principalHeader } from '@trunkline/identity';
+import { anonymous, openOperatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { FakeClock } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createA2aClient } from './client/client.ts';
@@ -255,6 +255,15 @@ describe('the principal of a message', () => {
     const { remote, seen } = await startBehindProxy([principalHeader, 'authorization']);
     const sent = createA2aClient().send(remote, message, { principal: ava });
     await expect(sent).rejects.toMatchObject({ code: 'agent_unauthorized' });
+    expect(seen).toEqual([]);
+  });
+
+  it('lets nobody in who showed no key, where one is needed', async () => {
+    const { remote, seen, passed } = await startBehindProxy(withoutPrincipal);
+    const sent = createA2aClient().send(remote, message, { principal: anonymous });
+    await expect(sent).rejects.toMatchObject({ code: 'agent_unknown_caller' });
+    // It was signed, by a service that may sign.
+    expect(passed.at(-1)?.body).toContain('signature');
     expect(seen).toEqual([]);
   });
 

@@ -77,6 +77,11 @@ export function requirePrincipal(): never {
   throw errors.principal_missing();
 }
 
+/** For a message to a service that needs a key, on behalf of somebody who showed none. */
+export function refuseNobody(): never {
+  throw errors.principal_refused({ reason: 'it names somebody who showed no key; this service needs one' });
+}
+
 /** The same for either version and every transport, which order and spell fields in their own ways. */
 function subjectOf({ messageId, taskId, contextId, parts }: Content, metadata: Metadata): string {
   const said = parts.map(contentOf);
