@@ -59,6 +59,8 @@ export interface Call {
   principal: Principal;
   /** Nobody is let in by the headers: the message has to say on whose behalf one of our services sends it. */
   awaitsPrincipal: boolean;
+  /** One of our services showed its token, and the header says on whose behalf. */
+  isNamed: boolean;
   checkPrincipal: CheckPrincipal | undefined;
   /** Somebody with the rights of today. */
   current: (principal: Principal) => Principal;
@@ -199,7 +201,7 @@ export class Operations {
   #readSend(call: Call): SendRequest & { call: Call } {
     this.#requireExtensions(call.extensions);
     const request = readSend(call.params, call.dialect);
-    const received = receivePrincipal(request.message, request.metadata, call.checkPrincipal);
+    const received = receivePrincipal(request.message, request.metadata, call);
     requireAccepted(request.mediaTypes, this.#options.inputModes);
     requireCommonMode(request.acceptedOutputModes, this.#options.outputModes);
     requireText(request.message);

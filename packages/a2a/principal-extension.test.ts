@@ -241,6 +241,29 @@ describe('the principal of a message', () => {
     expect(seen).toEqual([]);
   });
 
+  it('is left aside by a service with another clock where the header says the same', async () => {
+    const { remote, seen, passed, agent } = await startBehindProxy([]);
+    for (const minutes of [-6, -1, 6]) {
+      const clock = new FakeClock(Date.now() + minutes * 60_000);
+      const asked = { ...remote, protocol: '0.3' as const };
+      const { text } = await createA2aClient(clock).send(asked, message, { principal: ava });
+      expect(text, `${minutes} minutes`).toBe('done');
+    }
+    expect(seen.map(({ principal }) => principal)).toEqual([avaOfVoice, avaOfVoice, avaOfVoice]);
+    expect(JSON.stringify(seen.map((request) => [request.message, request.metadata]))).not.toContain(
+      'signature',
+    );
+    // What was changed on the way is refused, whatever the header says.
+    const { headers, body } = passed.at(-1) as Passed;
+    const { authorization = '', [principalHeader]: named = '' } = headers;
+    const answer = await fetch(`${agent.url}/a2a`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization, [principalHeader]: String(named) },
+      body: body.replace('Book the room', 'Book every room'),
+    });
+    expect(answer.status).toBe(401);
+  });
+
   it('has the rights that the account has now', async () => {
     const proxy = await startProxy(withoutPrincipal);
     const current = (principal: Principal): Principal => ({ ...principal, role: 'guest' });

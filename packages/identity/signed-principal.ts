@@ -20,7 +20,10 @@ export interface SignedSubject {
   readonly message: string;
 }
 
-export type PrincipalCheck = { principal: Principal } | { refusal: string };
+export type PrincipalCheck =
+  | { principal: Principal }
+  /** `isUntimely`: a service of this installation signed it, but clocks differ, or this one has just started. */
+  | { refusal: string; isUntimely?: true };
 
 /** Claims are refused when they are older, or newer by a clock that is wrong. */
 const LIFETIME_MS = 5 * 60_000;
@@ -71,9 +74,13 @@ export function createPrincipalCheck(
         refusal: `it was not signed for this message to ${service} by a service of this installation`,
       };
     if (Math.abs(now() - claim.issuedAt) > LIFETIME_MS)
-      return { refusal: 'it has expired; check the clocks, and send the message anew' };
-    if (claim.issuedAt < startedAt || isUsed(claim.nonce))
-      return { refusal: 'it was used already; send the message anew' };
+      return { refusal: 'it has expired; check the clocks, and send the message anew', isUntimely: true };
+    if (claim.issuedAt < startedAt)
+      return {
+        refusal: `it was signed before ${service} started; check the clocks, and send the message anew`,
+        isUntimely: true,
+      };
+    if (isUsed(claim.nonce)) return { refusal: 'it was used already; send the message anew' };
     const principal = readHandedOn(claim.principal);
     if (principal === undefined) return { refusal: 'it names nobody for whom a service asks' };
     used.set(claim.nonce, claim.issuedAt + LIFETIME_MS + 1);
