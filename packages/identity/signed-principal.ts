@@ -22,7 +22,7 @@ export interface SignedSubject {
 
 export type PrincipalCheck =
   | { principal: Principal }
-  /** `isUntimely`: a service of this installation signed it, but clocks differ, or this one has just started. */
+  /** `isUntimely`: a service of this installation signed it, but clocks differ, this one has just started or gets too many. */
   | { refusal: string; isUntimely?: true };
 
 /** Claims are refused when they are older, or newer by a clock that is wrong. */
@@ -54,17 +54,16 @@ export function signPrincipal(
 export function createPrincipalCheck(
   token: string,
   service: string,
-  now: () => number = Date.now,
+  { now = Date.now, most = MAX_USED }: { now?: () => number; most?: number } = {},
 ): (given: unknown, message: string) => PrincipalCheck {
   const startedAt = now();
   const used = new Map<string, number>();
-  const isUsed = (nonce: string) => {
+  const forgetEnded = () => {
     // Oldest first: their lifetimes end in nearly the order in which they came.
     for (const [known, end] of used) {
       if (end > now()) break;
       used.delete(known);
     }
-    return used.has(nonce) || used.size >= MAX_USED;
   };
   return (given, message) => {
     const claim = readClaim(given);
@@ -80,7 +79,13 @@ export function createPrincipalCheck(
         refusal: `it was signed before ${service} started; check the clocks, and send the message anew`,
         isUntimely: true,
       };
-    if (isUsed(claim.nonce)) return { refusal: 'it was used already; send the message anew' };
+    forgetEnded();
+    if (used.has(claim.nonce)) return { refusal: 'it was used already; send the message anew' };
+    if (used.size >= most)
+      return {
+        refusal: `${service} got more than ${most} in five minutes; try again later`,
+        isUntimely: true,
+      };
     const principal = readHandedOn(claim.principal);
     if (principal === undefined) return { refusal: 'it names nobody for whom a service asks' };
     used.set(claim.nonce, claim.issuedAt + LIFETIME_MS + 1);
