@@ -232,13 +232,20 @@ describe('the principal of a message', () => {
   });
 
   it('expires, and is not believed where it was signed before the service started', async () => {
-    const { remote, seen } = await startBehindProxy(withoutPrincipal);
+    const { remote, seen, agent } = await startBehindProxy(withoutPrincipal);
     for (const minutes of [-6, -1, 6]) {
       const clock = new FakeClock(Date.now() + minutes * 60_000);
       const late = createA2aClient(clock).send(remote, message, { principal: ava });
-      await expect(late, `${minutes} minutes`).rejects.toMatchObject({ code: 'agent_unauthorized' });
+      await expect(late, `${minutes} minutes`).rejects.toMatchObject({
+        code: 'agent_unauthorized',
+        cause: { message: expect.stringContaining('check the clocks') },
+      });
     }
     expect(seen).toEqual([]);
+    const reasons = agent.logger.lines.flatMap(({ level, fields }) =>
+      level === 'warn' && 'reason' in fields ? String(fields.reason) : [],
+    );
+    expect(reasons).toEqual(Array(3).fill(expect.stringContaining('check the clocks')));
   });
 
   it('is left aside by a service with another clock where the header says the same', async () => {
