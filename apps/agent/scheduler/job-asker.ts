@@ -59,7 +59,7 @@ function signatureOf(stated: string, { id, prompt }: Job, secret: string): strin
 export interface RunReceiver {
   secret: string;
   /** Those of schedules that were cancelled count no more. */
-  seals: Pick<LiveSeals, 'isLive'>;
+  seals: Pick<LiveSeals, 'isLive' | 'prolong'>;
   current: AccountAccess['current'];
   /** Whether the switchboard is one of our own, which proves its runs by the service token. */
   isPeer: boolean;
@@ -88,6 +88,7 @@ export function receiveRun(command: SendCommand, receiver: RunReceiver): SendCom
   const run = asked && runOf(command, { id, asked, receiver });
   if (asked === undefined || run === undefined)
     return { ...plain, principal: withOrigins(principal, [{ kind: 'schedule', source: id }]) };
+  receiver.seals.prolong(id, String(sealed));
   const { sessionId, timezone } = asked;
   const asker = actingFor(accountOf(asked.principal, receiver.current), 'scheduler');
   const shown = {

@@ -51,12 +51,15 @@ export class LiveSeals {
     this.#seals.delete(keyOf(id, seal));
   }
 
-  /** Asked at each run, from which its time counts anew. */
   isLive(id: string, seal: string): boolean {
+    return this.#seals.get(keyOf(id, seal)) !== undefined;
+  }
+
+  /** After a run that was proven, from which its time counts anew. What runs once ends when it was to end. */
+  prolong(id: string, seal: string): void {
     const times = this.#seals.get(keyOf(id, seal));
-    if (times === undefined) return false;
+    if (times === undefined || parseSchedule(times.schedule, times).type === 'once') return;
     this.#seals.set(keyOf(id, seal), times, this.#lifetimeOf(times));
-    return true;
   }
 
   close(): void {
@@ -64,10 +67,9 @@ export class LiveSeals {
   }
 
   #lifetimeOf(times: Times): number {
-    const parsed = parseSchedule(times.schedule, times);
-    const next = parsed.next(this.#now());
-    if (next === undefined) return onceMs;
-    return next - this.#now() + (parsed.next(next) === undefined ? onceMs : recurringMs);
+    const { type, next } = parseSchedule(times.schedule, times);
+    const now = this.#now();
+    return (next(now) ?? now) - now + (type === 'once' ? onceMs : recurringMs);
   }
 }
 
