@@ -27,6 +27,9 @@ const TIMEZONE = 'UTC';
 /** Counts only where the key is the token between our own services; others ignore it. */
 const asAgent = handedOn({ kind: 'service', id: 'agent', via: [] }, 'agent');
 
+/** The switchboard has stored nothing of what it was sent. */
+class SwitchboardRefusal extends Error {}
+
 /** The scheduler's variables, as the option table of the service names them. */
 export interface SchedulerSettings {
   agentName: string;
@@ -119,8 +122,10 @@ function switchboardBackend(
       body: JSON.stringify({ topic: 'command.schedule', payload }),
     });
     if (response.status === 401 || response.status === 403)
-      throw new Error('the switchboard refuses the key: check SWITCHBOARD_API_KEY.');
-    if (response.status >= 300) throw new Error(`the switchboard answered with status ${response.status}.`);
+      throw new SwitchboardRefusal('the switchboard refuses the key: check SWITCHBOARD_API_KEY.');
+    const words = `the switchboard answered with status ${response.status}.`;
+    if (response.status >= 500) throw new Error(words);
+    if (response.status >= 300) throw new SwitchboardRefusal(words);
   };
   const schedulesOf = (actor: Actor): Schedules => ({
     async add(given) {
@@ -145,7 +150,8 @@ function switchboardBackend(
       try {
         await command({ action: 'add', id, schedule, timezone, topic, payload });
       } catch (error) {
-        seals.removeOne(id, seal);
+        // Without an answer nobody knows which of two the switchboard has: both count, until the next change of the schedule.
+        if (error instanceof SwitchboardRefusal) seals.removeOne(id, seal);
         throw error;
       }
       seals.remove(id, { except: seal });

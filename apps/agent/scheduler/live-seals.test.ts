@@ -84,3 +84,20 @@ it('the signature of a recurring schedule goes on with each run that is proven',
   await clock.advanceBy(300 * day);
   expect(runFor(sent)).toBe('key:ada');
 });
+
+it('both signatures count where the answer to a replacement is lost, and the old one where it is refused', async () => {
+  let answer: Answer = {};
+  const { add, last, runFor } = await startBoard(() => answer);
+  await add('0 9 * * *');
+  const first = last();
+  answer = { status: 400 };
+  await expect(add('0 10 * * *')).rejects.toThrow('status 400');
+  const refused = last();
+  answer = { status: 502 };
+  await expect(add('0 11 * * *')).rejects.toThrow('status 502');
+  const lost = last();
+  expect([first, refused, lost].map((sent) => runFor(sent))).toEqual(['chat:7', 'key:ada', 'chat:7']);
+  answer = {};
+  await add('0 12 * * *');
+  expect([first, lost, last()].map((sent) => runFor(sent))).toEqual(['key:ada', 'key:ada', 'chat:7']);
+});
