@@ -109,7 +109,7 @@ function switchboardBackend(
   const { hostname } = new URL(url);
   // Stays the same over restarts, and goes to nobody.
   const secret = readOrCreateSecret(home, 'schedule-secret');
-  const seals = new LiveSeals(join(directory, 'switchboard-seals.db'), () => clock.now());
+  const seals = new LiveSeals(join(directory, 'switchboard-seals.db'), { now: () => clock.now() });
   const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs: TIMEOUT_MS, maxRedirects: 0 });
   const command = async (payload: object): Promise<void> => {
     const response = await fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
@@ -146,7 +146,7 @@ function switchboardBackend(
       };
       const topic = `${topicPrefix}.${id}`;
       // Before the switchboard has it, as it may be due at once.
-      seals.add(id, seal, { schedule, timezone });
+      seals.add(id, seal, { schedule, timezone, owner: actor.owner });
       try {
         await command({ action: 'add', id, schedule, timezone, topic, payload });
       } catch (error) {

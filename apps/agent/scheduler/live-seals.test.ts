@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import type { Principal } from '@trunkline/identity';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { type Answer, startAnswering } from '../tools/answering-server.suite.ts';
 import { chooseBackend } from './choose-backend.ts';
+import { LiveSeals } from './live-seals.ts';
 
 const settings = {
   ...{
@@ -100,4 +102,29 @@ it('both signatures count where the answer to a replacement is lost, and the old
   answer = {};
   await add('0 12 * * *');
   expect([first, lost, last()].map((sent) => runFor(sent))).toEqual(['key:ada', 'key:ada', 'chat:7']);
+});
+
+it('refuses what is too many, of one person and of all, and forgets none for it', () => {
+  const home = temporaryDirectory();
+  const seals = new LiveSeals(join(home.path, 'seals.db'), { now: () => clock.now(), most: 20 });
+  onTestFinished(() => {
+    seals.close();
+    home.remove();
+  });
+  const add = (id: string, owner: string, seal = 'first') =>
+    seals.add(id, seal, { schedule: '2026-03-01T11:00:00Z', timezone: 'UTC', owner });
+  for (const id of ['a', 'a b']) add(id, 'person:ava');
+  expect(() => add('c', 'person:ava')).toThrow('you have 2 schedules on the switchboard already');
+  add('a', 'person:ava', 'second');
+  seals.remove('a', { except: 'second' });
+  const live = (id: string) => ['first', 'second'].map((seal) => seals.isLive(id, seal));
+  expect([live('a'), live('a b')]).toEqual([
+    [false, true],
+    [true, false],
+  ]);
+  for (let count = 2; count < 20; count += 1) add(`yearly-${count}`, 'operator');
+  expect(() => add('one-more', 'person:eve')).toThrow('there are 20 schedules on the switchboard already');
+  seals.remove('yearly-2');
+  add('one-more', 'person:eve');
+  expect([...live('a b'), ...live('one-more')]).toEqual([true, false, true, false]);
 });
