@@ -100,10 +100,9 @@ export function switchboardOf({ switchboardApiBase: url, switchboardApiKey: apiK
 }
 
 /** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
-function switchboardBackend(
-  settings: SchedulerSettings,
-  { home, directory, clock = systemClock, isPeer = false, current = (principal) => principal }: BackendDeps,
-): ScheduleBackend {
+function switchboardBackend(settings: SchedulerSettings, deps: BackendDeps): ScheduleBackend {
+  const { home, directory, clock = systemClock, isPeer = false, logger } = deps;
+  const { current = (principal) => principal } = deps;
   const { agentName, switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
   const { url, apiKey } = switchboardOf(settings);
   const { hostname } = new URL(url);
@@ -170,7 +169,8 @@ function switchboardBackend(
   return {
     ...schedulesOf(operatorActor),
     for: schedulesOf,
-    receive: (command) => receiveRun(command, { secret, seals, current, isPeer, now: () => clock.now() }),
+    receive: (command) =>
+      receiveRun(command, { secret, seals, current, isPeer, now: () => clock.now(), logger }),
     // The switchboard fires; there is nothing to start here.
     start: () => undefined,
     stop: async () => seals.close(),

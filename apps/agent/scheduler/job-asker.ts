@@ -64,6 +64,7 @@ export interface RunReceiver {
   /** Whether the switchboard is one of our own, which proves its runs by the service token. */
   isPeer: boolean;
   now: () => number;
+  logger: { warn(fields: object, message: string): void };
 }
 
 /**
@@ -84,7 +85,10 @@ export function receiveRun(command: SendCommand, receiver: RunReceiver): SendCom
   const prompt = message.parts.map((part) => (part.type === 'text' ? part.text : undefined)).join('\n');
   const opened =
     isRun && roleOf(principal) !== 'guest' ? openAsker(sealed, { id, prompt }, receiver.secret) : undefined;
-  const asked = opened && receiver.seals.isLive(id, String(sealed)) ? opened : undefined;
+  const isLive = opened !== undefined && receiver.seals.isLive(id, String(sealed));
+  if (opened !== undefined && !isLive)
+    receiver.logger.warn({ schedule: id }, 'schedule is not live; running it as text from outside');
+  const asked = isLive ? opened : undefined;
   const run = asked && runOf(command, { id, asked, receiver });
   if (asked === undefined || run === undefined)
     return { ...plain, principal: withOrigins(principal, [{ kind: 'schedule', source: id }]) };

@@ -101,7 +101,9 @@ it('both signatures count where the answer to a replacement is lost, and the old
   expect([first, refused, lost].map((sent) => runFor(sent))).toEqual(['chat:7', 'key:ada', 'chat:7']);
   answer = {};
   await add('0 12 * * *');
+  warnings = [];
   expect([first, lost, last()].map((sent) => runFor(sent))).toEqual(['key:ada', 'key:ada', 'chat:7']);
+  expect(warnings).toEqual(Array(2).fill('schedule is not live; running it as text from outside'));
 });
 
 it('refuses what is too many, of one person and of all, and forgets none for it', () => {
