@@ -6,6 +6,22 @@ import { OutsideAnswers } from './outside-answers.ts';
 const day = 24 * 60 * 60 * 1000;
 const part = (text: string) => ({ text, calls: [] });
 
+it('counts an answer once, however often it was given', () => {
+  const directory = temporaryDirectory();
+  const answers = new OutsideAnswers(join(directory.path, 'answers.db'), { most: 3 });
+  onTestFinished(() => {
+    answers.close();
+    directory.remove();
+  });
+  const texts = ['one', 'two', 'three'];
+  for (const text of texts) answers.add([part(text), part(`${text} `), part(text)]);
+  answers.add([part('three')]);
+  answers.add([part('three')]);
+  expect(texts.map((text) => answers.has(part(text)))).toEqual([true, true, true]);
+  answers.add([part('four')]);
+  expect(texts.map((text) => answers.has(part(text)))).toEqual([false, true, true]);
+});
+
 it('knows the newest answers, for a year, also when it is opened again', () => {
   const directory = temporaryDirectory();
   onTestFinished(() => directory.remove());

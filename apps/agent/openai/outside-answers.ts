@@ -44,10 +44,12 @@ export class OutsideAnswers {
       const insert = this.#database.prepare(
         'INSERT OR REPLACE INTO outside_answers (hash, expires_at) VALUES (?, ?)',
       );
-      for (const part of said) insert.run(hashOf(part), this.#now() + lifetimeMs);
+      for (const hash of new Set(said.map(hashOf))) insert.run(hash, this.#now() + lifetimeMs);
       this.#database.prepare('DELETE FROM outside_answers WHERE expires_at <= ?').run(this.#now());
       this.#database
-        .prepare('DELETE FROM outside_answers WHERE id <= (SELECT max(id) FROM outside_answers) - ?')
+        .prepare(
+          'DELETE FROM outside_answers WHERE id <= (SELECT id FROM outside_answers ORDER BY id DESC LIMIT 1 OFFSET ?)',
+        )
         .run(this.#most);
     });
   }
