@@ -18,7 +18,8 @@ const peer = { token, name: 'voice', to: 'test' };
 const startAgent = agentsOfThisFile();
 const closers: (() => unknown)[] = [];
 afterAll(async () => {
-  for (const close of closers) await close();
+  // A proxy goes before what stands behind it.
+  for (const close of closers.reverse()) await close();
 });
 
 const ava: Principal = {
@@ -98,6 +99,7 @@ async function startProxy(taken: readonly string[]) {
         outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(outgoing);
       });
+      forwarded.on('error', () => outgoing.destroy());
       forwarded.end(body);
     });
   });
@@ -334,6 +336,8 @@ async function serveCard(entry: object): Promise<string> {
 /** The same for HTTP/2, on which gRPC stands. Returns its port. */
 async function startGrpcProxy(port: number, taken: readonly string[]): Promise<number> {
   const behind = connect(`http://127.0.0.1:${port}`);
+  // Its requests fail with it.
+  behind.on('error', () => undefined);
   const server = createHttp2Server();
   server.on('stream', (stream: ServerHttp2Stream, incoming) => {
     const headers = { ...incoming };
@@ -345,6 +349,8 @@ async function startGrpcProxy(port: number, taken: readonly string[]): Promise<n
       trailers = given;
     });
     forwarded.on('response', (answer, flags) => {
+      // The client has left.
+      if (stream.destroyed || stream.closed) return void forwarded.close();
       const isWhole = (flags & 1) === 1;
       stream.respond(answer, { waitForTrailers: !isWhole, endStream: isWhole });
       stream.on('wantTrailers', () => stream.sendTrailers({ ...trailers }));
