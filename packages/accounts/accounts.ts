@@ -59,7 +59,7 @@ export class Accounts implements AccountAccess {
     this.#logger = logger;
     this.#now = now;
     this.#pairings = new Pairings(this.#file, now);
-    this.programs = new Programs(this.#file, now);
+    this.programs = new Programs(this.#file, now, logger);
   }
 
   /** By name. */

@@ -31,6 +31,10 @@ interface Allowed {
   challenge: string;
 }
 
+interface Warner {
+  warn(fields: object, message: string): void;
+}
+
 /** Nobody but us makes such tokens; keys of accounts begin otherwise. */
 const ACCESS_PREFIX = 'tlm_';
 const REFRESH_PREFIX = 'tlr_';
@@ -50,10 +54,12 @@ const MAX_PAIRS = 50;
 export class Programs {
   readonly #file: SharedDatabase;
   readonly #now: () => number;
+  readonly #logger: Warner;
 
-  constructor(file: SharedDatabase, now: () => number) {
+  constructor(file: SharedDatabase, now: () => number, logger: Warner) {
     this.#file = file;
     this.#now = now;
+    this.#logger = logger;
   }
 
   /** Of an account, the newest first. */
@@ -187,8 +193,7 @@ export class Programs {
       this.#now(),
       agent,
     );
-    if (found !== undefined && this.#now() - (found.used_at ?? 0) >= SEEN_EVERY_MS)
-      this.#run('UPDATE programs SET used_at = ? WHERE id = ?', this.#now(), found.id);
+    if (found !== undefined && this.#now() - (found.used_at ?? 0) >= SEEN_EVERY_MS) this.#seen(found.id);
     return found?.account;
   }
 
@@ -197,6 +202,15 @@ export class Programs {
     const sql =
       'DELETE FROM programs WHERE id IN (SELECT program FROM program_tokens WHERE access = ? OR refresh = ?)';
     this.#run(sql, hashOf(token), hashOf(token));
+  }
+
+  /** Whoever shows a token comes in also while the disk is full. */
+  #seen(program: string): void {
+    try {
+      this.#run('UPDATE programs SET used_at = ? WHERE id = ?', this.#now(), program);
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'failed to record the use of a program');
+    }
   }
 
   #issue(database: Database, program: string): ProgramTokens {

@@ -171,7 +171,7 @@ it('connects a program that a person allows, for /mcp alone, until it is revoked
   const [renewed, again] = [await renew(), await renew()];
   const asked = async (token: string) => (await agent.fetch('/mcp', { headers: bearer(token) })).status;
   expect(await asked(access)).toBe(401);
-  // Two windows of one program renew at once; accounts.test.ts has the one that comes later.
+  // Two windows of one program renew at once; programs.test.ts of accounts has the one that comes later.
   expect(await asked(renewed.access_token)).not.toBe(401);
   expect(await asked(again.access_token)).not.toBe(401);
   await agent.fetch('/oauth/revoke', {

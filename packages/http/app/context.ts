@@ -100,7 +100,12 @@ export class OpenStreams {
   readonly #streams = new Roster<Tracked>();
   /** Requests that have no answer yet, such as long polls. */
   readonly #waiting = new Roster<Tracked>();
+  readonly #logger: Pick<Logger, 'warn'>;
   #ended = false;
+
+  constructor(logger: Pick<Logger, 'warn'>) {
+    this.#logger = logger;
+  }
 
   /** Returns the function that forgets it. */
   add(stream: OpenStream, stillStands: () => boolean): () => void {
@@ -116,11 +121,21 @@ export class OpenStreams {
   /** Ends the streams and requests whose caller has lost access since. */
   endRevoked(): void {
     for (const { stream, stillStands } of [...this.#streams.all(), ...this.#waiting.all()])
-      if (!stillStands()) stream.end();
+      if (this.#isRevoked(stillStands)) stream.end();
   }
 
   endAll(): void {
     this.#ended = true;
     for (const { stream } of this.#streams.all()) stream.end();
+  }
+
+  /** Asked by a timer, where an error would end the process: a full disk or a locked file takes nobody's access. */
+  #isRevoked(stillStands: () => boolean): boolean {
+    try {
+      return !stillStands();
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'failed to check access; retrying');
+      return false;
+    }
   }
 }

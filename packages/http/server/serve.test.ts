@@ -317,6 +317,35 @@ describe('stop', () => {
   });
 });
 
+describe('access to open streams', () => {
+  it('stays where it cannot be checked, and the others are looked at all the same', async () => {
+    let check: () => void = () => expect.unreachable();
+    const server = await startApp((app) =>
+      app.get('/:access', (c) => {
+        check = () => c.env.streams.endRevoked();
+        c.set('stillStands', () => {
+          if (c.req.param('access') === 'unknown') throw new Error('database or disk is full');
+          return false;
+        });
+        return sse(c, { greeting: 'connected', subscribe: () => () => undefined });
+      }),
+    );
+    const open = async (path: string) => {
+      const client = await rawClient(server.port);
+      client.write(getRequest(path));
+      await client.until(': connected');
+      return client;
+    };
+    const [unknown, lost] = [await open('/unknown'), await open('/lost')];
+    check();
+    await lost.until('0\r\n\r\n');
+    expect(unknown.received.endsWith('0\r\n\r\n')).toBe(false);
+    expect(server.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+      { message: 'failed to check access; retrying', fields: { err: expect.any(Error) } },
+    ]);
+  });
+});
+
 describe('two servers in one process', () => {
   it('stop one without the other', async () => {
     const { logger } = collectingLogger();

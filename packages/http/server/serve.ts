@@ -48,7 +48,7 @@ const DEFAULT_GRACE_MS = 5_000;
 
 /** Listens, and gives back the address and the way to stop. */
 export async function serve(app: ServableApp, options: ServeOptions): Promise<RunningServer> {
-  const streams = new OpenStreams();
+  const streams = new OpenStreams(options.logger);
   const server = createHttpServer(app, options, streams);
   const connections = trackConnections(server);
   // Other processes change accounts, so it is looked up.

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { temporaryDirectory } from '@trunkline/testing';
+import { expect, it, onTestFinished } from 'vitest';
+import { type Accounts, accountsFile, openAccounts } from './accounts.ts';
+
+const HOUR = 3_600_000;
+const clientId = 'sailor';
+const verifier = 'a verifier of PKCE';
+const challenge = createHash('sha256').update(verifier).digest('base64url');
+const redirect = 'http://127.0.0.1/callback';
+const shown = { clientId, redirect, verifier };
+
+function start() {
+  const home = temporaryDirectory();
+  onTestFinished(home.remove);
+  const clock = { now: Date.parse('2026-01-01') };
+  const open = () => {
+    const logger = { warn: () => undefined };
+    const accounts = openAccounts({ home: home.path, logger, now: () => clock.now });
+    onTestFinished(() => accounts.close());
+    return accounts;
+  };
+  return { accounts: open(), open, clock, file: accountsFile(home.path) };
+}
+
+function connect({ accounts }: ReturnType<typeof start>, account: string) {
+  const grant = { account, clientId, name: 'Sailor', agent: 'agent', redirect, challenge };
+  const code = accounts.programs.createCode(grant);
+  const tokens = accounts.programs.redeem(code, shown);
+  if (tokens === undefined) throw new Error('the code was refused');
+  return { ...tokens, code };
+}
+
+it('comes in with tokens that end, at the agent that they are for', () => {
+  const started = start();
+  const { accounts, open, clock } = started;
+  const { id } = accounts.create({ name: 'Ava', role: 'member' });
+  const { access, refresh } = connect(started, id);
+  const { programs } = open();
+  expect([programs.accountOf(access, 'agent'), programs.accountOf(access, 'other')]).toEqual([
+    id,
+    undefined,
+  ]);
+  expect(programs.list(id)).toMatchObject([{ name: 'Sailor', agent: 'agent', lastUsedAt: clock.now }]);
+  clock.now += HOUR;
+  expect(programs.accountOf(access, 'agent')).toBeUndefined();
+  expect(programs.refresh(refresh, 'another client')).toBeUndefined();
+  const renewed = programs.refresh(refresh, clientId);
+  expect(programs.accountOf(renewed?.access ?? '', 'agent')).toBe(id);
+  clock.now += 30 * 24 * HOUR;
+  expect([programs.refresh(renewed?.refresh ?? '', clientId), programs.list(id)]).toEqual([undefined, []]);
+});
+
+it('comes in also while the disk is full', () => {
+  const started = start();
+  const { accounts, file } = started;
+  const { id } = accounts.create({ name: 'Ava', role: 'member' });
+  const { access } = connect(started, id);
+  const database = new DatabaseSync(file);
+  onTestFinished(() => database.close());
+  database.exec(`CREATE TRIGGER full_disk BEFORE UPDATE ON programs
+    BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
+  expect(accounts.programs.accountOf(access, 'agent')).toBe(id);
+});
+
+it('may renew twice at once; a refresh token that comes back later was stolen', () => {
+  const started = start();
+  const { accounts, clock } = started;
+  const { programs } = accounts;
+  const { id } = accounts.create({ name: 'Ava', role: 'member' });
+  const { access, refresh } = connect(started, id);
+  const first = programs.refresh(refresh, clientId);
+  clock.now += 59_000;
+  const second = programs.refresh(refresh, clientId);
+  const accepted = () =>
+    [access, first?.access, second?.access].map((each) => programs.accountOf(each ?? '', 'agent'));
+  expect(accepted()).toEqual([undefined, id, id]);
+  // Each goes on by itself.
+  expect(programs.refresh(first?.refresh ?? '', clientId)).toBeDefined();
+  expect(accepted()).toEqual([undefined, undefined, id]);
+  clock.now += 1000;
+  expect(programs.refresh(refresh, clientId)).toBeUndefined();
+  expect([accepted(), programs.list(id)]).toEqual([[undefined, undefined, undefined], []]);
+});
+
+it('loses what a code gave when it is shown again', () => {
+  const started = start();
+  const { accounts, clock } = started;
+  const { programs } = accounts;
+  const { id } = accounts.create({ name: 'Ava', role: 'member' });
+  const { access, code } = connect(started, id);
+  expect(programs.redeem(code, shown)).toBeUndefined();
+  expect(programs.accountOf(access, 'agent')).toBeUndefined();
+  const late = programs.createCode({
+    account: id,
+    clientId,
+    name: 'Sailor',
+    agent: 'agent',
+    redirect,
+    challenge,
+  });
+  clock.now += HOUR;
+  expect(programs.redeem(late, shown)).toBeUndefined();
+});
+
+it.each<[string, (accounts: Accounts, ids: { id: string; keyId: string }) => void]>([
+  ['its sessions', (accounts, { id }) => accounts.endSessions(id)],
+  ['a key', (accounts, { keyId }) => accounts.revokeKey(keyId)],
+  ['the account', (accounts, { id }) => accounts.update(id, { disabled: true })],
+])('ends with %s, and only those of the account', (_, change) => {
+  const started = start();
+  const { accounts } = started;
+  const [ava, bob] = [
+    accounts.create({ name: 'Ava', role: 'member' }),
+    accounts.create({ name: 'Bob', role: 'member' }),
+  ];
+  const { keyId } = accounts.createKey(ava.id, 'laptop');
+  const [{ access, refresh }, other] = [connect(started, ava.id), connect(started, bob.id)];
+  change(accounts, { id: ava.id, keyId });
+  const { programs } = accounts;
+  expect([programs.accountOf(access, 'agent'), programs.refresh(refresh, clientId)]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  expect(programs.accountOf(other.access, 'agent')).toBe(bob.id);
+});
+
+it('gives way at the limit, the one that was renewed least lately first', () => {
+  const started = start();
+  const { accounts, clock } = started;
+  const { id } = accounts.create({ name: 'Ava', role: 'member' });
+  const first = connect(started, id);
+  const all = Array.from({ length: 50 }, () => {
+    clock.now += 1;
+    return connect(started, id);
+  });
+  expect(accounts.programs.accountOf(first.access, 'agent')).toBeUndefined();
+  expect(all.every(({ access }) => accounts.programs.accountOf(access, 'agent') === id)).toBe(true);
+});
