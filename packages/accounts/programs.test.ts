@@ -38,16 +38,16 @@ it('comes in with tokens that end, at the agent that they are for', () => {
   const { id } = accounts.create({ name: 'Ava', role: 'member' });
   const { access, refresh } = connect(started, id);
   const { programs } = open();
-  expect([programs.accountOf(access, 'agent'), programs.accountOf(access, 'other')]).toEqual([
+  expect([programs.holderOf(access, 'agent')?.account, programs.holderOf(access, 'other')?.account]).toEqual([
     id,
     undefined,
   ]);
   expect(programs.list(id)).toMatchObject([{ name: 'Sailor', agent: 'agent', lastUsedAt: clock.now }]);
   clock.now += HOUR;
-  expect(programs.accountOf(access, 'agent')).toBeUndefined();
+  expect(programs.holderOf(access, 'agent')?.account).toBeUndefined();
   expect(programs.refresh(refresh, 'another client')).toBeUndefined();
   const renewed = programs.refresh(refresh, clientId);
-  expect(programs.accountOf(renewed?.access ?? '', 'agent')).toBe(id);
+  expect(programs.holderOf(renewed?.access ?? '', 'agent')?.account).toBe(id);
   clock.now += 30 * 24 * HOUR;
   expect([programs.refresh(renewed?.refresh ?? '', clientId), programs.list(id)]).toEqual([undefined, []]);
 });
@@ -61,7 +61,7 @@ it('comes in also while the disk is full', () => {
   onTestFinished(() => database.close());
   database.exec(`CREATE TRIGGER full_disk BEFORE UPDATE ON programs
     BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
-  expect(accounts.programs.accountOf(access, 'agent')).toBe(id);
+  expect(accounts.programs.holderOf(access, 'agent')?.account).toBe(id);
 });
 
 it('may renew twice at once; a refresh token that comes back later was stolen', () => {
@@ -74,7 +74,7 @@ it('may renew twice at once; a refresh token that comes back later was stolen', 
   clock.now += 59_000;
   const second = programs.refresh(refresh, clientId);
   const accepted = () =>
-    [access, first?.access, second?.access].map((each) => programs.accountOf(each ?? '', 'agent'));
+    [access, first?.access, second?.access].map((each) => programs.holderOf(each ?? '', 'agent')?.account);
   expect(accepted()).toEqual([undefined, id, id]);
   // Each goes on by itself.
   expect(programs.refresh(first?.refresh ?? '', clientId)).toBeDefined();
@@ -91,7 +91,7 @@ it('loses what a code gave when it is shown again', () => {
   const { id } = accounts.create({ name: 'Ava', role: 'member' });
   const { access, code } = connect(started, id);
   expect(programs.redeem(code, shown)).toBeUndefined();
-  expect(programs.accountOf(access, 'agent')).toBeUndefined();
+  expect(programs.holderOf(access, 'agent')?.account).toBeUndefined();
   const late = programs.createCode({
     account: id,
     clientId,
@@ -119,11 +119,11 @@ it.each<[string, (accounts: Accounts, ids: { id: string; keyId: string }) => voi
   const [{ access, refresh }, other] = [connect(started, ava.id), connect(started, bob.id)];
   change(accounts, { id: ava.id, keyId });
   const { programs } = accounts;
-  expect([programs.accountOf(access, 'agent'), programs.refresh(refresh, clientId)]).toEqual([
+  expect([programs.holderOf(access, 'agent')?.account, programs.refresh(refresh, clientId)]).toEqual([
     undefined,
     undefined,
   ]);
-  expect(programs.accountOf(other.access, 'agent')).toBe(bob.id);
+  expect(programs.holderOf(other.access, 'agent')?.account).toBe(bob.id);
 });
 
 it('gives way at the limit, the one that was renewed least lately first', () => {
@@ -135,6 +135,6 @@ it('gives way at the limit, the one that was renewed least lately first', () => 
     clock.now += 1;
     return connect(started, id);
   });
-  expect(accounts.programs.accountOf(first.access, 'agent')).toBeUndefined();
-  expect(all.every(({ access }) => accounts.programs.accountOf(access, 'agent') === id)).toBe(true);
+  expect(accounts.programs.holderOf(first.access, 'agent')?.account).toBeUndefined();
+  expect(all.every(({ access }) => accounts.programs.holderOf(access, 'agent')?.account === id)).toBe(true);
 });

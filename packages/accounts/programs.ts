@@ -78,8 +78,10 @@ export class Programs {
       }));
   }
 
+  /** Undefined where it was disconnected, or was not renewed in time. */
   accountOfProgram(programId: string): string | undefined {
-    return this.#get<{ account: string }>('SELECT account FROM programs WHERE id = ?', programId)?.account;
+    const sql = 'SELECT account FROM programs WHERE id = ? AND ends > ?';
+    return this.#get<{ account: string }>(sql, programId, this.#now())?.account;
   }
 
   disconnect(programId: string): void {
@@ -184,8 +186,8 @@ export class Programs {
     return token.startsWith(ACCESS_PREFIX);
   }
 
-  /** The account whose token it is; undefined where it has expired, was revoked, or is for another agent. */
-  accountOf(token: string, agent: string): string | undefined {
+  /** Whose token it is; undefined where it has expired, was revoked, or is for another agent. Records the use. */
+  holderOf(token: string, agent: string): { programId: string; account: string } | undefined {
     const found = this.#get<{ id: string; account: string; used_at: number | null }>(
       `SELECT p.id, p.account, p.used_at FROM programs p JOIN program_tokens t ON t.program = p.id
        WHERE t.access = ? AND t.access_ends > ? AND p.agent = ?`,
@@ -193,8 +195,10 @@ export class Programs {
       this.#now(),
       agent,
     );
-    if (found !== undefined && this.#now() - (found.used_at ?? 0) >= SEEN_EVERY_MS) this.#seen(found.id);
-    return found?.account;
+    if (found === undefined) return undefined;
+    const { id: programId, account, used_at } = found;
+    if (this.#now() - (used_at ?? 0) >= SEEN_EVERY_MS) this.#seen(programId);
+    return { programId, account };
   }
 
   /** Disconnects the program of an access or refresh token. */

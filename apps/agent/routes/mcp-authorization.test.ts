@@ -1,4 +1,5 @@
 // People with an account at /mcp, by their key and by OAuth, with the client of the official SDK.
+import { DatabaseSync } from 'node:sqlite';
 import {
   discoverAuthorizationServerMetadata,
   type OAuthClientProvider,
@@ -9,23 +10,54 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type Account, type Accounts, openAccounts } from '@trunkline/accounts';
-import type { AppEnv } from '@trunkline/http';
+import { type Account, type Accounts, accountsFile, openAccounts } from '@trunkline/accounts';
+import { ACCESS_CHECK_MS, type AppEnv } from '@trunkline/http';
 import { openOperatorAccess, type Role } from '@trunkline/identity';
-import type { AccountsView } from '@trunkline/std';
+import { defineTool } from '@trunkline/llm';
+import { type AccountsView, untilAborted } from '@trunkline/std';
 import { Hono } from 'hono';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
 import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+import { defineToolModule } from '../tools/tool-module.ts';
+import { toolModules } from '../tools/tool-modules.ts';
 import { mountMcpAuthorization } from './mcp-authorization.ts';
 import { ProgramRegistrations } from './mcp-programs.ts';
 
 let agent: TestAgent;
 let accounts: Accounts;
+/** Ends the open streams of those who have lost access, as the agent does every few seconds. */
+let checkAccess: () => void;
+const slowCall = { started: Promise.withResolvers<void>(), finish: Promise.withResolvers<string>() };
+const slowTools = defineToolModule({
+  name: 'slow',
+  tools: () => [
+    defineTool({
+      name: 'slow_tool',
+      effects: ['reads'],
+      description: 'Ends when the test says so.',
+      input: z.object({}),
+      timeoutMs: 120_000,
+      execute: async (_input, { signal }) => {
+        slowCall.started.resolve();
+        return await untilAborted(slowCall.finish.promise, signal);
+      },
+    }),
+  ],
+});
 beforeAll(async () => {
+  const timers = vi.spyOn(globalThis, 'setInterval');
   agent = await startAgent({
     env: { TRUNKLINE_OPEN: '0', A2A_AUTH_TOKEN: 'token' },
     config: 'knowledge: { embeddings: "off" }',
+    modules: [...toolModules, slowTools],
   });
+  const checks = timers.mock.calls.filter(([, everyMs]) => everyMs === ACCESS_CHECK_MS);
+  timers.mockRestore();
+  expect(checks).not.toEqual([]);
+  checkAccess = () => {
+    for (const [check] of checks) check();
+  };
   accounts = openAccounts({ home: agent.home, logger: console });
 });
 afterAll(async () => {
@@ -187,37 +219,75 @@ it('connects a program that a person allows, for /mcp alone, until it is revoked
   expect(await asked(third.access)).toBe(401);
 });
 
-it('is listed for the operator, who disconnects it with its open streams', async () => {
-  const { account } = person('member');
-  const { key } = person('owner');
-  const { access } = await connected(account);
+/** A session over bare HTTP; gives the headers of its requests. */
+async function startSession(access: string) {
   const initialize = {
     jsonrpc: '2.0',
     id: 1,
     method: 'initialize',
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'sailor', version: '1' } },
   };
-  const accept = { ...bearer(access), accept: 'application/json, text/event-stream' };
-  const started = await agent.fetch('/mcp', {
-    ...post(initialize),
-    headers: { ...accept, 'content-type': 'application/json' },
-  });
+  const headers = {
+    ...bearer(access),
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+  };
+  const started = await agent.fetch('/mcp', { ...post(initialize), headers });
   await started.text();
-  const session = { 'mcp-session-id': started.headers.get('mcp-session-id') ?? '' };
-  const stream = await agent.fetch('/mcp', { headers: { ...accept, ...session } });
-  expect(stream.headers.get('content-type')).toContain('text/event-stream');
+  return { ...headers, 'mcp-session-id': started.headers.get('mcp-session-id') ?? '' };
+}
 
+it('finishes a call whose token is renewed meanwhile', async () => {
+  const { account } = person('member');
+  const { program, access } = await connected(account);
+  const headers = await startSession(access);
+  const params = { name: 'slow_tool', arguments: {} };
+  const call = post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params });
+  const answer = await agent.fetch('/mcp', { ...call, headers });
+  await slowCall.started.promise;
+  const renewal = {
+    grant_type: 'refresh_token',
+    client_id: program.saved.client?.client_id ?? '',
+    refresh_token: program.saved.tokens?.refresh_token ?? '',
+  };
+  const renewed = await agent.fetch('/oauth/token', { method: 'POST', body: new URLSearchParams(renewal) });
+  expect(renewed.status).toBe(200);
+  expect((await agent.fetch('/mcp', { headers })).status).toBe(401);
+  checkAccess();
+  slowCall.finish.resolve('the whole answer');
+  expect(await answer.text()).toContain('the whole answer');
+});
+
+it('is listed for the operator, who disconnects it with its open streams', async () => {
+  const { account } = person('member');
+  const { key } = person('owner');
+  const { access } = await connected(account);
+  const stream = await agent.fetch('/mcp', { headers: await startSession(access) });
+  expect(stream.headers.get('content-type')).toContain('text/event-stream');
+  let isOpen = true;
+  const end = stream.text().finally(() => {
+    isOpen = false;
+  });
+  // Awaited below.
+  end.catch(() => undefined);
+
+  // The check of a stream is no use of the program.
+  const database = new DatabaseSync(accountsFile(agent.home));
+  database.prepare('UPDATE programs SET used_at = 1 WHERE account = ?').run(account.id);
+  database.close();
+  checkAccess();
   const owner = { headers: bearer(key) };
   const view = (await (await agent.fetch('/operator/accounts', owner)).json()) as AccountsView;
   const programs = view.accounts.find(({ id }) => id === account.id)?.programs ?? [];
-  expect(programs).toMatchObject([{ name: 'Sailor <b>', lastUsedAt: expect.any(Number) }]);
+  expect(programs).toMatchObject([{ name: 'Sailor <b>', lastUsedAt: 1 }]);
   const path = (id: string) => `/operator/accounts/${id}/programs/${programs[0]?.programId}`;
-  const end = (id: string) => agent.fetch(path(id), { ...owner, method: 'DELETE' });
-  expect((await end(person('member').account.id)).status).toBe(404);
-  expect((await end(account.id)).status).toBe(200);
+  const disconnect = (id: string) => agent.fetch(path(id), { ...owner, method: 'DELETE' });
+  expect((await disconnect(person('member').account.id)).status).toBe(404);
+  expect(isOpen).toBe(true);
+  expect((await disconnect(account.id)).status).toBe(200);
   expect((await agent.fetch('/mcp', { headers: bearer(access) })).status).toBe(401);
-  // Open streams are looked at every few seconds.
-  await stream.text().catch(() => undefined);
+  checkAccess();
+  await expect(end).rejects.toThrow();
 });
 
 it('ends with the account', async () => {

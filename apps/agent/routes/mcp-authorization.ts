@@ -35,12 +35,15 @@ export function identifyMcpClient(routes: McpAuthorizationRoutes): MiddlewareHan
       },
     });
     if (token !== undefined && programs.isAccessToken(token)) {
-      const accountId = () => programs.accountOf(token, audienceOf(routes));
-      const account = accounts.get(accountId() ?? '');
-      if (account === undefined) throw errors.mcp_token(challenge('error="invalid_token", '));
+      const holder = programs.holderOf(token, audienceOf(routes));
+      const account = accounts.get(holder?.account ?? '');
+      if (holder === undefined || account === undefined)
+        throw errors.mcp_token(challenge('error="invalid_token", '));
       context.set('principal', principalOf(account));
       const stands = context.get('stillStands');
-      context.set('stillStands', () => accountId() === account.id && stands());
+      // By the program: its token may be renewed or expire while a call goes on that it let in.
+      const isConnected = () => programs.accountOfProgram(holder.programId) === account.id;
+      context.set('stillStands', () => isConnected() && stands());
     } else if (context.get('principal').kind === 'anonymous' && !operator.isOpen && !showsKey(context))
       throw errors.mcp_credentials({ keyFile: operator.keyFile }, challenge());
     return next();
