@@ -98,7 +98,7 @@ interface Tracked {
 /** The open streams of a server. After `endAll`, a new stream is ended as soon as it was added. */
 export class OpenStreams {
   readonly #streams = new Roster<Tracked>();
-  /** Requests that have no answer yet, such as long polls. */
+  /** Requests that have no whole answer yet, such as long polls. */
   readonly #waiting = new Roster<Tracked>();
   readonly #logger: Pick<Logger, 'warn'>;
   #ended = false;
@@ -113,7 +113,7 @@ export class OpenStreams {
     return this.#streams.add({ stream, stillStands });
   }
 
-  /** Knows a request until it is answered. Returns the function that ends it. */
+  /** A request that `endAll` lets finish. Returns the function that forgets it. */
   wait(stream: OpenStream, stillStands: () => boolean): () => void {
     return this.#waiting.add({ stream, stillStands });
   }

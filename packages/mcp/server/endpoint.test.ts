@@ -256,6 +256,17 @@ it.each(['with', 'without'])('ends a call whose client is gone, %s a session', a
   await waitFor(() => aborted.includes('slow'));
 });
 
+it('lets a call in a session finish when the service stops', async () => {
+  const result = Promise.withResolvers<string>();
+  tools = [{ ...slow, execute: () => result.promise }];
+  const call = await post(callOf('slow'), await begin());
+  await waitFor(() => events.length === 1);
+  const stopped = server.stop(60_000);
+  result.resolve('done');
+  expect(await call.text()).toContain('done');
+  await stopped;
+});
+
 it('lets a call go on whose client is gone, where the tool says so', async () => {
   let finish: (text: string) => void = () => undefined;
   const execute = () =>

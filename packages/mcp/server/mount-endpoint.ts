@@ -42,11 +42,17 @@ export function mountMcpEndpoint(app: Hono<AppEnv>, options: McpRouteOptions): (
   return async () => (await loading)?.close();
 }
 
-/** A stream stays open for hours: it ends when its caller loses access, and when the service stops. */
-function endWithAccess({ env, get }: Context<AppEnv>): void {
-  const { outgoing, streams } = env ?? {};
+/**
+ * A stream stays open for hours: it ends when its caller loses access, and when the service stops. One that answers a call
+ * has the time then that requests under way have.
+ */
+function endWithAccess(context: Context<AppEnv>): void {
+  const { outgoing, streams } = context.env ?? {};
   if (outgoing === undefined || streams === undefined) return;
-  const forget = streams.add({ end: () => outgoing.destroy() }, get('stillStands'));
+  const stream = { end: () => outgoing.destroy() };
+  const stillStands = context.get('stillStands');
+  const isAnswer = context.req.method === 'POST';
+  const forget = isAnswer ? streams.wait(stream, stillStands) : streams.add(stream, stillStands);
   outgoing.once('close', forget);
 }
 
