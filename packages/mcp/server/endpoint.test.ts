@@ -1,10 +1,11 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { createApp, type Logger, type RunningServer, serve } from '@trunkline/http';
+import { type AppEnv, createApp, type Logger, type RunningServer, serve } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { defineTool } from '@trunkline/llm';
 import { waitFor } from '@trunkline/testing';
+import type { Context, Next } from 'hono';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
@@ -76,12 +77,15 @@ let tools: ServedTool[];
 let events: McpToolEvent[];
 let isEnabled: boolean;
 let clients: Client[];
+/** Goes round the endpoint. */
+let around: (context: Context<AppEnv>, next: Next) => Promise<void>;
 
 beforeEach(async () => {
   tools = [add as ServedTool, whoami, slow, short, report];
   events = [];
   clients = [];
   isEnabled = true;
+  around = (_context, next) => next();
   aborted.length = 0;
   const app = createApp({
     service: 'test',
@@ -93,7 +97,7 @@ beforeEach(async () => {
   app.use('/mcp', async (context, next) => {
     const id = context.req.header('x-who') ?? 'ava';
     context.set('principal', { kind: 'person', id, via: [] } satisfies Principal);
-    await next();
+    await around(context, next);
   });
   close = mountMcpEndpoint(app, {
     summary: 'The tools',
@@ -283,6 +287,30 @@ it('lets a call go on whose client is gone, where the tool says so', async () =>
   finish('done');
   await waitFor(() => events.length === 2);
   expect(events[1]).toMatchObject({ result: 'done', failed: false });
+});
+
+it('does not hold on to a client that left before its stream began', async () => {
+  const headers = { ...(await begin()), accept: 'text/event-stream' };
+  const leaving = new AbortController();
+  let checks = 0;
+  let check: (() => void) | undefined;
+  around = async (context, next) => {
+    leaving.abort();
+    await waitFor(() => context.env.outgoing.destroyed);
+    context.set('stillStands', () => {
+      checks += 1;
+      return true;
+    });
+    await next();
+    check = () => context.env.streams.endRevoked();
+  };
+  await expect(fetch(`${server.url}/mcp`, { headers, signal: leaving.signal })).rejects.toThrow();
+  const checksNow = () => {
+    checks = 0;
+    check?.();
+    return checks;
+  };
+  await waitFor(() => check !== undefined && checksNow() === 0);
 });
 
 it('can be switched off', async () => {

@@ -49,6 +49,8 @@ export function mountMcpEndpoint(app: Hono<AppEnv>, options: McpRouteOptions): (
 function endWithAccess(context: Context<AppEnv>): void {
   const { outgoing, streams } = context.env ?? {};
   if (outgoing === undefined || streams === undefined) return;
+  // The client has left: there will be no other `close` to forget the stream at.
+  if (outgoing.destroyed) return;
   const stream = { end: () => outgoing.destroy() };
   const stillStands = context.get('stillStands');
   const isAnswer = context.req.method === 'POST';
