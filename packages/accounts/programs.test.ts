@@ -84,6 +84,22 @@ it('may renew twice at once; a refresh token that comes back later was stolen', 
   expect([accepted(), programs.list(id)]).toEqual([[undefined, undefined, undefined], []]);
 });
 
+it('keeps the tokens of a window that rests while another one renews every hour', () => {
+  const started = start();
+  const { accounts, clock } = started;
+  const { programs } = accounts;
+  const { id } = accounts.create({ name: 'Ava', role: 'member' });
+  const { refresh } = connect(started, id);
+  const [busy, resting] = [programs.refresh(refresh, clientId), programs.refresh(refresh, clientId)];
+  let tokens = busy;
+  for (let hour = 0; hour < 60; hour += 1) {
+    clock.now += HOUR;
+    tokens = programs.refresh(tokens?.refresh ?? '', clientId);
+  }
+  expect(programs.holderOf(tokens?.access ?? '', 'agent')?.account).toBe(id);
+  expect(programs.refresh(resting?.refresh ?? '', clientId)).toBeDefined();
+});
+
 it('loses what a code gave when it is shown again', () => {
   const started = start();
   const { accounts, clock } = started;

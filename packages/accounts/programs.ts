@@ -47,7 +47,7 @@ const SEEN_EVERY_MS = 60_000;
 const MAX_CODES = 1000;
 /** Of each account; the one that was renewed least lately goes first. */
 const MAX_PROGRAMS = 50;
-/** Pairs of tokens of one program, used ones among them. */
+/** Pairs of tokens of one program; used ones go first. */
 const MAX_PAIRS = 50;
 
 /** OAuth grants of programs, as `Accounts` keeps them. Codes and tokens are random and stored as hashes only. */
@@ -230,7 +230,7 @@ export class Programs {
     database
       .prepare(
         `DELETE FROM program_tokens WHERE program = ?1 AND (ends <= ?2 OR id NOT IN
-           (SELECT id FROM program_tokens WHERE program = ?1 ORDER BY id DESC LIMIT ?3))`,
+           (SELECT id FROM program_tokens WHERE program = ?1 ORDER BY used_at IS NULL DESC, id DESC LIMIT ?3))`,
       )
       .run(program, now, MAX_PAIRS);
     return { access, refresh, expiresInS: ACCESS_MS / 1000 };
