@@ -188,6 +188,11 @@ it('lets nobody else in, and says how to sign in', async () => {
 it('connects a program that a person allows, for /mcp alone, until it is revoked', async () => {
   const { account } = person('operator');
   const { program, access } = await connected(account);
+  const shown = { headers: bearer(accounts.createKey(account.id, 'audit').key) };
+  const audit = await agent.fetch('/operator/audit?action=http.change&limit=1', shown);
+  expect(await audit.json()).toMatchObject({
+    entries: [{ principal: `operator:user:${account.id}`, result: '303: allowed the program Sailor <b>' }],
+  });
   const client = await connect({ program });
   expect(
     (await client.callTool({ name: 'calculator', arguments: { expression: '6*7' } })).content,

@@ -185,18 +185,13 @@ function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics): void {
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const SIGN_IN = new Set([
-  'POST /operator',
-  'GET /operator/enter',
-  'GET /operator/oidc/callback',
-  'POST /oauth/authorize',
-]);
+const SIGN_IN = new Set(['POST /operator', 'GET /operator/enter', 'GET /operator/oidc/callback']);
 
 /** Refusals and failed sign-ins that are recorded one by one within a minute; the rest of the minute is counted, so that guessing fills no disk. */
 const MAX_REFUSALS = 60;
 const WINDOW_MS = 60_000;
 
-/** Reports what matters of a finished request: changes on operator routes, sign-ins, and refused callers. */
+/** Reports what matters of a finished request: changes on operator routes and named ones, sign-ins, and refused callers. */
 function createRequestAudit(service: string, audit: AuditRecorder, now: () => number = Date.now) {
   const refusals = { since: 0, recorded: 0, left: 0 };
   return (context: RequestContext, route: string, status: number): void => {
@@ -228,7 +223,8 @@ function actionOf(context: RequestContext, route: string, status: number): strin
   if (SIGN_IN.has(`${method} ${route}`)) return 'operator.sign-in';
   if (method === 'DELETE' && route === '/operator' && hasSession(context)) return 'operator.sign-out';
   if (status === 401 || status === 403 || status === 429) return 'http.refused';
-  return context.get('operatorRoute') && !SAFE_METHODS.has(method) ? 'http.change' : undefined;
+  const isChange = context.get('operatorRoute') || context.get('change') !== undefined;
+  return isChange && !SAFE_METHODS.has(method) ? 'http.change' : undefined;
 }
 
 function hasSession(context: RequestContext): boolean {

@@ -27,7 +27,7 @@ interface KitVariables {
   stillStands: () => boolean;
   /** Bounds how many keys can be guessed; see `tryKeys`. */
   keyLimits: KeyLimits | undefined;
-  /** What a change on an operator route was about, in words, for the audit log. */
+  /** What a change was about, in words, for the audit log. */
   change?: string;
   /** Set by `requireOperator`: a change through this route belongs into the audit log. */
   operatorRoute?: boolean;
