@@ -15,6 +15,9 @@ export interface CallOptions {
   onProgress?: ((text: string) => void) | undefined;
 }
 
+/** Of the turn that goes on with a call: the one that began it has ended. */
+export type AnswerOptions = Pick<CallOptions, 'signal' | 'onProgress'>;
+
 export type CallOutcome = McpCallResult | { question: McpQuestion };
 
 type Start = (signal: AbortSignal, onProgress: (told?: Told) => void) => Promise<McpCallResult>;
@@ -41,9 +44,14 @@ export class RunningCalls {
   }
 
   /** Hands an answer to the call that asked. Undefined if no such call waits any more. */
-  async answer(key: string, answer: ElicitResult, signal: AbortSignal): Promise<CallOutcome | undefined> {
+  async answer(
+    key: string,
+    answer: ElicitResult,
+    { signal, onProgress }: AnswerOptions,
+  ): Promise<CallOutcome | undefined> {
     const call = [...this.#calls].find((each) => each.options.key === key && each.isAsking);
     if (call === undefined) return undefined;
+    call.onProgress = onProgress;
     call.answer(answer);
     return await call.outcome(signal);
   }
@@ -62,6 +70,7 @@ export class RunningCalls {
 
 class RunningCall {
   readonly options: CallOptions;
+  onProgress: CallOptions['onProgress'];
   readonly #stop = new AbortController();
   #startedAt = Date.now();
   #result: Promise<McpCallResult> | undefined;
@@ -71,6 +80,7 @@ class RunningCall {
 
   constructor(options: CallOptions) {
     this.options = options;
+    this.onProgress = options.onProgress;
   }
 
   get isAsking(): boolean {
@@ -81,7 +91,7 @@ class RunningCall {
     this.#limitCall();
     const report = (told: Told = {}) => {
       this.#limitCall();
-      this.options.onProgress?.(progressWords(told));
+      this.onProgress?.(progressWords(told));
     };
     this.#result = start(this.#stop.signal, report).finally(() => {
       clearTimeout(this.#timer);

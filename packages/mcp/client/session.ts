@@ -33,7 +33,7 @@ import {
 import { filesIn, plainText, resourceText } from './content.ts';
 import type { OAuthSession } from './oauth.ts';
 import { ProcessTransport } from './process-transport.ts';
-import { type CallOptions, type CallOutcome, RunningCalls } from './running-calls.ts';
+import { type AnswerOptions, type CallOptions, type CallOutcome, RunningCalls } from './running-calls.ts';
 import { capabilitiesFor, handleServerRequests, type McpLogEntry, type Sample } from './server-requests.ts';
 import type { McpServerConfig, McpServerError, McpTool } from './types.ts';
 
@@ -74,7 +74,7 @@ export interface McpSession {
   readResource(uri: string, signal: AbortSignal): Promise<string>;
   call(tool: string, input: Record<string, unknown>, options: CallOptions): Promise<CallOutcome>;
   /** Answers the question of a call; undefined if it no longer waits. */
-  answer(key: string, answer: ElicitResult, signal: AbortSignal): Promise<CallOutcome | undefined>;
+  answer(key: string, answer: ElicitResult, options: AnswerOptions): Promise<CallOutcome | undefined>;
   /** Rejects if the server does not answer at all. */
   ping(timeout: number): Promise<void>;
   close(): Promise<void>;
@@ -157,9 +157,9 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
         throw await explain(error);
       }
     },
-    answer: (key, answer, until) =>
-      calls.answer(key, answer, until).catch(async (error: unknown) => {
-        throw until.aborted ? error : await explain(error);
+    answer: (key, answer, given) =>
+      calls.answer(key, answer, given).catch(async (error: unknown) => {
+        throw given.signal.aborted ? error : await explain(error);
       }),
     async ping(timeout) {
       await client.ping({ timeout }).catch((error: unknown) => {

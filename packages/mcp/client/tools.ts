@@ -103,7 +103,7 @@ async function outcomeOf(
   if (answered === undefined)
     return await client.call(name, input, { key, mayAsk, needsTask, signal, onProgress: report });
   const reply = readAnswer(client.server.name, answered);
-  return await client.answer(key, reply, signal);
+  return await client.answer(key, reply, { signal, onProgress: report });
 }
 
 /** Lists and reads the resources of a server. */

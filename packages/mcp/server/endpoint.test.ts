@@ -3,10 +3,10 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type AppEnv, createApp, type Logger, type RunningServer, serve } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
-import { defineTool } from '@trunkline/llm';
+import { defineTool, InputRequired, type ToolContext } from '@trunkline/llm';
 import { waitFor } from '@trunkline/testing';
 import type { Context, Next } from 'hono';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import {
   defineServedTool,
@@ -354,4 +354,37 @@ it('serves our own client', async () => {
   const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' };
   expect(await tool?.execute({ a: 1, b: 1 }, context)).toBe('2');
   await peers.close();
+});
+
+it('lets our own client hear of the progress of a call that goes on after an answer', async () => {
+  const heard = Promise.withResolvers<void>();
+  const book = defineServedTool({
+    effects: ['reads'],
+    name: 'book',
+    description: 'Asks, then works on.',
+    input: z.object({}),
+    timeoutMs: 120_000,
+    async execute(_input, { ask, progress }) {
+      await ask?.({ message: 'Really?', schema: { type: 'object', properties: {} } });
+      await progress(1, 'booking');
+      await heard.promise;
+      return 'booked';
+    },
+  });
+  tools = [book];
+  const peers = new McpClients({ clientName: 'test', logger });
+  onTestFinished(() => peers.close());
+  await peers.configure([{ name: 'peer', url: `${server.url}/mcp` }]);
+  const { signal } = new AbortController();
+  const context = { signal, sessionId: 's', toolCallId: 'c', mayAsk: true };
+  const call = (more: Partial<ToolContext>) =>
+    peers.tools.find(({ name }) => name === 'peer_book')?.execute({}, { ...context, ...more });
+  const question = await Promise.resolve(call({ report: ignore })).catch((error: unknown) => error);
+  expect(question).toBeInstanceOf(InputRequired);
+  const { schema } = question as InputRequired;
+  const reports: string[] = [];
+  const booked = call({ answered: { text: 'yes', schema }, report: (text) => void reports.push(text) });
+  await waitFor(() => reports.length > 0);
+  heard.resolve();
+  expect([await booked, reports]).toEqual(['booked', ['booking']]);
 });
