@@ -201,6 +201,34 @@ describe('Setup', () => {
     });
   });
 
+  it('keeps what the test of a model found when it is saved, and of no other', async () => {
+    const { home, setup, env, file, text } = openSetup();
+    writeFileSync(file, '# mine\nmodels: { "tried": { context_tokens: 9000 } }\n');
+    const server = await startModelServer({
+      script: ({ tools, messages }) => {
+        if (tools !== undefined)
+          return { fault: 'status', status: 400, message: 'registry.ollama.ai/tried does not support tools' };
+        return JSON.stringify(messages).includes('image_url') ? 'I cannot tell.' : '1 2 3';
+      },
+    });
+    onTestFinished(() => server.stop());
+    const tested = await setup.test({ url: server.url, model: 'tried' }, signal);
+    expect(tested).not.toHaveProperty('facts');
+    expect(tested.ok).toBe(true);
+    await setup.save({ role: 'chat', model: 'untried', url: server.url });
+    expect(text()).not.toContain('tools');
+    await setup.save({ role: 'chat', model: 'tried', url: server.url.replace('/v1', '') });
+    expect(new ModelsFile({ home, env }).profile('tried')).toEqual({
+      contextTokens: 9000,
+      tools: 'prompted',
+      images: false,
+    });
+    expect(text()).toContain('# mine');
+    // What was set by hand stays, and with it what stands beside it.
+    await setup.save({ role: 'chat', model: null });
+    expect(text()).toContain('context_tokens: 9000');
+  });
+
   it('sends a stored key to its own address alone', async () => {
     const { setup } = openSetup();
     const [known, other] = await Promise.all([

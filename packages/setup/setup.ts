@@ -11,21 +11,22 @@ import {
 } from '@trunkline/config';
 import { findModelFile, modelFileName, modelFiles } from '@trunkline/gguf';
 import { ModelsFile, modelRoles } from '@trunkline/llm';
-import type {
-  ModelList,
-  ModelPlace,
-  ModelTest,
-  ModelUnderTest,
-  SavedModel,
-  SetModel,
-  SetupRole,
-  SetupSteps,
-  SetupView,
+import {
+  BoundedMap,
+  type ModelList,
+  type ModelPlace,
+  type ModelTest,
+  type ModelUnderTest,
+  type SavedModel,
+  type SetModel,
+  type SetupRole,
+  type SetupSteps,
+  type SetupView,
 } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { completeUrl, providerPresets } from './providers.ts';
-import { failed, listModels, testModel, testModelFile } from './try-model.ts';
+import { failed, type GatewayTest, listModels, testModel, testModelFile } from './try-model.ts';
 
 /** The settings of a service that win over models.yaml. */
 export interface SetupOptions {
@@ -61,6 +62,11 @@ const stepStates = z.partialRecord(z.enum(steps), z.enum(['done', 'skipped', 'op
 /** What is kept in `setup.json` of the home, and what `PUT /operator/setup/steps` takes. */
 export const setupSteps = z.object({ steps: stepStates.default({}), result: z.string().max(100).optional() });
 
+const mostFound = 50;
+
+/** What is kept of a test. Not the context window: endpoints are asked for that, and it changes with their settings. */
+const keptFacts = ['tools', 'images'] as const;
+
 /** Names of stored keys of models begin with this. */
 const keyPrefix = 'model';
 
@@ -74,6 +80,8 @@ export class Setup {
   readonly #deps: SetupDeps;
   readonly #home: string;
   readonly #stepsFile: string;
+  /** What tests found, for when the model is saved. */
+  readonly #found = new BoundedMap<string, GatewayTest['facts']>(mostFound);
 
   constructor(deps: SetupDeps) {
     this.#deps = deps;
@@ -126,7 +134,9 @@ export class Setup {
       return testModelFile(given.file, { home: this.#home, logger: this.#deps.logger }, signal);
     const problem = this.#ownWords(given.url);
     if (problem !== undefined) return failed(problem);
-    return testModel({ ...this.#withKey(given), model: given.model }, signal);
+    const { facts, ...tested } = await testModel({ ...this.#withKey(given), model: given.model }, signal);
+    if (tested.ok && facts !== undefined) this.#found.set(foundKey(given.url, given.model), facts);
+    return tested;
   }
 
   /** Writes a model into models.yaml and its key into the stored secrets. Fails with a ConfigError that says what is wrong. */
@@ -135,11 +145,23 @@ export class Setup {
     const before = textOf(models.file);
     if ('file' in given) await models.saveRole('chat', fileSection(given.file));
     else if (given.model === null) {
+      const { model } = models.role(given.role) ?? {};
       await models.saveRole(given.role, undefined);
+      const isUsed = modelRoles.some((role) => models.role(role)?.model === model);
+      if (model !== undefined && !isUsed) await models.forget(model, keptFacts);
       // Whoever goes back to the demo model need not be asked again.
       if (given.role === 'chat') await this.setSteps({ steps: { model: 'skipped' } });
-    } else await models.saveRole(given.role, this.#section(given));
+    } else {
+      await models.saveRole(given.role, this.#section(given));
+      await this.#saveFound(models, given.model, given.url);
+    }
     removeUnreferenced(before, textOf(models.file), { store: this.#deps.secrets, prefix: keyPrefix });
+  }
+
+  async #saveFound(models: ModelsFile, model: string, url = ''): Promise<void> {
+    const found = this.#found.get(foundKey(url, model)) ?? {};
+    const facts = keptFacts.flatMap((name) => (found[name] === undefined ? [] : [[name, found[name]]]));
+    if (facts.length > 0) await models.save(model, Object.fromEntries(facts));
   }
 
   #ownWords(given: string): string | undefined {
@@ -246,6 +268,10 @@ function secretNameOf(url: string): string {
   const host = (URL.parse(url)?.host ?? '').replace(/[^A-Za-z0-9.-]/g, '-').slice(0, 60);
   const digest = createHash('sha256').update(url).digest('hex').slice(0, 6);
   return `${keyPrefix}-${host}-${digest}`;
+}
+
+function foundKey(url: string, model: string): string {
+  return `${completeUrl(url) ?? url}\n${model}`;
 }
 
 /** A value as it is, not as the name of a variable. */

@@ -59,11 +59,11 @@ export async function testModel(
   { url: given, apiKey, model }: ModelPlace & { model: string },
   caller: AbortSignal,
   loadingTimeoutMs = loadingLimitMs,
-): Promise<ModelTest> {
+): Promise<ModelTest & Partial<GatewayTest>> {
   const url = completeUrl(given);
   if (url === undefined) return failed(addressWords(given));
   const gateway = createModelGateway({ url, apiKey, model, loadingTimeoutMs, maxRetries: 0 });
-  const { facts: _, code, ...tested } = await testGateway(gateway, caller);
+  const { code, ...tested } = await testGateway(gateway, caller);
   if (tested.ok) return tested;
   caller.throwIfAborted();
   const offered = code === 'not-found' ? await listModels({ url, apiKey }, caller) : undefined;
@@ -118,7 +118,8 @@ export async function testModelFile(
       // Loading is not what an answer takes.
       const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
       await gateway.languageModel().doGenerate({ prompt, maxOutputTokens: 1, abortSignal: signal });
-      return await testModel({ url, apiKey, model }, signal);
+      const { facts: _, ...tested } = await testModel({ url, apiKey, model }, signal);
+      return tested;
     } finally {
       await opened.stop();
     }

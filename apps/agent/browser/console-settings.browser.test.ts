@@ -59,12 +59,27 @@ describeWithBrowser('an agent without a model', () => {
     await page.getByText('sees images', { exact: true }).waitFor();
     await page.getByText('did not call the tool').waitFor();
     await page.getByLabel('Context window').fill('16384');
-    await page.getByRole('combobox', { name: 'Tools' }).selectOption('prompted');
+    await page.getByRole('combobox', { name: 'Tools', exact: true }).selectOption('prompted');
+    await page.getByLabel('Output limit').fill('2048');
+    await page.getByLabel('Reasoning').selectOption('open');
+    await page.getByLabel('Tool calls written as text').selectOption('true');
+    await page.getByLabel('Omitted parameters').fill('seed, top_p');
+    await page.getByRole('spinbutton', { name: 'Loading' }).fill('30');
+    const save = page.getByRole('button', { name: 'Save for all services' });
+    await page.getByLabel('Price of input').fill('0.5');
+    expect(await save.isDisabled()).toBe(true);
+    await page.getByLabel('Price of output').fill('2');
     await checkLooks(opened);
-    await page.getByRole('button', { name: 'Save for all services' }).click();
+    await save.click();
     await page.getByText('Saved.', { exact: true }).first().waitFor();
     const view = await (await pages.agent().fetch('/api/config/model')).json();
-    expect(view).toMatchObject({ profile: { context_tokens: 16_384, tools: 'prompted', images: true } });
+    expect(view).toMatchObject({
+      profile: {
+        ...{ context_tokens: 16_384, output_tokens: 2048, tools: 'prompted', images: true },
+        ...{ reasoning: 'open', text_tool_calls: true, omit_parameters: ['seed', 'top_p'] },
+        ...{ loading_timeout_s: 30, price: { input: 0.5, output: 2 } },
+      },
+    });
   });
 
   it('asks for the key of another endpoint, as the one that is kept stays where it is', async () => {

@@ -25,7 +25,7 @@ const roleWords: readonly (readonly [Exclude<SetupRole, 'chat'>, string])[] = [
   ['helper', 'titles and summaries (a small, fast model)'],
   ['judge', 'checks of citations'],
   ['vision', 'turns with an image'],
-  ['embeddings', 'vectors for search in documents (an embedding model)'],
+  ['embeddings', 'finding memories and documents by meaning (an embedding model)'],
 ];
 
 const mostShown = 30;
@@ -207,7 +207,8 @@ async function saveRoles(
   others: readonly string[],
 ): Promise<void> {
   for (const [role, purpose] of roleWords) {
-    const typed = await terminal.ask(`${role}: ${purpose}; number, name, or Enter for ${chat}: `);
+    const without = role === 'embeddings' ? 'the one that comes with Trunkline' : chat;
+    const typed = await terminal.ask(`${role}: ${purpose}; number, name, or Enter for ${without}: `);
     if (typed === undefined) return;
     if (typed !== '') await setup.save({ role, model: others[Number(typed) - 1] ?? typed });
   }

@@ -132,6 +132,13 @@ export class ModelsFile {
     });
   }
 
+  /** Removes what the file says of a model, unless it says more than these facts. */
+  async forget(modelId: string, facts: readonly (keyof ProfileSection)[]): Promise<void> {
+    const known = Object.keys(this.#config.models[modelId] ?? {}) as (keyof ProfileSection)[];
+    if (known.length === 0 || known.some((name) => !facts.includes(name))) return;
+    await this.#change((document) => document.deleteIn(['models', modelId]));
+  }
+
   /** Writes the model of a role into the file, or removes it. Values stand there as given: a key is a reference to a secret. */
   saveRole(role: ModelRole, given: RoleModel | undefined): Promise<void> {
     return this.#change((document) => {

@@ -10,7 +10,7 @@ import { toModelError } from '../error-translation.ts';
 import { ModelError, type ModelErrorCode } from '../model-error.ts';
 import { endpointKind, isLocalAddress } from './endpoint-kind.ts';
 import type { ProfileSection } from './models-file.ts';
-import { originOf, profileOf } from './profile.ts';
+import { learnedOf, originOf, profileOf } from './profile.ts';
 
 /** One thing that was tried with a model, and what came back, in words. */
 export interface ProbeFinding {
@@ -71,6 +71,8 @@ export async function probeModel(model: LanguageModelV4, signal: AbortSignal): P
   const context = await contextWindowOf(model, signal, contextWaitMs);
   const tools = await probeTools(model, signal);
   const images = await probeImages(model, signal);
+  const origin = originOf(model);
+  const isRefused = origin !== undefined && learnedOf(origin).tools !== undefined;
   return {
     findings: [
       answer,
@@ -88,8 +90,10 @@ export async function probeModel(model: LanguageModelV4, signal: AbortSignal): P
     speed,
     facts: {
       ...(context !== undefined && { context_tokens: context }),
-      ...(tools.ok && { tools: profileOf(model).tools }),
-      images: images.ok,
+      // What the endpoint refused counts, also where the model then did not call the tool.
+      ...((tools.ok || isRefused) && { tools: profileOf(model).tools }),
+      // A call that failed for another reason says nothing about images.
+      ...((images.code === undefined || images.code === 'images-unsupported') && { images: images.ok }),
     },
   };
 }

@@ -14,6 +14,7 @@ import type { AppEnv } from '@trunkline/http';
 import {
   createModelGateway,
   type ModelGateway,
+  type ModelPrice,
   type ModelsFile,
   profileChange,
   profileOf,
@@ -182,14 +183,25 @@ function modelView(routes: ConfigRoutes) {
 
 /** How the model behaves, in the words and units of `models.yaml`. */
 function profileView(gateway: ModelGateway) {
-  const { contextTokens, tools, images, firstTokenMs, idleMs } = profileOf(gateway.languageModel());
+  const profile = profileOf(gateway.languageModel());
   return {
-    context_tokens: contextTokens,
-    tools,
-    images,
-    first_token_timeout_s: firstTokenMs / 1000,
-    idle_timeout_s: idleMs / 1000,
+    context_tokens: profile.contextTokens,
+    output_tokens: profile.outputTokens,
+    tools: profile.tools,
+    text_tool_calls: profile.textToolCalls,
+    reasoning: profile.reasoning,
+    images: profile.images,
+    omit_parameters: [...profile.omitParameters],
+    first_token_timeout_s: profile.firstTokenMs / 1000,
+    idle_timeout_s: profile.idleMs / 1000,
+    answer_timeout_s: profile.answerMs / 1000,
+    loading_timeout_s: profile.loadingMs / 1000,
+    price: profile.price && priceView(profile.price),
   };
+}
+
+function priceView({ input, output, cachedInput }: ModelPrice) {
+  return { input, output, cachedInput };
 }
 
 /** Puts a text in the place of the configuration, unless it would carry a secret of the service elsewhere. */

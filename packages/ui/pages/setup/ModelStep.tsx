@@ -102,15 +102,40 @@ function Current({ view: { roles, file }, isSaving, onDemo }: CurrentProps) {
   );
 }
 
-const ROLES: readonly { role: Exclude<SetupRole, 'chat'>; title: string; purpose: string }[] = [
+interface OtherRole {
+  role: Exclude<SetupRole, 'chat'>;
+  title: string;
+  purpose: string;
+  /** What does it while no model is set. */
+  without: string;
+}
+
+const ROLES: readonly OtherRole[] = [
   {
     role: 'helper',
     title: 'Helper',
     purpose: 'Short side work: titles, summaries, sorting. A small model is enough.',
+    without: 'That of the chat',
   },
-  { role: 'judge', title: 'Judge', purpose: 'Checks claims against their sources.' },
-  { role: 'embeddings', title: 'Embeddings', purpose: 'Finds notes and passages by meaning.' },
-  { role: 'vision', title: 'Vision', purpose: 'Looks at images, where the chat model cannot.' },
+  {
+    role: 'judge',
+    title: 'Judge',
+    purpose: 'Checks claims against their sources.',
+    without: 'That of the chat',
+  },
+  {
+    role: 'embeddings',
+    title: 'Embeddings',
+    purpose:
+      'Finds memories of the agent and documents of the switchboard by meaning. With another one, memories get new vectors.',
+    without: 'The one that comes with Trunkline',
+  },
+  {
+    role: 'vision',
+    title: 'Vision',
+    purpose: 'Looks at images, where the chat model cannot.',
+    without: 'None: such turns fail',
+  },
 ];
 
 interface ModelRolesProps {
@@ -118,7 +143,7 @@ interface ModelRolesProps {
   onChange(view: SetupView): void;
 }
 
-/** Models for single roles; without one the chat model does it. */
+/** Models for single roles. */
 function ModelRoles({ view, onChange }: ModelRolesProps) {
   return (
     <details className="group rounded-corner border border-line bg-raised">
@@ -137,7 +162,7 @@ function ModelRoles({ view, onChange }: ModelRolesProps) {
 
 type RoleRowProps = ModelRolesProps & (typeof ROLES)[number];
 
-function RoleRow({ role, title, purpose, view, onChange }: RoleRowProps) {
+function RoleRow({ role, title, purpose, without, view, onChange }: RoleRowProps) {
   const api = useApi();
   const attempt = useAttempt();
   const set = view.roles[role];
@@ -171,7 +196,7 @@ function RoleRow({ role, title, purpose, view, onChange }: RoleRowProps) {
           label={`Model for ${title.toLowerCase()}`}
           mono
           value={model}
-          placeholder="That of the chat"
+          placeholder={without}
           className="min-w-0 flex-1 basis-48"
           onChange={(event) => setModel(event.target.value)}
         />
@@ -194,7 +219,7 @@ function RoleRow({ role, title, purpose, view, onChange }: RoleRowProps) {
             onClick={() => {
               setModel('');
               setUrl('');
-              void save({ role, model: null }, `The chat model does ${title.toLowerCase()} too.`);
+              void save({ role, model: null }, `Removed the model for ${title.toLowerCase()}.`);
             }}
           >
             Remove

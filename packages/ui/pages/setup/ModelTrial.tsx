@@ -87,6 +87,11 @@ export function TestAndSave(props: TestAndSaveProps) {
       {trial.busy && <Busy>Asking the model for an answer, a tool call and its context</Busy>}
       <Trouble work={trial} what="The model could not be tested." />
       {trial.answer && <Outcome test={trial.answer} />}
+      {trial.answer?.ok && props.place && (
+        <p className="text-12 text-muted">
+          Save also keeps what the test found about tools and images, for all services.
+        </p>
+      )}
     </div>
   );
 }
