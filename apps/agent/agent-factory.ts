@@ -135,10 +135,16 @@ export class LiveModel {
     return this.#gateway;
   }
 
+  /** What makes vectors now: a model's name, `bundled` or `off`. */
+  get embeddings(): string {
+    const { embeddings } = this.#options.live.config.knowledge;
+    return embeddings ?? this.models.role('embeddings')?.model ?? 'bundled';
+  }
+
   #open(): ModelGateway {
     const { options, live, onCall, logger } = this.#options;
-    const { knowledge, routing, model } = live.config;
-    const isBundled = knowledge.embeddings === 'bundled' || knowledge.embeddings === 'off';
+    const { routing, model } = live.config;
+    const embeddingModel = () => (['bundled', 'off'].includes(this.embeddings) ? undefined : this.embeddings);
     const settings = modelSettings(options, live.config, live.secrets);
     this.#warnOfUnsentKey(settings);
     const shared = {
@@ -153,7 +159,10 @@ export class LiveModel {
       { file: this.models, logger },
       {
         fallbackModels: routing.fallback_models,
-        embeddingModel: isBundled ? undefined : knowledge.embeddings,
+        // Read anew at each use.
+        get embeddingModel() {
+          return embeddingModel();
+        },
         prices: model.prices,
         onCall,
       },

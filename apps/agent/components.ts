@@ -42,7 +42,7 @@ import { configDirectoryOf, configFileOf } from './setup/places.ts';
 import { allPlugins } from './setup/plugins.ts';
 import { SkillRepository } from './skills/skill-repository.ts';
 import { observeForAudit } from './stores/audit-log.ts';
-import { bundledEmbedder, type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
+import { liveEmbedder } from './stores/knowledge/embedder.ts';
 import { type AgentStores, openStores } from './stores/stores.ts';
 import { mcpClientOptions } from './tools/mcp-sampling.ts';
 import type { ToolModule } from './tools/tool-module.ts';
@@ -264,19 +264,12 @@ function openAllStores(context: AgentContext, model: LiveModel): Promise<AgentSt
   const { live, places, logger } = context;
   return openStores({
     places,
-    embedder: chooseEmbedder(live, model),
+    embedder: liveEmbedder(model),
     room: context.owners.room,
     secrets: secretsOf(context),
     enabled: { knowledge: live.config.middleware.knowledge },
     logger,
   });
-}
-
-function chooseEmbedder({ config }: LiveConfig, { gateway }: LiveModel): Embedder | undefined {
-  const { embeddings } = config.knowledge;
-  if (embeddings === 'off') return undefined;
-  if (embeddings === 'bundled' || gateway.embed === undefined) return bundledEmbedder();
-  return endpointEmbedder(embeddings, gateway.embed);
 }
 
 /** Values that no log may show. */

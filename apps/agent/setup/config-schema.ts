@@ -161,8 +161,8 @@ export const configSchema = section(
       z.strictObject({
         db_path: z.string().default(''),
         top_k: z.int().min(1).max(20).default(5),
-        /** `bundled`, `off`, or the name of a model at the endpoint. */
-        embeddings: z.string().default('bundled'),
+        /** `bundled`, `off`, or the name of a model at the endpoint. Else the role in models.yaml counts, and without one `bundled`. */
+        embeddings: z.string().optional(),
       }),
     ),
     memory: section(

@@ -53,19 +53,24 @@ export function modelSettings(
 }
 
 /** Settings of the agent alone that win over models.yaml. */
-export function modelOverrides({ model }: AgentConfig, { coreModel }: Pick<AgentOptions, 'coreModel'>) {
-  const set: [setting: string, value: string | undefined, place: string][] = [
-    ['model.api_base', model.api_base, "the agent's configuration"],
-    ['model.name', model.name, "the agent's configuration"],
-    ['CORE_MODEL', coreModel, 'the environment, .env or settings.yaml'],
+export function modelOverrides(
+  { model, knowledge }: AgentConfig,
+  { coreModel }: Pick<AgentOptions, 'coreModel'>,
+) {
+  const own = "the agent's configuration";
+  const set: [setting: string, role: 'chat' | 'embeddings', value: string | undefined, place: string][] = [
+    ['model.api_base', 'chat', model.api_base, own],
+    ['model.name', 'chat', model.name, own],
+    ['CORE_MODEL', 'chat', coreModel, 'the environment, .env or settings.yaml'],
+    ['knowledge.embeddings', 'embeddings', knowledge.embeddings, own],
   ];
-  return set.flatMap(([setting, value, place]) =>
+  return set.flatMap(([setting, role, value, place]) =>
     firstGiven(value) === undefined
       ? []
       : [
           {
             setting,
-            role: 'chat' as const,
+            role,
             words: `${setting} is set for the agent and wins over what is chosen here. Remove it from ${place} to change that.`,
           },
         ],

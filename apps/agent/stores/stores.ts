@@ -3,14 +3,13 @@ import { AuditLog } from './audit-log.ts';
 import { BeadsStore } from './beads-store.ts';
 import { GoalStore } from './goals/goal-store.ts';
 import { InboxStore } from './inbox-store.ts';
-import type { Embedder } from './knowledge/embedder.ts';
-import { KnowledgeStore } from './knowledge/knowledge-store.ts';
+import { type KnowledgeOptions, KnowledgeStore } from './knowledge/knowledge-store.ts';
 import { NotesStore } from './notes/notes-store.ts';
 
 export interface StoreOptions {
   /** Where each store stands; the paths are already those of the instance. */
   places: Record<'knowledge' | 'notes' | 'beads' | 'goals' | 'audit' | 'inbox', string>;
-  embedder?: Embedder | undefined;
+  embedder?: KnowledgeOptions['embedder'];
   /** Words for an owner who would keep too much. */
   room?: Room;
   /** Values that never reach the audit log. */

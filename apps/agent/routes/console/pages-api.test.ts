@@ -187,7 +187,15 @@ describe('the configuration', () => {
     const { body } = await call('/api/config/model');
     expect(body).toEqual({
       ...{ api_base: model.url, model: 'test-model', has_key: true, setup_complete: false },
-      profile: { tools: 'native', first_token_timeout_s: 900, idle_timeout_s: 180 },
+      profile: {
+        ...{ tools: 'native', text_tool_calls: false, reasoning: 'auto', omit_parameters: [] },
+        ...{
+          first_token_timeout_s: 900,
+          idle_timeout_s: 180,
+          answer_timeout_s: 7200,
+          loading_timeout_s: 600,
+        },
+      },
     });
   });
 
@@ -200,12 +208,40 @@ describe('the configuration', () => {
     expect((await call('/api/config/model-profile', { model: 'test-model', facts }, 'PUT')).status).toBe(200);
     expect((await call('/api/config/model')).body.profile).toMatchObject(facts);
     expect(readFileSync(join(agent.home, 'models.yaml'), 'utf8')).toContain('context_tokens: 8192');
-    const removed = { model: 'test-model', facts: { context_tokens: null, idle_timeout_s: null } };
+    const more = {
+      ...{ output_tokens: 2048, reasoning: 'open', text_tool_calls: true, omit_parameters: ['seed'] },
+      ...{ answer_timeout_s: 600, loading_timeout_s: 30, price: { input: 1, output: 2.5 } },
+    };
+    await call('/api/config/model-profile', { model: 'test-model', facts: more }, 'PUT');
+    expect((await call('/api/config/model')).body.profile).toMatchObject(more);
+    const unset = Object.fromEntries(Object.keys(more).map((name) => [name, null]));
+    const removed = { model: 'test-model', facts: { ...unset, context_tokens: null, idle_timeout_s: null } };
     expect((await call('/api/config/model-profile', removed, 'PUT')).status).toBe(200);
     expect(readFileSync(join(agent.home, 'models.yaml'), 'utf8')).not.toContain('context_tokens');
     expect((await call('/api/config/model')).body.profile).not.toMatchObject({ context_tokens: 8192 });
     const wrong = { model: 'test-model', facts: { context_tokens: -1 } };
     expect((await call('/api/config/model-profile', wrong, 'PUT')).status).toBe(400);
+  });
+});
+
+describe('the role of embeddings in models.yaml', () => {
+  it('makes the vectors of memories at once, unless the configuration names another', async () => {
+    const vectors = () => model.requests.filter(({ path }) => path === '/v1/embeddings');
+    const place = ['knowledge', 'embeddings'];
+    appendFileSync(join(agent.home, 'models.yaml'), 'roles: { embeddings: embedder }\n');
+    await call('/api/knowledge/chunks', { content: 'kiwis are brown', domain: 'fruit', heading: 'kiwis' });
+    expect(vectors()).toEqual([]);
+    // Whoever saves reads the file anew: without the role the bundled model would start.
+    await call('/api/config/model-profile', { model: 'test-model', facts: { images: false } }, 'PUT');
+    const removal = { changes: [{ op: 'remove', path: place }] };
+    expect((await call('/api/config', removal, 'PATCH')).status).toBe(200);
+    await waitFor(async () => {
+      await call('/api/knowledge/search?q=brown');
+      return vectors().some(({ body }) => JSON.stringify(body).includes('kiwis are brown'));
+    });
+    expect(vectors()[0]?.body).toMatchObject({ model: 'embedder' });
+    const off = { changes: [{ op: 'set', path: place, value: 'off' }] };
+    expect((await call('/api/config', off, 'PATCH')).status).toBe(200);
   });
 });
 

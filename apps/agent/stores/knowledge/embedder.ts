@@ -1,3 +1,4 @@
+import type { ModelGateway } from '@trunkline/llm';
 import type { Database } from '@trunkline/storage';
 import { ParserPool } from '@trunkline/tools';
 import type { VectorIndex } from './vector-index.ts';
@@ -23,6 +24,34 @@ export function endpointEmbedder(
   embed: (texts: readonly string[]) => Promise<number[][]>,
 ): Embedder {
   return { model, leastLikeness: 0.35, embed, close: async () => undefined };
+}
+
+interface EmbeddingSource {
+  /** A model's name, `bundled` or `off`. */
+  readonly embeddings: string;
+  /** Can embed where the model has an endpoint. */
+  readonly gateway: Pick<ModelGateway, 'embed'>;
+}
+
+/** The embedder that counts at the moment: the same as before until another model is named. */
+export function liveEmbedder(source: EmbeddingSource): () => Embedder | undefined {
+  let chosen: { name: string; embedder: Embedder | undefined } | undefined;
+  return () => {
+    const isThere = source.embeddings === 'off' || source.gateway.embed !== undefined;
+    const name = isThere ? source.embeddings : 'bundled';
+    if (chosen?.name !== name) chosen = { name, embedder: createEmbedder(name, source) };
+    return chosen.embedder;
+  };
+}
+
+function createEmbedder(name: string, source: EmbeddingSource): Embedder | undefined {
+  if (name === 'off') return undefined;
+  if (name === 'bundled') return bundledEmbedder();
+  return endpointEmbedder(name, async (texts) => {
+    const { embed } = source.gateway;
+    if (embed === undefined) throw new Error(`${name} has no endpoint any more`);
+    return await embed(texts);
+  });
 }
 
 const TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { endpointEmbedder } from './embedder.ts';
+import { type Embedder, endpointEmbedder } from './embedder.ts';
 import { KnowledgeStore } from './knowledge-store.ts';
 
 let home = temporaryDirectory();
@@ -153,6 +153,29 @@ describe('recall by meaning', () => {
     await other.settled();
     expect(asked).toBe(2);
     await other.close();
+  });
+
+  it('takes another embedder up while it runs, and closes the one before', async () => {
+    const closed: string[] = [];
+    const named = (model: string, embed: Embedder['embed']): Embedder => ({
+      ...endpointEmbedder(model, embed),
+      close: async () => void closed.push(model),
+    });
+    let embedder: Embedder | undefined;
+    const store = open({ embedder: () => embedder });
+    store.ingest({ domain: 'd', content: 'the cat sleeps' });
+    expect(await store.recall('feline', 5)).toEqual([]);
+    embedder = named('m', meanings);
+    await store.settled();
+    expect(texts(await store.recall('feline', 5))).toEqual(['the cat sleeps']);
+    // Vectors of another length, which cannot be compared with those stored.
+    const longer = async (given: readonly string[]) =>
+      (await meanings(given)).map((vector) => [...vector, 0.01]);
+    embedder = named('m2', longer);
+    await store.settled();
+    expect(texts(await store.recall('feline', 5))).toEqual(['the cat sleeps']);
+    await store.close();
+    expect(closed).toEqual(['m', 'm2']);
   });
 
   it('uses words alone when the embedder fails', async () => {

@@ -38,12 +38,19 @@ export interface ChunkQuery {
 
 export interface KnowledgeOptions {
   path: string;
-  /** Adds recall by meaning to recall by keywords. */
-  embedder?: Embedder | undefined;
+  /** Adds recall by meaning to recall by keywords. A function is asked at each use, as another model may be set meanwhile. */
+  embedder?: Embedder | (() => Embedder | undefined) | undefined;
   /** Throws where so many bytes more are too many for whoever's memory that is. */
   keep?: ((scope: string, bytes: number) => void) | undefined;
   now?: () => Date;
   logger: { warn(fields: object, message: string): void };
+}
+
+/** What recalls by meaning, with the vectors of one model. */
+interface Meaning {
+  embedder: Embedder;
+  vectors: VectorIndex;
+  queue: EmbeddingQueue;
 }
 
 const columns = 'chunks.id, domain, heading, content, scope, updated_at';
@@ -59,9 +66,10 @@ export class KnowledgeStore {
   readonly #now: () => Date;
   readonly #keep: NonNullable<KnowledgeOptions['keep']>;
   readonly #logger: KnowledgeOptions['logger'];
-  readonly #embedder: Embedder | undefined;
-  readonly #vectors: VectorIndex | undefined;
-  readonly #queue: EmbeddingQueue | undefined;
+  readonly #embedder: () => Embedder | undefined;
+  #current: Meaning | undefined;
+  /** Resolves when embedders that others took the place of are closed. */
+  #replaced: Promise<unknown> = Promise.resolve();
   /** A failure is logged once, not with every query. */
   #warned = false;
 
@@ -71,16 +79,13 @@ export class KnowledgeStore {
     this.#now = now;
     this.#keep = keep;
     this.#logger = logger;
-    this.#embedder = embedder;
-    if (embedder === undefined) return;
-    this.#vectors = new VectorIndex(this.#database, embedder.model);
-    this.#queue = new EmbeddingQueue(this.#database, embedder, this.#vectors, logger);
-    this.#queue.wake();
+    this.#embedder = typeof embedder === 'function' ? embedder : () => embedder;
+    this.#meaning();
   }
 
   ingest(chunk: NewChunk): Chunk {
     const stored = this.#database.transaction(() => this.#store(chunk));
-    this.#queue?.wake();
+    this.#meaning()?.queue.wake();
     return stored;
   }
 
@@ -89,7 +94,7 @@ export class KnowledgeStore {
     this.#database.transaction(() => {
       for (const chunk of chunks) this.#store(chunk);
     });
-    this.#queue?.wake();
+    this.#meaning()?.queue.wake();
   }
 
   /**
@@ -115,12 +120,14 @@ export class KnowledgeStore {
 
   /** Empty when there is no embedder or it fails: recall then uses keywords only. */
   async recallByMeaning(query: string, count: number, scope?: string): Promise<Chunk[]> {
-    if (this.#embedder === undefined || this.#vectors === undefined || query.trim() === '') return [];
+    const meaning = this.#meaning();
+    if (meaning === undefined || query.trim() === '') return [];
+    const { embedder, vectors } = meaning;
     try {
-      const [vector] = await this.#embedder.embed([query]);
+      const [vector] = await embedder.embed([query]);
       if (vector === undefined) return [];
       const isWanted = (id: number) => scope === undefined || this.get(id)?.scope === scope;
-      const nearest = this.#vectors.nearest(vector, count, this.#embedder.leastLikeness, isWanted);
+      const nearest = vectors.nearest(vector, count, embedder.leastLikeness, isWanted);
       return nearest.flatMap(({ id }) => this.get(id) ?? []);
     } catch (error) {
       if (!this.#warned)
@@ -173,7 +180,7 @@ export class KnowledgeStore {
       this.#index(id, chunk.heading, content);
       return { ...chunk, content, updated_at: now };
     });
-    this.#queue?.wake();
+    this.#meaning()?.queue.wake();
     return edited;
   }
 
@@ -197,7 +204,7 @@ export class KnowledgeStore {
   remove(id: number): boolean {
     return this.#database.transaction(() => {
       this.#database.prepare('DELETE FROM chunk_words WHERE rowid = ?').run(id);
-      this.#vectors?.forget(id);
+      this.#meaning()?.vectors.forget(id);
       return this.#database.prepare('DELETE FROM chunks WHERE id = ?').run(id).changes > 0;
     });
   }
@@ -216,13 +223,31 @@ export class KnowledgeStore {
 
   /** Resolves when every chunk has its vector, or cannot have one. */
   async settled(): Promise<void> {
-    await this.#queue?.settled();
+    await this.#meaning()?.queue.settled();
   }
 
   async close(): Promise<void> {
-    await this.#queue?.stop();
-    await this.#embedder?.close();
+    await Promise.all([this.#replaced, this.#current?.queue.stop()]);
     this.#database.close();
+  }
+
+  /** What recalls by meaning now. With another model all chunks get new vectors, in the background. */
+  #meaning(): Meaning | undefined {
+    const embedder = this.#embedder();
+    if (embedder === this.#current?.embedder) return this.#current;
+    const stopping = this.#current?.queue.stop();
+    this.#replaced = Promise.all([this.#replaced, stopping]).catch((error: unknown) =>
+      this.#logger.warn({ err: error }, 'failed to close an embedder'),
+    );
+    this.#current = embedder && this.#open(embedder);
+    return this.#current;
+  }
+
+  #open(embedder: Embedder): Meaning {
+    const vectors = new VectorIndex(this.#database, embedder.model);
+    const queue = new EmbeddingQueue(this.#database, embedder, vectors, this.#logger);
+    queue.wake();
+    return { embedder, vectors, queue };
   }
 
   #store({ content, domain, heading = '', scope = operatorScope, origins = [] }: NewChunk): Chunk {
@@ -257,7 +282,7 @@ export class KnowledgeStore {
       .prepare('UPDATE chunks SET content = ?, updated_at = ? WHERE id = ?')
       .run(content, now, id);
     this.#database.prepare('DELETE FROM chunk_words WHERE rowid = ?').run(id);
-    this.#vectors?.forget(id);
+    this.#meaning()?.vectors.forget(id);
     return id;
   }
 
