@@ -38,6 +38,8 @@ export interface JobSnapshot {
   createdAt: string;
   model: { name: string; demo: boolean };
   tokens: number;
+  /** Set when some of the tokens were not counted by an endpoint but estimated. */
+  estimated?: true;
   /** US dollars; null when the price of the model is not known. */
   costUsd: number | null;
   /** How long it has been worked on. */

@@ -235,10 +235,21 @@ describe('the chat', () => {
   });
 
   it('says that it waits for a model that is being loaded', async () => {
-    model.enqueue({ fault: 'status', status: 503, retryAfter: '1', message: 'Loading model' }, 'Ready.');
+    const loading = { fault: 'status', status: 503, retryAfter: '1', message: 'Loading model' } as const;
+    model.enqueue(loading, 'Ready.');
     const parts = partsOf(await (await client.post('/api/chat', ask('Hello'))).text());
     expect([...new Set(parts.map(({ prefix }) => prefix))]).toEqual(['2', '0', 'd']);
     expect(parts[0]?.value).toEqual([{ type: 'note', text: expect.stringContaining('is being loaded') }]);
+    model.enqueue(loading, 'Ready.');
+    const completion = { ...ask('Hello'), model: 'research-chat', stream: true };
+    const frames = await (await client.post('/v1/chat/completions', completion)).text();
+    expect(frames).toMatch(/"reasoning_content":"[^"]*is being loaded[\s\S]*"content":"Ready/);
+  });
+
+  it('marks tokens as estimated that the endpoint did not count', async () => {
+    model.enqueue({ text: 'Tides rise.', usage: { input: 0, output: 0 } });
+    const parts = partsOf(await (await client.post('/api/chat', ask('Hello'))).text());
+    expect(parts.at(-1)?.value).toMatchObject({ usage: { estimated: true } });
   });
 
   it('stops the call of the model when the client leaves', async () => {

@@ -265,8 +265,7 @@ describe('what a model makes besides words', () => {
       const { contextId } = await agent.send('What is red?');
       if (replies.length > 0) await agent.send('Look it up.', { contextId });
       const write = { name: 'write_file', arguments: { path: 'x.txt', content: 'x' } };
-      const isHeld = replies.length > 0;
-      model.enqueue({ toolCalls: [write] }, ...(isHeld ? [] : ['Written.']));
+      model.enqueue({ toolCalls: [write] }, 'Written.');
       const { status } = await agent.send('Go on.', { contextId });
       return status.state;
     };

@@ -37,7 +37,7 @@ import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
-import { type AnswerPart, type OutsideAnswers, parseArguments } from './outside-answers.ts';
+import { type OutsideAnswers, parseArguments } from './outside-answers.ts';
 
 interface AgentModelDeps {
   /** The name under which the agent is listed. */
@@ -77,7 +77,11 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
       if (event.type === 'text-delta') said.say(event.text);
       if (event.type === 'reasoning-delta') said.think(event.text);
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
-      else if (event.type === 'citation') yield event;
+      // After other waits a failure may follow, whose status must not be sent yet.
+      else if (event.type === 'wait' && event.code === 'loading') {
+        said.think(event.message);
+        yield { type: 'reasoning-delta', text: `${event.message}\n` };
+      } else if (event.type === 'citation') yield event;
       else if (event.type === 'file') files.push(event.file);
       else if (event.type === 'tool-end') files.push(...(event.files ?? []));
       else if (event.type === 'error') {
@@ -93,11 +97,10 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
         if (isOutside) {
           const [calls, whole] = [pendingCalls(event), said.joined];
           said.end(ended.text);
-          const given = [
+          deps.outsideAnswers.add([
             ...[whole, ended.text, said.texts.at(-1) ?? ''].map((text) => ({ text, calls })),
             ...said.texts.slice(0, -1).map((text) => ({ text, calls: [] })),
-          ];
-          deps.outsideAnswers.add(given, call.principal);
+          ]);
         }
         yield { ...endOf(ended), isOutside };
       }
@@ -122,8 +125,7 @@ async function* turn(
   const whose = principal.kind === 'person' ? `${principal.id}-` : '';
   const sessionId = `openai-${whose}${request.user || crypto.randomUUID()}`;
   const place = { principal: asker, sessionId };
-  const isOutside = (part: AnswerPart) => outsideAnswers.has(part, asker);
-  const messages = await toMessages(request, isOutside, (entry) =>
+  const messages = await toMessages(request, outsideAnswers, (entry) =>
     userMessage(entry, content, place, signal),
   );
   const spending = new Spending(graph.limits);
@@ -238,7 +240,7 @@ class SaidTexts {
  */
 async function toMessages(
   { messages }: CompletionRequest,
-  isOutside: (part: AnswerPart) => boolean,
+  outsideAnswers: OutsideAnswers,
   userMessage: (entry: RequestMessage) => Promise<Messages[number]>,
 ): Promise<Messages> {
   const toolNames = new Map<string, string>();
@@ -246,7 +248,7 @@ async function toMessages(
   for (const entry of messages) {
     for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
     if (entry.role === 'user') told.push(await userMessage(entry));
-    if (entry.role === 'assistant') told.push(assistantMessage(entry, isOutside));
+    if (entry.role === 'assistant') told.push(assistantMessage(entry, outsideAnswers));
     if (entry.role === 'tool') told.push(toolMessage(entry, toolNames));
   }
   return told;
@@ -284,10 +286,7 @@ async function userMessage(
 
 type UserPart = Exclude<ReturnType<typeof userContent>, string>[number];
 
-function assistantMessage(
-  entry: RequestMessage,
-  isKnownOutside: (part: AnswerPart) => boolean,
-): Messages[number] {
+function assistantMessage(entry: RequestMessage, outsideAnswers: OutsideAnswers): Messages[number] {
   const text = textOf(entry);
   const calls = (entry.tool_calls ?? []).map(({ id, function: called }) => ({
     type: 'tool-call' as const,
@@ -295,7 +294,7 @@ function assistantMessage(
     toolName: called.name,
     input: parseArguments(called.arguments),
   }));
-  const isOutside = entry.outside === true || isKnownOutside({ text, calls: entry.tool_calls ?? [] });
+  const isOutside = entry.outside === true || outsideAnswers.has({ text, calls: entry.tool_calls ?? [] });
   return {
     role: 'assistant',
     ...(isOutside && markOf([{ kind: 'message', source: 'assistant' }])),

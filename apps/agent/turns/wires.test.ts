@@ -118,6 +118,16 @@ describe('the stream of /v1', () => {
     expectShown(wire, await ask(wire.ask));
   });
 
+  it('says that it waits for a model that is being loaded', async () => {
+    const [loading] = loadWire('llamacpp/loading-model').answers;
+    const plain = loadWire('ollama/plain');
+    const waiting = { ...(loading as Wire['answers'][number]), headers: { 'retry-after': '1' } };
+    server.play({ ...plain, answers: [waiting, ...plain.answers] });
+    const messages = [{ role: 'user', content: plain.ask }];
+    const frames = await (await agent.fetch('/v1/chat/completions', post({ messages, stream: true }))).text();
+    expect(frames).toMatch(/"reasoning_content":"[^"]*is being loaded[\s\S]*"content":"[^"]/);
+  });
+
   it.each(overflows)('answers a conversation that %s refuses', async (name) => {
     const wire = loadWire(name);
     server.play(wire);

@@ -7,6 +7,7 @@ import {
   type TurnEvent,
   type TurnOptions,
   type TurnPolicy,
+  type Usage,
 } from '@trunkline/loop';
 import type { CheckedAnswer } from '../api-types.ts';
 import { normaliseCitations } from '../citations/forms.ts';
@@ -23,8 +24,10 @@ const lines = {
   note: (text: string) => line('2', [{ type: 'note', text }]),
   checked: (answer: CheckedAnswer) => line('8', [{ type: 'citations', ...answer }]),
   clarification: (question: string) => line('8', [{ type: 'clarification', question }]),
-  finish: (finishReason: string, { inputTokens, outputTokens }: TokenUse) =>
-    line('d', { finishReason, usage: { promptTokens: inputTokens, completionTokens: outputTokens } }),
+  finish: (finishReason: string, { inputTokens, outputTokens, estimated }: Usage) => {
+    const usage = { promptTokens: inputTokens, completionTokens: outputTokens };
+    return line('d', { finishReason, usage: { ...usage, ...(estimated && { estimated }) } });
+  },
   error: (message: string) => line('e', { finishReason: 'error', message }),
 };
 
@@ -199,11 +202,6 @@ function toolLine(
 /** One line of the chat stream: a prefix that says what it is, and JSON. */
 function line(prefix: string, value: unknown): string {
   return `${prefix}:${JSON.stringify(value)}\n`;
-}
-
-interface TokenUse {
-  inputTokens: number;
-  outputTokens: number;
 }
 
 interface ToolCallLine {

@@ -51,8 +51,22 @@ export function toEvidence(
   { job, report, dimensions, sources, claims }: Bundle,
   documents: DocumentStore,
 ): string {
-  const { id, query, status, phase, error, options, model, tokens, costUsd, citations, createdAt } = job;
-  const research = { id, query, status, phase, error, options, model, tokens, costUsd, citations };
+  const {
+    id,
+    query,
+    status,
+    phase,
+    error,
+    options,
+    model,
+    tokens,
+    isEstimated,
+    costUsd,
+    citations,
+    createdAt,
+  } = job;
+  const spent = { tokens, ...(isEstimated && { estimated: true }), costUsd };
+  const research = { id, query, status, phase, error, options, model, ...spent, citations };
   const bundle = {
     format: 'trunkline-evidence',
     version: 1,

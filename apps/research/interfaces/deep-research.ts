@@ -120,9 +120,10 @@ function toExecution(event: DeepEvent): ExecutionEvent[] {
     case 'end': {
       const failure = failureMessage(event.job);
       if (failure !== undefined) return [{ type: 'failed', message: failure }];
-      const { tokens, costUsd, citations } = event.job;
+      const { tokens, isEstimated, costUsd, citations } = event.job;
       // A job counts its tokens together.
-      const usage = { inputTokens: 0, outputTokens: tokens, totalTokens: tokens };
+      const estimated = isEstimated && { estimated: true as const };
+      const usage = { inputTokens: 0, outputTokens: tokens, totalTokens: tokens, ...estimated };
       return [
         { type: 'usage', usage: { ...usage, ...(costUsd !== null && { costUsd }) } },
         { type: 'completed', message: scoreOf(citations) },

@@ -59,6 +59,8 @@ async function* answerByChat(
     yield* refused.take();
     if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
     else if (event.type === 'tool-start') yield progress(searchProgress(event.input));
+    // After other waits a failure may follow, whose status must not be sent yet.
+    else if (event.type === 'wait' && event.code === 'loading') yield progress(event.message);
     else if (event.type === 'pause') {
       yield { type: 'text-delta', text: event.question };
       yield { type: 'end', finishReason: 'stop', usage: event.usage };

@@ -33,6 +33,8 @@ export interface Job {
   closed: boolean;
   awaitingPlan: boolean;
   tokens: number;
+  /** Some of the tokens were not counted by an endpoint but estimated. */
+  isEstimated: boolean;
   /** How long it has been worked on, as far as it is written down. */
   spentMs: number;
   /** US dollars; null when the price of a model that was asked is not known. */

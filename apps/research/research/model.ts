@@ -213,7 +213,8 @@ export class ResearchModel {
     const estimated = estimateTokens(`${instructions}${prompt}${JSON.stringify(extra.responseFormat ?? '')}`);
     this.#calibrate(model, counts.inputTokens, estimated);
     const costUsd = this.#costOf(model, counts);
-    onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd });
+    const tokens = counts.inputTokens + counts.outputTokens;
+    onSpent({ tokens, costUsd, isEstimated: counts.isEstimated });
     const { agent = '', pay } = this.#budgets ?? {};
     pay?.(principal, agent, costUsd ?? 0);
     const isCut = extra.maxOutputTokens !== undefined && finishReason === 'length';
@@ -275,9 +276,12 @@ const noUsage: Counted = { inputTokens: { total: undefined }, outputTokens: { to
 
 /** What the endpoint counted, else an estimate. */
 function countsOf(usage: Counted, sent: string, received: string) {
+  const { total: input } = usage.inputTokens;
+  const { total: output } = usage.outputTokens;
   return {
-    inputTokens: usage.inputTokens.total || estimateTokens(sent),
-    outputTokens: usage.outputTokens.total || estimateTokens(received),
+    inputTokens: input || estimateTokens(sent),
+    outputTokens: output || estimateTokens(received),
+    isEstimated: !input || (!output && received !== ''),
   };
 }
 

@@ -35,6 +35,7 @@ export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotDeps)
     createdAt: new Date(job.createdAt).toISOString(),
     model: job.model,
     tokens: job.tokens,
+    ...(job.isEstimated && { estimated: true as const }),
     costUsd: job.costUsd,
     elapsedMs: engine.elapsedMs(job),
     ...(job.citations !== null && { citations: job.citations }),

@@ -15,10 +15,14 @@ import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.t
 import { EVENTS } from './schema.ts';
 
 interface JobRow
-  extends Omit<Job, 'options' | 'closed' | 'awaitingPlan' | 'costUsd' | 'citations' | 'model' | 'principal'> {
+  extends Omit<
+    Job,
+    'options' | 'closed' | 'awaitingPlan' | 'isEstimated' | 'costUsd' | 'citations' | 'model' | 'principal'
+  > {
   options: string;
   closed: number;
   awaitingPlan: number;
+  estimatedCalls: number;
   costUsd: number;
   unpricedCalls: number;
   citations: string | null;
@@ -27,7 +31,7 @@ interface JobRow
 }
 
 const JOB = `SELECT id, query, session_id AS sessionId, options, status, phase, iteration, closed, awaiting_plan AS awaitingPlan,
-  tokens, spent_ms AS spentMs, cost_usd AS costUsd, unpriced_calls AS unpricedCalls, error, report, citations, model,
+  tokens, estimated_calls AS estimatedCalls, spent_ms AS spentMs, cost_usd AS costUsd, unpriced_calls AS unpricedCalls, error, report, citations, model,
   owner, principal, created_at AS createdAt FROM jobs`;
 
 /** The columns that change while a job runs. */
@@ -58,6 +62,8 @@ export interface NewJob {
 /** What one call of the model used up; the cost is not known for every model. */
 export interface Spending {
   tokens: number;
+  /** Not counted by the endpoint. */
+  isEstimated: boolean;
   costUsd: number | undefined;
 }
 
@@ -170,12 +176,13 @@ export class JobStore {
   }
 
   /** Adds the cost of one model call to the job. */
-  spend(id: string, { tokens, costUsd }: Spending): void {
+  spend(id: string, { tokens, isEstimated, costUsd }: Spending): void {
     this.#database
       .prepare(
-        'UPDATE jobs SET tokens = tokens + ?, cost_usd = cost_usd + ?, unpriced_calls = unpriced_calls + ? WHERE id = ?',
+        `UPDATE jobs SET tokens = tokens + ?, estimated_calls = estimated_calls + ?, cost_usd = cost_usd + ?,
+          unpriced_calls = unpriced_calls + ? WHERE id = ?`,
       )
-      .run(Math.round(tokens), costUsd ?? 0, costUsd === undefined ? 1 : 0, id);
+      .run(Math.round(tokens), isEstimated ? 1 : 0, costUsd ?? 0, costUsd === undefined ? 1 : 0, id);
   }
 
   addTime(id: string, milliseconds: number): void {
@@ -218,12 +225,13 @@ function toScore(text: string): CitationScore {
   return { byModel: 0, doubtful: 0, ...(JSON.parse(text) as Omit<CitationScore, 'byModel' | 'doubtful'>) };
 }
 
-function toJob({ unpricedCalls, ...row }: JobRow): Job {
+function toJob({ unpricedCalls, estimatedCalls, ...row }: JobRow): Job {
   return {
     ...row,
     options: JSON.parse(row.options) as JobOptions,
     closed: row.closed === 1,
     awaitingPlan: row.awaitingPlan === 1,
+    isEstimated: estimatedCalls > 0,
     costUsd: unpricedCalls > 0 ? null : row.costUsd,
     citations: row.citations === null ? null : toScore(row.citations),
     model: JSON.parse(row.model) as Job['model'],

@@ -256,6 +256,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   spaceIndex,
+  'ALTER TABLE jobs ADD COLUMN estimated_calls INTEGER NOT NULL DEFAULT 0;',
 ];
 
 /** Earlier versions indexed a text of a script without spaces as one word a line. */

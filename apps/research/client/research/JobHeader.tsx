@@ -49,7 +49,7 @@ export function JobHeader({ job }: { job: JobHandle }) {
 }
 
 function Figures({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: number }) {
-  const { tokens, costUsd, sourceCount, citations, model, options } = snapshot;
+  const { tokens, estimated, costUsd, sourceCount, citations, model, options } = snapshot;
   return (
     <dl className="flex flex-wrap items-center gap-x-6 gap-y-2 text-14">
       <div>
@@ -60,7 +60,7 @@ function Figures({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: numb
       </div>
       <Figure label="Time" value={<Elapsed snapshot={snapshot} loadedAt={loadedAt} />} />
       <Figure label="Sources read" value={sourceCount} />
-      <Figure label="Tokens" value={countWords(tokens)} />
+      <Figure label="Tokens" value={`${estimated ? '≈ ' : ''}${countWords(tokens)}`} />
       <Figure label="Cost" value={costWords(costUsd)} />
       {citations?.statements !== undefined && <Figure label="Statements" value={citations.statements} />}
       {citations && <Figure label="Citations supported" value={scoreText(citations)} />}

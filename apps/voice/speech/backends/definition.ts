@@ -2,11 +2,7 @@ import type { OptionsOf, OptionTable } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
 import type { LocalRecognition, RecognitionOptions } from '../recognition/recognizer.ts';
 import type { Sidecar } from '../sidecar/client.ts';
-import type {
-  MeasureVoice,
-  MeasuringConditions,
-  VoiceDescription,
-} from '../synthesis/inprocess/voice-choice.ts';
+import type { MeasureVoice, VoiceDescription } from '../synthesis/inprocess/voice-choice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import type { CreateHost } from '../worker/host.ts';
@@ -60,7 +56,7 @@ export interface BackendVoices {
   /** Which of its voices speaks where a skill names none, and why. */
   describe?(): VoiceDescription;
   /** Measures its voices, if the machine is to choose one and has not yet. */
-  chooseVoice?(signal: AbortSignal, conditions?: MeasuringConditions): Promise<void>;
+  chooseVoice?(signal: AbortSignal): Promise<void>;
 }
 
 interface RecognitionDefinition<Values> {

@@ -42,12 +42,7 @@ export const inprocess = defineSpeechBackend({
       const piper = createPiperVoice({ ...standard, host: piperHost });
       const choice = new VoiceChoice({
         voices: [
-          {
-            ...best,
-            synthesizer: kokoro,
-            memoryBytes: kokoroMemoryBytes,
-            release: () => kokoroHost.release(),
-          },
+          { ...best, synthesizer: kokoro, release: () => kokoroHost.release() },
           { ...fast, synthesizer: piper, release: () => piperHost.release() },
         ],
         directory,
@@ -65,17 +60,14 @@ export const inprocess = defineSpeechBackend({
           const reason = `Kokoro is the only voice for ${languages[language]}.`;
           return { voice: best.voice, chosen_by: 'machine', reason };
         },
-        async chooseVoice(signal, conditions) {
-          if (isAutomatic && isEnglish(language, best.voice)) await choice.settle(signal, conditions);
+        async chooseVoice(signal) {
+          if (isAutomatic) await choice.settle(signal);
         },
       };
     },
   },
   diagnose: async () => [await diagnoseWeights('voice')],
 });
-
-/** It takes 1.5 GB for a moment while it loads; the rest is for the services beside it. */
-const kokoroMemoryBytes = 2 * 2 ** 30;
 
 /** Piper speaks nothing else. */
 function isEnglish(lang: string, preset: string): boolean {

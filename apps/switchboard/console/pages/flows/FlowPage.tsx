@@ -136,7 +136,12 @@ function factsOf(flow: FlowDetails): [string, ReactNode][] {
   return [
     ['Queue', startedAt === null ? 'not begun' : duration(startedAt - createdAt)],
     ['Execute', durationMs === null ? 'goes on' : duration(durationMs)],
-    ['Tokens', usage ? `${countOf(usage.inputTokens)} in, ${countOf(usage.outputTokens)} out` : 'not known'],
+    [
+      'Tokens',
+      usage
+        ? `${usage.estimated ? '≈ ' : ''}${countOf(usage.inputTokens)} in, ${countOf(usage.outputTokens)} out`
+        : 'not known',
+    ],
     ['Cost', usage?.costUsd === undefined ? 'not known' : dollars(usage.costUsd)],
     ['Agent', flow.targetAgent ?? 'none'],
     ['Runs as', flow.executorType ?? 'not begun'],

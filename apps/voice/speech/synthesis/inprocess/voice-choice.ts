@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage } from '@trunkline/std';
@@ -22,8 +21,6 @@ export interface MeasuredVoice {
   voice: string;
   title: string;
   synthesizer: Pick<Synthesizer, 'speak'>;
-  /** What loading takes; with less free memory it is not measured, as the system might end the process. */
-  memoryBytes?: number;
   /** Frees the model's memory until the voice speaks again. */
   release?(): Promise<void>;
 }
@@ -35,11 +32,6 @@ export interface VoiceSpeed {
 }
 
 export type MeasureVoice = (voice: MeasuredVoice, signal: AbortSignal) => Promise<VoiceSpeed>;
-
-export interface MeasuringConditions {
-  /** Other work takes a part of the processor. */
-  isBusy?: boolean;
-}
 
 /** Which voice speaks, for `/healthz`, the pages and doctor. */
 export interface VoiceDescription {
@@ -59,11 +51,12 @@ export interface VoiceChoiceOptions {
 /** Chooses the best voice that is fast enough on this machine, by a measurement that is made once. */
 export class VoiceChoice {
   readonly #options: VoiceChoiceOptions;
-  #known: Known;
+  #speeds: Speeds | undefined;
+  #failure: string | undefined;
 
   constructor(options: VoiceChoiceOptions) {
     this.#options = options;
-    this.#known = recall(options.directory);
+    this.#speeds = recallSpeeds(options.directory);
   }
 
   get voice(): string {
@@ -71,45 +64,34 @@ export class VoiceChoice {
   }
 
   describe(): VoiceDescription {
-    return describeChoice(this.#options.voices, this.#known);
+    return describeChoice(this.#options.voices, this.#speeds, this.#failure);
   }
 
   /** Measures the voices and keeps the result. A voice that does not speak counts as too slow until the next start. */
-  async settle(signal: AbortSignal, { isBusy = false }: MeasuringConditions = {}): Promise<void> {
-    if (this.#known.speeds !== undefined) return;
-    const { voices, directory } = this.#options;
+  async settle(signal: AbortSignal): Promise<void> {
+    if (this.#speeds !== undefined) return;
+    const { voices, measure = measureVoice, directory } = this.#options;
     const speeds: Speeds = {};
-    this.#known = {};
-    try {
-      for (const each of voices) {
-        await keep(directory, { voices: speeds, measuring: each.title });
-        await this.#measure(each, speeds, signal);
+    this.#failure = undefined;
+    for (const each of voices) {
+      try {
+        speeds[each.title] = await measure(each, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#failure = `${each.title} does not speak: ${errorMessage(error)}`;
       }
-      if (Object.keys(speeds).length === 0) return;
-      this.#known = { ...this.#known, speeds, isBusy };
-      const { voice } = this;
-      for (const each of voices) if (each.voice !== voice) await each.release?.();
-    } finally {
-      const { speeds: voices, failure } = this.#known;
-      if (voices !== undefined && failure === undefined) await keep(directory, { voices, isBusy });
-      else await rm(pathIn(directory), { force: true });
     }
-  }
-
-  async #measure(voice: MeasuredVoice, speeds: Speeds, signal: AbortSignal): Promise<void> {
-    const { measure = measureVoice } = this.#options;
-    try {
-      speeds[voice.title] = await measure(voice, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#known = { failure: `${voice.title} does not speak: ${errorMessage(error)}` };
-    }
+    if (Object.keys(speeds).length === 0) return;
+    this.#speeds = speeds;
+    const { voice } = this;
+    for (const each of voices) if (each.voice !== voice) await each.release?.();
+    if (this.#failure === undefined) await keepSpeeds(directory, speeds);
   }
 }
 
 /** The choice as an earlier start has left it, for doctor. */
 export function recallChoice(directory: string, language: string): VoiceDescription {
-  return describeChoice(localVoices(language), recall(directory));
+  return describeChoice(localVoices(language), recallSpeeds(directory));
 }
 
 /** The best first; Kokoro with its first voice of the language. */
@@ -124,39 +106,30 @@ export function localVoices(language: string) {
 /** By the voice's title. */
 type Speeds = Record<string, VoiceSpeed>;
 
-interface Known {
-  /** Undefined until the voices are measured. */
-  speeds?: Speeds;
-  /** Measured while other work took a part of the processor. */
-  isBusy?: boolean;
-  /** Why a voice was not measured. */
-  failure?: string;
-}
-
 function describeChoice(
   voices: readonly Pick<MeasuredVoice, 'voice' | 'title'>[],
-  { speeds, isBusy = false, failure }: Known,
+  speeds: Speeds | undefined,
+  failure?: string,
 ): VoiceDescription {
   const fastest = voices.at(-1) ?? { voice: '', title: '' };
   const by = (voice: string, reason: string) => ({ voice, chosen_by: 'machine' as const, reason });
   if (speeds === undefined) {
-    const until = `${fastest.title} speaks until the voices are measured, which happens when this machine has nothing else to do, or an hour after the start.`;
+    const until = `${fastest.title} speaks until the voices are measured, which happens when this machine has nothing else to do.`;
     return by(fastest.voice, failure === undefined ? until : `${failure}. ${until}`);
   }
-  const circumstances = isBusy ? ' The machine was busy with other work meanwhile.' : '';
   const [best] = voices;
   const chosen = voices.find(({ title }) => isFastEnough(speeds[title])) ?? fastest;
   if (chosen === best || best === undefined)
     return by(
       chosen.voice,
-      `${chosen.title} speaks, as it is fast enough on this machine: ${formatSpeed(speeds[chosen.title])}.${circumstances}`,
+      `${chosen.title} speaks, as it is fast enough on this machine: ${formatSpeed(speeds[chosen.title])}.`,
     );
   const speed = speeds[best.title];
   if (speed === undefined) return by(chosen.voice, failure ?? `${best.title} does not speak.`);
   const limits = formatSpeed({ firstSoundMs: longestFirstSoundMs, realTimeFactor: largestRealTimeFactor });
   return by(
     chosen.voice,
-    `${chosen.title} speaks, as ${best.title} is too slow on this machine: ${formatSpeed(speed)}; at most ${limits} keep a call fluent.${circumstances}`,
+    `${chosen.title} speaks, as ${best.title} is too slow on this machine: ${formatSpeed(speed)}; at most ${limits} keep a call fluent.`,
   );
 }
 
@@ -180,15 +153,10 @@ const tries = 3;
 
 /** Loads the voice and times it. */
 export async function measureVoice(
-  { synthesizer, memoryBytes = 0 }: Pick<MeasuredVoice, 'synthesizer' | 'memoryBytes'>,
+  { synthesizer }: Pick<MeasuredVoice, 'synthesizer'>,
   signal: AbortSignal,
   now: () => number = () => performance.now(),
 ): Promise<VoiceSpeed> {
-  const free = process.availableMemory();
-  if (free < memoryBytes)
-    throw new Error(
-      `it needs ${formatGigabytes(memoryBytes)} of free memory and there are ${formatGigabytes(free)}`,
-    );
   const speak = async (text: string) => {
     const startedAt = now();
     let [seconds, firstSoundMs] = [0, 0];
@@ -208,18 +176,10 @@ export async function measureVoice(
   return best;
 }
 
-function formatGigabytes(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(1)} GB`;
-}
-
 const keptSchema = z.object({
   machine: z.string(),
   voices: z.record(z.string(), z.object({ firstSoundMs: z.number(), realTimeFactor: z.number() })),
-  /** Whose measurement began; one that ended the process is not tried at every start. */
-  measuring: z.string().optional(),
-  isBusy: z.boolean().optional(),
 });
-type Kept = z.infer<typeof keptSchema>;
 
 const pathIn = (directory: string) => join(directory, 'voices.json');
 
@@ -230,21 +190,18 @@ function machine(): string {
   return [processor, `${availableParallelism()} cores`, ...sums].join(', ');
 }
 
-/** What an earlier start has measured, or why it has not; empty if nothing can be read. */
-function recall(directory: string): Known {
+/** What an earlier start has measured; undefined if nothing can be read. */
+function recallSpeeds(directory: string): Speeds | undefined {
   try {
     const kept = keptSchema.parse(JSON.parse(readFileSync(pathIn(directory), 'utf8')));
-    if (kept.machine !== machine()) return {};
-    const { voices: speeds, measuring, isBusy = false } = kept;
-    if (measuring === undefined) return { speeds, isBusy };
-    const failure = `The measurement of ${measuring} runs, or the service ended in it, as without enough memory; remove voice/speech/voices.json to measure again`;
-    return { speeds, failure };
+    return kept.machine === machine() ? kept.voices : undefined;
   } catch {
     // A file that is absent or damaged is written anew.
-    return {};
+    return undefined;
   }
 }
 
-async function keep(directory: string, kept: Omit<Kept, 'machine'>): Promise<void> {
-  await writeFileAtomic(pathIn(directory), `${JSON.stringify({ machine: machine(), ...kept }, null, 2)}\n`);
+async function keepSpeeds(directory: string, voices: Speeds): Promise<void> {
+  const kept: z.input<typeof keptSchema> = { machine: machine(), voices };
+  await writeFileAtomic(pathIn(directory), `${JSON.stringify(kept, null, 2)}\n`);
 }
