@@ -1,3 +1,5 @@
+import { suggestions } from '@trunkline/std';
+import { openDatabase } from '@trunkline/storage';
 import {
   type SearchServer,
   searchKey,
@@ -10,6 +12,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { clientOf, corpus } from '../fixtures/lab.ts';
 import { startResearch } from '../fixtures/service.ts';
 import { toy } from '../fixtures/toy-source.ts';
+import { DocumentStore } from '../store/documents.ts';
+import { migrations } from '../store/schema.ts';
 import { createSources, missingSources, sourceDefinitions } from './catalogue.ts';
 import { mediawiki } from './mediawiki.ts';
 import { SearchAggregator } from './search-aggregator.ts';
@@ -165,14 +169,35 @@ describe('the search aggregator', () => {
 });
 
 describe('pages read before', () => {
-  it('leave out entries of offline works, which have sources of their own', async () => {
-    const stored = ['/api/offline/factbook/germany', 'https://tides.example/'].map((url, id) => ({
-      ...{ id, url, title: 'Page', snippet: 'The capital', published: null },
-    }));
-    const documents = { search: () => stored } as unknown as SourceDeps['documents'];
-    const client = pages.create({}, { ...deps(5000), documents }) as SourceClient;
-    const found = await client.search({ text: 'capital of Peru', limit: 3 }, signal);
-    expect(found.map(({ url }) => url)).toEqual(['https://tides.example/']);
+  const database = openDatabase(':memory:', { migrations });
+  const documents = new DocumentStore(database);
+  const client = pages.create({}, { ...deps(5000), documents }) as SourceClient;
+  const stored: Record<string, [title: string, text: string]> = {
+    '/api/offline/factbook/pe': ['Peru, World Factbook', 'Capital of Peru: Lima.'],
+    'https://berlin.example/': ['Berlin', 'Berlin is the capital and largest city of Germany.'],
+    'https://lima.example/': ['Lima', 'The capital of Perú lies on its coast, and is its largest city.'],
+    'https://tides.example/': ['Tidal power', 'Tidal power stations cost more than wind farms.'],
+    'https://words.example/': ['Serendipity', 'Horace Walpole coined the word in 1754.'],
+  };
+  beforeAll(async () => {
+    const common = { owner: 'anonymous', kind: 'page', type: 'text/html', bytes: 1 } as const;
+    for (const [url, [title, text]] of Object.entries(stored))
+      await documents.add({ ...common, url, title, text });
+  });
+  afterAll(() => database.close());
+
+  it.each([
+    ['What is the capital of Peru?', ['lima']],
+    ['What is the largest capital city in Peru', ['lima']],
+    ['capital of peru', ['lima']],
+    ['What is the capital of France?', []],
+    ['Which is the capital of Germany? Tell me.', ['berlin']],
+    ['What does serendipity mean?', ['words']],
+    ['cost of tidal power stations, overview and statistics', ['tides']],
+    ['Where is the largest oil field?', []],
+  ])('are those that bear on the question: %s', async (text, hosts) => {
+    const found = await client.search({ text, limit: 3 }, signal);
+    expect(found.map(({ url }) => url)).toEqual(hosts.map((host) => `https://${host}.example/`));
   });
 });
 
@@ -300,6 +325,18 @@ describe('offline works', () => {
     expect(citations.supported).toBe(citations.total);
     const entry = await fetch(`${service.url}/api/offline/factbook/ja`);
     expect(await entry.text()).toMatch(/^Japan, World Factbook \(offline, November 2015\)\n\n.*of Japan: /);
+    // What the report read does not get into the answers to other questions.
+    for (const [content, begin] of [
+      [suggestions.capital, 'Capital of Peru: Lima'],
+      ['Capital of France?', 'Capital of France: Paris'],
+      [suggestions.word, 'The noun "serendipity" means: good luck'],
+      [suggestions.compare, 'Population of Japan: 126,919,659'],
+    ]) {
+      const messages = [{ role: 'user', content }];
+      const answer = await client.post('/v1/chat/completions', { model: 'research-chat', messages });
+      const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
+      expect(choices[0]?.message.content.slice(0, 60)).toContain(begin);
+    }
     for (const path of ['factbook/zz', 'wordnet/xyzzy', 'wordnet/ing', 'other/ja'])
       expect((await fetch(`${service.url}/api/offline/${path}`)).status).toBe(404);
   });

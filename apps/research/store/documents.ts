@@ -52,6 +52,8 @@ export interface DocumentHit {
   url: string;
   title: string;
   snippet: string;
+  /** The part of it that fits the words best. */
+  part: string;
   published: string | null;
 }
 
@@ -171,9 +173,9 @@ export class DocumentStore {
     if (words.length === 0) return [];
     const match = words.map((word) => `"${word}"`).join(' OR ');
     return this.#database
-      .prepare<Omit<DocumentHit, 'snippet'> & { text: string }>(SEARCH)
+      .prepare<Omit<DocumentHit, 'snippet'>>(SEARCH)
       .all(match, kind, limit, owner)
-      .map(({ text, ...hit }) => ({ ...hit, snippet: snippetOf(text, words) }));
+      .map((hit) => ({ ...hit, snippet: snippetOf(hit.part, words) }));
   }
 
   async #add(document: NewDocument, hash: string, parts: readonly Part[]): Promise<StoredDocument> {
@@ -258,7 +260,7 @@ const SEARCH = `
       WHERE newest.kind = d.kind AND newest.owner IN ('anonymous', ?4) AND newest.url = d.url AND newest.complete = 1)
     ORDER BY best.rank LIMIT ?3
   )
-  SELECT found.id, kind, url, title, published, text FROM found
+  SELECT found.id, kind, url, title, published, text AS part FROM found
   JOIN document_parts ON document_parts.id = found.part ORDER BY rank`;
 
 async function hashOf(title: string, parts: readonly Part[]): Promise<string> {

@@ -294,11 +294,21 @@ describe('by voice', () => {
   });
 });
 
-describe('in research', () => {
+describe('in research, after a report on one of them', () => {
+  beforeAll(async () => {
+    const { researchId } = await call<{ researchId: string }>('research', '/api/research/deep', {
+      query: suggestions.compare,
+    });
+    const path = `/api/research/deep/${researchId}`;
+    // The events end with the job.
+    await (await fetch(`${locked.target('research').url}${path}`)).text();
+    expect(await call('research', `${path}/status`)).toMatchObject({ status: 'complete' });
+  });
+
   it.each([
-    [suggestions.capital, /Capital of Peru: Lima/],
-    [suggestions.word, /good luck in making/],
-    [suggestions.compare, /126,919,659[\s\S]*80,854,408/],
+    [suggestions.capital, /^Capital of Peru: Lima/],
+    [suggestions.word, /^The noun "serendipity" means: good luck in making/],
+    [suggestions.compare, /^Population of Japan: 126,919,659[\s\S]*80,854,408/],
   ])('%s', async (content, words) => {
     const body = { model: 'research-chat', messages: [{ role: 'user', content }] };
     const { choices } = await call<{ choices: { message: { content: string } }[] }>(
