@@ -1,8 +1,10 @@
 import { type Environment, knownVariables, nearest } from '@trunkline/config';
 
-// Names that are built from data, such as PEER_ROXY_URL.
+// Such as PEER_ROXY_URL.
 const BUILT = /^(PEER_|.+_API_KEY$)/;
 const SHORTEST = 6;
+/** Names that are built from data, or so short that they are rather those of other programs. */
+export const isNoSlip = (name: string) => BUILT.test(name) || name.length < SHORTEST;
 /** NODE_PATH is another word, not a slip of the fingers for NOTES_PATH. */
 export const mostSlips = (name: string) => (name.length < 12 ? 1 : 2);
 
@@ -10,7 +12,7 @@ export const mostSlips = (name: string) => (name.length < 12 ? 1 : 2);
 export function settingNotes(env: Environment, example?: string): string[] {
   const known = knownVariables(example);
   const names =
-    known.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name) && !BUILT.test(name));
+    known.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name) && !isNoSlip(name));
   const notes = names.flatMap((name) => noteOf(name, known) ?? []);
   const isSet = (name: string) => (env[name] ?? '').trim() !== '';
   if (isSet('LLM_MODEL') && !isSet('LLM_GATEWAY_URL') && !isSet('LLM_URL') && !isSet('LLM_GGUF'))
@@ -20,7 +22,6 @@ export function settingNotes(env: Environment, example?: string): string[] {
 
 function noteOf(name: string, known: ReadonlySet<string>): string | undefined {
   const isOurs = name.startsWith('TRUNKLINE_');
-  if (!isOurs && name.length < SHORTEST) return undefined;
   const meant = nearest(name, known, isOurs ? undefined : mostSlips(name));
   if (meant !== undefined) return `${name} is not a setting; did you mean ${meant}?`;
   return isOurs ? `${name} is not a setting; .env.example lists them all.` : undefined;

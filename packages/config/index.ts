@@ -1,6 +1,7 @@
 export { isSecretStoreName, type SecretStore, SecretStoreError } from '@trunkline/secrets';
 export { ConfigError, lineProblem, nearest } from './config-error.ts';
 export {
+  assignmentsOf,
   changeEnvironmentFile,
   type Environment,
   knownVariables,
@@ -8,6 +9,7 @@ export {
   readEnvironment,
   readVariable,
   readVariables,
+  reloadEnvironmentFile,
   variableText,
 } from './environment/environment.ts';
 export {

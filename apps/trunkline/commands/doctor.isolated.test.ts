@@ -181,10 +181,15 @@ describe('trunkline doctor', () => {
     });
   });
 
-  it('names a model that the endpoint does not have, and services that are open to all', async () => {
+  it('names a model that the endpoint does not have, also by a name that it mended, and services that are open to all', async () => {
     const model = await startModelServer({ apiKey: 'right', models: ['small', 'large'] });
     cleanups.push(() => model.stop());
-    const { code, output } = await doctor({ ...modelAt(model, 'right', 'huge'), TRUNKLINE_OPEN: '1' });
+    const { code, output } = await doctor(
+      { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'right', TRUNKLINE_OPEN: '1' },
+      { flags: ['--fix'], file: 'LLM_MODLE=huge\n' },
+    );
+    expect(output).toMatch(/^fixed {3}renamed LLM_MODLE to LLM_MODEL in .*\.env\.$/m);
+    expect(output).not.toContain('LLM_MODLE is not a setting');
     expect(output).toMatch(/^FAILED {2}model .*LLM_MODEL is "huge".*small, large/m);
     expect(output).toMatch(/^note {4}operator's key +TRUNKLINE_OPEN=1/m);
     expect(output.match(/^FAILED/gm)).toHaveLength(1);
@@ -216,7 +221,7 @@ describe('trunkline doctor', () => {
       TRUNKLINE_HOME: join(launcher, 'below-a-file'),
       ...modelAt({ url: `http://127.0.0.1:${port}/v1` }, 'right', 'large'),
     };
-    const { code, output } = await doctor(environment, '--json');
+    const { code, output } = await doctor(environment, { flags: ['--json'] });
     const found = JSON.parse(output) as { subject: string; state: string; words: string; advice: string }[];
     expect(found).toContainEqual(
       expect.objectContaining({
@@ -239,9 +244,14 @@ function modelAt({ url }: Pick<ModelServer, 'url'>, key: string, model: string):
   return { LLM_GATEWAY_URL: url, LLM_API_KEY: key, LLM_MODEL: model };
 }
 
-async function doctor(environment: Record<string, string>, ...flags: string[]): Promise<Result> {
+/** `file`: what stands in .env. */
+async function doctor(
+  environment: Record<string, string>,
+  { flags = [], file = '' }: { flags?: string[]; file?: string } = {},
+): Promise<Result> {
   const home = temporaryHome();
   cleanups.push(home.remove);
+  writeFileSync(join(home.path, '.env'), file);
   const names = ['VOICE_PORT', 'AGENT_PORT', 'RESEARCH_PORT', 'SWITCHBOARD_PORT'];
   const ports = Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, String(await freePort())])),

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type AgentOptions, diagnoseSchedules } from '@trunkline/agent';
 import {
   ConfigError,
@@ -7,6 +8,7 @@ import {
   type Environment,
   homeOptions,
   readOptions,
+  reloadEnvironmentFile,
   toggle,
 } from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
@@ -63,15 +65,14 @@ const doctorOptions = defineOptions('trunkline doctor', 'What the services need'
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   // Before the settings are read: a misspelt name in a file would end the command.
   const flags = flagsOf(argv);
-  if (flags?.fix) {
-    const show = flags.json ? console.error : console.log;
-    const changes = await mend(homeOf(env), undefined, (failure) =>
-      show(`${words.failed.padEnd(STATE)} ${failure}`),
-    );
-    for (const change of changes.length > 0 ? changes : ['nothing that can be mended by itself.'])
-      show(`${(changes.length > 0 ? 'fixed' : 'ok').padEnd(STATE)} ${change}`);
-  }
-  return examine(argv, env);
+  if (!flags?.fix) return examine(argv, env);
+  const show = flags.json ? console.error : console.log;
+  const environmentFile = join(process.cwd(), '.env');
+  const onFailure = (failure: string) => show(`${words.failed.padEnd(STATE)} ${failure}`);
+  const changes = await mend({ home: homeOf(env), environmentFile, onFailure });
+  for (const change of changes.length > 0 ? changes : ['nothing that can be mended by itself.'])
+    show(`${(changes.length > 0 ? 'fixed' : 'ok').padEnd(STATE)} ${change}`);
+  return examine(argv, reloadEnvironmentFile(environmentFile, env));
 }
 
 /** The flags alone; undefined where help is asked for or a flag is wrong, which the command itself tells. */

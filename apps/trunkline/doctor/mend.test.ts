@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -14,13 +15,19 @@ import { main } from '../commands/doctor.ts';
 import { checkAddresses } from './addresses.ts';
 import { mend } from './mend.ts';
 
-const noPages = async () => [];
+const mendIn = (home: string, onFailure?: (failure: string) => void) =>
+  mend({
+    home,
+    environmentFile: join(home, '../.env'),
+    build: async () => [],
+    ...(onFailure && { onFailure }),
+  });
 
 it('mends rights, stale records and names whose meaning is certain, says so, and leaves the rest alone', async () => {
   const temporary = temporaryDirectory();
   onTestFinished(temporary.remove);
   const home = join(temporary.path, 'home');
-  expect(await mend(home, noPages)).toEqual([`created ${home}.`]);
+  expect(await mendIn(home)).toEqual([`created ${home}.`]);
   const at = (name: string) => join(home, name);
   mkdirSync(at('running'));
   writeFileSync(at('running/4194305.json'), '{}');
@@ -30,7 +37,7 @@ it('mends rights, stale records and names whose meaning is certain, says so, and
   writeFileSync(at('settings.yaml'), settings, { mode: 0o600 });
   const models = 'rolse:\n  chatt: small\n  judge: { model: chatt }\nmodels:\n  rolse: {}\n';
   writeFileSync(at('models.yaml'), models, { mode: 0o600 });
-  expect(await mend(home, noPages)).toEqual([
+  expect(await mendIn(home)).toEqual([
     `took the rights of group and others from ${at('operator-key')} (mode was 644).`,
     `removed ${at('running/4194305.json')}, the record of a process that is gone.`,
     `renamed SEARXNG_ULR to SEARXNG_URL in ${at('settings.yaml')}.`,
@@ -43,7 +50,7 @@ it('mends rights, stale records and names whose meaning is certain, says so, and
   expect(readFileSync(at('models.yaml'), 'utf8')).toBe(
     'roles:\n  chat: small\n  judge: { model: chatt }\nmodels:\n  rolse: {}\n',
   );
-  expect(await mend(home, noPages)).toEqual([]);
+  expect(await mendIn(home)).toEqual([]);
 });
 
 it('renames neither of two names that mean the same, nor a key, and changes nothing behind a link', async () => {
@@ -55,25 +62,75 @@ it('renames neither of two names that mean the same, nor a key, and changes noth
   writeFileSync(at('home/settings.yaml'), settings, { mode: 0o600 });
   writeFileSync(at('elsewhere'), 'x', { mode: 0o644 });
   symlinkSync(at('elsewhere'), at('home/operator-key'));
-  expect(await mend(at('home'), noPages)).toEqual([]);
+  expect(await mendIn(at('home'))).toEqual([]);
   expect(readFileSync(at('home/settings.yaml'), 'utf8')).toBe(settings);
   expect(statSync(at('elsewhere')).mode & 0o777).toBe(0o644);
+});
+
+it('mends names in .env alone, and keeps its mode and a copy of it', async () => {
+  const temporary = temporaryDirectory();
+  onTestFinished(temporary.remove);
+  const [file, home] = [join(temporary.path, '.env'), join(temporary.path, 'home')];
+  const before = [
+    '\uFEFFexport SEARXNG_ULR="http://a" # SEARXNG_ULR of ours\r',
+    '# LLM_MODEL=x',
+    "NOTE='in words:",
+    "AGENT_PROT=1'",
+    '  LLM_MODLE = huge',
+    // Not certain: set twice, a secret, whose data or who may enter, of others.
+    'AGENT_PORTS=1',
+    'AGENT_PORT=2',
+    'A2A_AUTH_TOKENS=hush',
+    'TRUNKLINE_HOM=/elsewhere',
+    'TRUNKLINE_OPNE=1',
+    'PEER_ADA_ULR=http://b',
+    'PROT=3',
+  ];
+  writeFileSync(file, before.join('\n'));
+  chmodSync(file, 0o640);
+  const done = await mendIn(home);
+  const [copies = ''] = readdirSync(home);
+  const copy = join(home, copies, '.env');
+  expect(done).toEqual([
+    `created ${home}.`,
+    `renamed SEARXNG_ULR to SEARXNG_URL in ${file}.`,
+    `renamed LLM_MODLE to LLM_MODEL in ${file}.`,
+    `kept ${file} as it was in ${copy}.`,
+  ]);
+  expect(readFileSync(copy, 'utf8')).toBe(before.join('\n'));
+  expect(readFileSync(file, 'utf8').split('\n')).toEqual([
+    '\uFEFFexport SEARXNG_URL="http://a" # SEARXNG_ULR of ours\r',
+    ...before.slice(1, 4),
+    '  LLM_MODEL = huge',
+    ...before.slice(5),
+  ]);
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(statSync(join(home, copies)).mode & 0o077).toBe(0);
+  expect(await mendIn(home)).toEqual([]);
 });
 
 it('tells what it could not change, and goes on', async () => {
   const temporary = temporaryDirectory();
   onTestFinished(temporary.remove);
-  const at = (name: string) => join(temporary.path, name);
+  const at = (name: string) => join(temporary.path, 'home', name);
   // A folder in place of the record cannot be removed as a file, whoever runs this.
   mkdirSync(at('running/4194305.json'), { recursive: true });
   writeFileSync(at('settings.yaml'), 'SEARXNG_ULR: http://a\n', { mode: 0o600 });
   const failures: string[] = [];
-  expect(await mend(temporary.path, noPages, (failure) => failures.push(failure))).toContain(
+  // Where it cannot keep a copy, it leaves the file as it is.
+  const environmentFile = join(temporary.path, '.env');
+  writeFileSync(environmentFile, 'SEARXNG_ULR=http://a\n');
+  vi.useFakeTimers({ now: 0 });
+  onTestFinished(() => void vi.useRealTimers());
+  writeFileSync(at('before-doctor-fix-1970-01-01T00-00-00-000Z'), 'in its place');
+  expect(await mendIn(at(''), (failure) => failures.push(failure))).toContain(
     `renamed SEARXNG_ULR to SEARXNG_URL in ${at('settings.yaml')}.`,
   );
   expect(failures).toMatchObject([
     expect.stringContaining(`could not remove ${at('running/4194305.json')}: `),
+    expect.stringContaining(`could not rename misspelt names in ${environmentFile}: `),
   ]);
+  expect(readFileSync(environmentFile, 'utf8')).toBe('SEARXNG_ULR=http://a\n');
 });
 
 it('changes nothing when help is asked for or a flag is wrong', async () => {

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -9,18 +10,28 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { knownVariables, nearest } from '@trunkline/config';
+import { assignmentsOf, knownVariables, nearest } from '@trunkline/config';
 import { modelRoles } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { ensurePages } from '@trunkline/ui/build';
-import { mostSlips } from '../misspelt.ts';
+import { isNoSlip, mostSlips } from '../misspelt.ts';
+
+interface MendOptions {
+  /** TRUNKLINE_HOME. */
+  home: string;
+  /** The `.env` file, which need not be there. */
+  environmentFile: string;
+  build?: () => Promise<string[]>;
+  onFailure?: (words: string) => void;
+}
 
 /** Mends what needs no decision of a person and touches no data; gives what it did, line by line. */
-export async function mend(
-  home: string,
+export async function mend({
+  home,
+  environmentFile,
   build = buildPages,
-  onFailure: (words: string) => void = () => undefined,
-): Promise<string[]> {
+  onFailure = () => undefined,
+}: MendOptions): Promise<string[]> {
   const tried: Try = (what, change) => {
     try {
       change();
@@ -34,6 +45,7 @@ export async function mend(
     ...folder(home, tried),
     ...ownerOnly(home, tried),
     ...staleRecords(home, tried),
+    ...misspeltVariables(environmentFile, home, tried),
     ...misspelt(join(home, 'settings.yaml'), tried, ({ depth }) => (depth === 0 ? knownVariables() : NONE)),
     ...misspelt(join(home, 'models.yaml'), tried, ({ depth, section }) => {
       if (depth === 0) return new Set(['roles', 'models']);
@@ -105,14 +117,20 @@ interface Place {
   section: string;
 }
 
-/** Mends names that are not known and have one known name close by; all else in the file stays as it is. */
+/** A name that is not known, in a line of a file, and the known one that is meant. */
+interface Slip {
+  at: number;
+  name: string;
+  meant: string;
+}
+
+/** Mends names of a YAML file that are not known and have one known name close by; all else in the file stays as it is. */
 function misspelt(file: string, tried: Try, knownAt: (place: Place) => ReadonlySet<string>): string[] {
   if (!existsSync(file)) return [];
-  const found: { at: number; name: string; meant: string }[] = [];
+  const found: Slip[] = [];
   const text = readFileSync(file, 'utf8');
   let [section, indent] = ['', ''];
-  const lines = text.split('\n');
-  for (const [at, line] of lines.entries()) {
+  for (const [at, line] of text.split('\n').entries()) {
     const [, space = '', name = ''] = /^( *)([A-Za-z_]\w*)\s*:/.exec(line) ?? [];
     if (name === '') continue;
     if (space !== '' && indent === '') indent = space;
@@ -121,25 +139,63 @@ function misspelt(file: string, tried: Try, knownAt: (place: Place) => ReadonlyS
     if (space === '') [section, indent] = [meant ?? name, ''];
     if (meant !== undefined) found.push({ at, name, meant });
   }
-  // The right name, or a second one that means it, may stand there too, and then nobody knows which of them counts.
-  const certainOnes = found.filter(
-    ({ meant }) =>
-      found.filter((other) => other.meant === meant).length === 1 &&
-      !new RegExp(`^ *["']?${meant}["']?\\s*:`, 'm').test(text),
+  const slips = unambiguous(found, (meant) => new RegExp(`^ *["']?${meant}["']?\\s*:`, 'm').test(text));
+  return rename({ file, text, slips }, tried, (changed) => writeFileSync(file, changed));
+}
+
+/** The same in `.env`, which may be shared with other programs: a copy of the file stays in the home. */
+function misspeltVariables(file: string, home: string, tried: Try): string[] {
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, 'utf8');
+  const known = knownVariables();
+  const assigned = assignmentsOf(text, file);
+  const found = assigned.flatMap(({ name, line: at }): Slip[] => {
+    const meant = known.has(name) || isNoSlip(name) ? undefined : certain(name, known);
+    return meant === undefined ? [] : [{ at, name, meant }];
+  });
+  const slips = unambiguous(found, (meant) => assigned.some(({ name }) => name === meant));
+  const copies = join(home, `before-doctor-fix-${new Date().toISOString().replace(/[:.]/g, '-')}`);
+  const done = rename({ file, text, slips }, tried, (changed) => {
+    mkdirSync(copies, { recursive: true, mode: 0o700 });
+    copyFileSync(file, join(copies, '.env'));
+    writeFileSync(file, changed);
+  });
+  return done.length === 0 ? [] : [...done, `kept ${file} as it was in ${join(copies, '.env')}.`];
+}
+
+/** The right name, or a second one that means it, may be set too, and then nobody knows which of them counts. */
+function unambiguous(found: readonly Slip[], isSet: (name: string) => boolean): Slip[] {
+  return found.filter(
+    ({ meant }) => found.filter((other) => other.meant === meant).length === 1 && !isSet(meant),
   );
-  if (certainOnes.length === 0) return [];
-  for (const { at, name, meant } of certainOnes) lines[at] = lines[at]?.replace(name, meant) ?? '';
-  const isDone = tried(`rename misspelt names in ${file}`, () => writeFileSync(file, lines.join('\n')));
-  return isDone ? certainOnes.map(({ name, meant }) => `renamed ${name} to ${meant} in ${file}.`) : [];
+}
+
+interface Renaming {
+  file: string;
+  text: string;
+  slips: readonly Slip[];
+}
+
+function rename({ file, text, slips }: Renaming, tried: Try, write: (changed: string) => void): string[] {
+  const lines = text.split('\n');
+  for (const { at, name, meant } of slips)
+    lines[at] = lines[at]?.replace(new RegExp(`\\b${name}\\b`), meant) ?? '';
+  if (slips.length === 0 || !tried(`rename misspelt names in ${file}`, () => write(lines.join('\n'))))
+    return [];
+  return slips.map(({ name, meant }) => `renamed ${name} to ${meant} in ${file}.`);
 }
 
 /** A secret under another name may be meant for something else, and would be sent to the wrong service. */
 const secretName = /KEY|TOKEN|SECRET|PASSWORD/i;
 
+/** Where the data is, who may enter and what programs may do are for a person to decide, who is told of the name. */
+const decision = /^TRUNKLINE_/;
+
 /** The one name that is meant; undefined where two are as close. */
 function certain(name: string, known: ReadonlySet<string>): string | undefined {
   const meant = nearest(name, known, mostSlips(name));
   if (meant === undefined || secretName.test(name) || secretName.test(meant)) return undefined;
+  if (decision.test(meant)) return undefined;
   const others = [...known].filter((other) => other !== meant);
   return nearest(name, others, mostSlips(name)) === undefined ? meant : undefined;
 }

@@ -65,6 +65,12 @@ export function loadEnvironmentFile(path: string, env: Environment = process.env
   return { ...added, ...env };
 }
 
+/** An environment with what its `.env` file adds now, after a change of the file. */
+export function reloadEnvironmentFile(path: string, env: Environment): Environment {
+  const own = Object.entries(env).filter(([name]) => !isFromFile(name, env));
+  return loadEnvironmentFile(path, Object.fromEntries(own));
+}
+
 /** What `.env` files added in this process. */
 const addedByFile = new Map<string, string>();
 
@@ -105,10 +111,11 @@ export function changeEnvironmentFile(
   return lines.join('\n');
 }
 
-type Variable = { name: string; value: string; line: number; extraLines: number };
+type Assigned = { name: string; value: string; line: number; extraLines: number };
 
-function assignmentsOf(text: string, path: string): Variable[] {
-  const found: Variable[] = [];
+/** What the text of a `.env` file assigns, with the index of the line where each begins. Fails for a malformed line. */
+export function assignmentsOf(text: string, path: string): Assigned[] {
+  const found: Assigned[] = [];
   const problems: string[] = [];
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   for (let line = 0; line < lines.length; line++) {
