@@ -22,14 +22,14 @@ export interface RunningMember {
 /** A connection on this machine is taken at once, or not at all. */
 const CONNECT_MS = 500;
 
-/** The services that other processes run from this home, and whether each takes connections now. */
-export async function neighbours(home: string) {
+/** The services that other processes run from this home, and whether each takes connections now, within a limit. */
+export async function neighbours(home: string, connectMs = CONNECT_MS) {
   const services = runningProcesses(home).flatMap(({ urls, names = [] }) =>
     urls.flatMap((url, at) => (names[at] === undefined ? [] : [{ name: names[at], url }])),
   );
   return Promise.all(
     services.map(async (service) => {
-      const isLive = (await whyUnreachable(service.url, CONNECT_MS)) === undefined;
+      const isLive = (await whyUnreachable(service.url, connectMs)) === undefined;
       return { ...service, state: isLive ? ('live' as const) : ('stopped' as const) };
     }),
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AgentApi, askAgent, withoutControls } from '../chat/agent-api.ts';
-import { operatorHeaders } from '../operator/operator-headers.ts';
+import { findService, operatorHeaders } from '../operator/operator-headers.ts';
 import { chatOptions } from './chat.ts';
 import { CommandError, defineCommand } from './command.ts';
 
@@ -26,11 +26,11 @@ export const main = defineCommand({
   usage,
   options: chatOptions,
   takesWords: true,
-  async run({ agentPort, agentUrl, authToken, trunklineHome }, env, words) {
-    const url = agentUrl ?? `http://127.0.0.1:${agentPort}`;
+  async run({ agentPort: port, agentUrl: given, authToken, trunklineHome: home }, env, words) {
+    const { url } = await findService('agent', { given, port, home });
     const headers = {
       ...(authToken !== undefined && { authorization: `Bearer ${authToken}` }),
-      ...operatorHeaders(url, trunklineHome, env),
+      ...operatorHeaders(url, home, env),
     };
     const [action = 'list', id = '', ...reason] = words;
     const api = { url, headers };

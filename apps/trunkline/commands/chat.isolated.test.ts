@@ -65,21 +65,25 @@ describe('trunkline chat', () => {
   });
 
   it('asks for the token when the agent wants one, and works with it', async () => {
-    const { url } = await startAgent({ A2A_AUTH_TOKEN: 'family-secret' });
+    const { url, home } = await startAgent({ A2A_AUTH_TOKEN: 'family-secret' });
     const stranger = run(['chat', '--url', url]);
     stranger.write('hello\n');
     expect(await stranger.exited).toMatchObject({ code: 1 });
     expect(stranger.output()).toContain('Set A2A_AUTH_TOKEN');
-    const friend = run(['chat', '--url', url], { A2A_AUTH_TOKEN: 'family-secret' });
+    // In the home of the agent it needs no address, whatever port the settings name.
+    const settings = { TRUNKLINE_HOME: home, AGENT_PORT: String(await freePort()) };
+    const friend = run(['chat'], { ...settings, A2A_AUTH_TOKEN: 'family-secret' });
     friend.write('what is 2+2\n');
     await friend.waitForLine('2+2 = 4');
   });
 });
 
-async function startAgent(environment: Record<string, string> = {}): Promise<{ url: string }> {
-  const agent = run(['agent', '--port', '0', '--ui', 'console'], environment);
+async function startAgent(environment: Record<string, string> = {}): Promise<{ url: string; home: string }> {
+  const home = temporaryHome();
+  cleanups.push(home.remove);
+  const agent = run(['agent', '--port', '0', '--ui', 'console'], { ...home.environment, ...environment });
   const line = await agent.waitForLine(/^http:\/\/127\.0\.0\.1:\d+/, 60_000);
-  return { url: line.trim() };
+  return { url: line.trim(), home: home.environment.TRUNKLINE_HOME ?? '' };
 }
 
 function run(args: string[], environment: Record<string, string> = {}): Child {

@@ -10,7 +10,7 @@ import {
 } from '@trunkline/a2a';
 import { defineOptions, homeOptions, text, url } from '@trunkline/config';
 import { type AgentApi, chooseModel, describeModels, findChat } from '../chat/agent-api.ts';
-import { keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
+import { findService, keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
 
@@ -23,7 +23,7 @@ export const chatOptions = defineOptions('chat', 'Chat: a conversation with the 
     env: 'AGENT_URL',
     flag: '--url',
     doc: 'Address of the agent for trunkline chat.',
-    defaultDoc: 'this machine, at AGENT_PORT',
+    defaultDoc: 'where it runs from TRUNKLINE_HOME, else this machine, at AGENT_PORT',
   }),
   agentPort: portOptions.agentPort,
   trunklineHome: homeOptions.trunklineHome,
@@ -50,11 +50,11 @@ const ownOptions = defineOptions('trunkline chat', chatOptions.title, {
 export const main = defineCommand({
   usage: 'trunkline chat',
   options: ownOptions,
-  async run({ agentPort, agentUrl: given, authToken, trunklineHome, chat, model }, env) {
-    const agentUrl = given ?? `http://127.0.0.1:${agentPort}`;
-    const target = { url: agentUrl, isNamed: given !== undefined, home: trunklineHome };
+  async run({ agentPort: port, agentUrl: given, authToken, trunklineHome: home, chat, model }, env) {
+    const target = await findService('agent', { given, port, home });
+    const { url: agentUrl } = target;
     const token = keyFor(target, authToken);
-    const operator = operatorHeaders(agentUrl, trunklineHome, env);
+    const operator = operatorHeaders(agentUrl, home, env);
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const api = { url: agentUrl, headers: { ...bearer, ...operator } };
     const known = chat === undefined ? undefined : await findChat(api, chat);

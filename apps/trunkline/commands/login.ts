@@ -1,9 +1,9 @@
 import type { Environment } from '@trunkline/config';
 import { operatorAccess, operatorLink, readOperatorKey } from '@trunkline/identity';
-import { neighbours } from '@trunkline/service';
 import { z } from 'zod';
 import { reachable } from '../doctor/ports.ts';
 import { readServiceOptions, type UpOptions } from '../fleet/service-options.ts';
+import { liveServices } from '../operator/operator-headers.ts';
 import { upOptions } from '../options.ts';
 import { CommandError, defineCommand } from './command.ts';
 
@@ -56,7 +56,7 @@ function homeAdvice(running: readonly { answer: Answer }[]): string {
 
 /** Services that run from this home, at whatever port; the others where the settings have them. */
 async function addressesOf(options: UpOptions, env: Environment) {
-  const live = (await neighbours(options.trunklineHome)).filter(({ state }) => state === 'live');
+  const live = await liveServices(options.trunklineHome);
   const set = Object.entries(readServiceOptions(options, env)).map(([name, { host, port }]) => ({
     name,
     url: `http://${reachable(host)}:${port}`,

@@ -44,6 +44,12 @@ describe('trunkline send', () => {
     expect(child.output()).toContain('heard: how are you?');
   });
 
+  it('finds the switchboard of its home at another port than its own settings name', async () => {
+    const child = run(['send', 'anybody', 'here?'], { SWITCHBOARD_PORT: String(await freePort()) });
+    expect(await child.exited).toMatchObject({ code: 0 });
+    expect(child.output()).toContain('heard: anybody here?');
+  });
+
   it('asks for a skill', async () => {
     const child = run(['send', '--url', url, '--skill', 'shout', 'hey']);
     await child.exited;
@@ -68,7 +74,8 @@ describe('trunkline send', () => {
     expect(await failing.exited).toMatchObject({ code: 1 });
     expect(failing.output()).toContain('juggle');
     const port = await freePort();
-    const nobody = run(['send', 'x'], { SWITCHBOARD_PORT: String(port) });
+    const empty = join(home.path, 'empty');
+    const nobody = run(['send', 'x'], { SWITCHBOARD_PORT: String(port), TRUNKLINE_HOME: empty });
     expect(await nobody.exited).toMatchObject({ code: 1 });
     expect(nobody.output()).toContain(`http://127.0.0.1:${port} could not be reached`);
     expect(nobody.output()).toContain('set SWITCHBOARD_URL');
@@ -90,8 +97,9 @@ describe('trunkline send', () => {
     await once(stranger, 'listening');
     const { port } = stranger.address() as AddressInfo;
     const ports = { AGENT_PORT: String(port), SWITCHBOARD_PORT: String(port) };
-    const send = run(['send', 'x'], ports);
-    const chat = run(['chat'], { ...ports, A2A_AUTH_TOKEN: 'key-of-the-test' });
+    const elsewhere = { ...ports, TRUNKLINE_HOME: join(home.path, 'empty') };
+    const send = run(['send', 'x'], elsewhere);
+    const chat = run(['chat'], { ...elsewhere, A2A_AUTH_TOKEN: 'key-of-the-test' });
     chat.write('hello\n');
     const ends = await Promise.all([send.exited, chat.exited]);
     stranger.close();

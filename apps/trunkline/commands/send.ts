@@ -3,7 +3,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { defineOptions, homeOptions, integer, text, url } from '@trunkline/config';
 import { readSse } from '@trunkline/http';
 import { z } from 'zod';
-import { keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
+import { findService, keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
 
@@ -28,7 +28,7 @@ export const sendOptions = defineOptions('send', 'Send: a message to the switchb
     env: 'SWITCHBOARD_URL',
     flag: '--url',
     doc: 'Address of the switchboard for trunkline send.',
-    defaultDoc: 'this machine, at SWITCHBOARD_PORT',
+    defaultDoc: 'where it runs from TRUNKLINE_HOME, else this machine, at SWITCHBOARD_PORT',
   }),
   switchboardPort: portOptions.switchboardPort,
   trunklineHome: homeOptions.trunklineHome,
@@ -51,18 +51,18 @@ export const main = defineCommand({
   options: sendOptions,
   takesWords: true,
   async run(options, env, words) {
-    const { switchboardUrl, switchboardPort, apiKey, trunklineHome, skill, timeoutS } = options;
-    const address = switchboardUrl ?? `http://127.0.0.1:${switchboardPort}`;
-    const target = { url: address, isNamed: switchboardUrl !== undefined, home: trunklineHome };
+    const { switchboardUrl: given, switchboardPort: port, trunklineHome: home } = options;
+    const { apiKey, skill, timeoutS } = options;
+    const target = await findService('switchboard', { given, port, home });
     const key = keyFor(target, apiKey);
     const client = new SwitchboardClient({
-      url: address,
+      url: target.url,
       key,
       ...(key === undefined &&
         apiKey !== undefined && {
           refusalAdvice: `The switchboard wants a key. ${withheldWords(target, 'SWITCHBOARD_API_KEY')}`,
         }),
-      operatorHeaders: operatorHeaders(address, trunklineHome, env),
+      operatorHeaders: operatorHeaders(target.url, home, env),
       timeoutS,
     });
     const reader = createInterface({

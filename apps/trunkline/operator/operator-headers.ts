@@ -1,7 +1,7 @@
 import { type Environment, readVariable } from '@trunkline/config';
 import { isLoopbackHost } from '@trunkline/http';
 import { readOperatorKey } from '@trunkline/identity';
-import { isServedAt } from '@trunkline/service';
+import { isServedAt, neighbours } from '@trunkline/service';
 
 /** The addresses by which people reach the services of this home, where the operator has named some. */
 const publicUrls = ['PUBLIC_URL', 'A2A_PUBLIC_URL', 'RESEARCH_PUBLIC_URL', 'SWITCHBOARD_PUBLIC_URL'];
@@ -13,6 +13,34 @@ export interface Target {
   isNamed: boolean;
   /** TRUNKLINE_HOME. */
   home: string;
+}
+
+interface Wanted {
+  /** The address that somebody named, if any. */
+  given: string | undefined;
+  /** Where the service is by its settings. */
+  port: number;
+  home: string;
+}
+
+/** Where to call a service: where somebody named it, else where it runs from this home, else at its port on this machine. */
+export async function findService(
+  name: 'agent' | 'switchboard',
+  { given, port, home }: Wanted,
+): Promise<Target> {
+  if (given !== undefined) return { url: given, isNamed: true, home };
+  const live = (await liveServices(home)).filter((service) => service.name === name);
+  const usual = `http://127.0.0.1:${port}`;
+  const found = live.find(({ url }) => url === usual) ?? live[0];
+  return { url: found?.url ?? usual, isNamed: false, home };
+}
+
+/** Where nothing listens, this machine says so at once; a busy one may take its time to connect. */
+const CONNECT_MS = 5000;
+
+/** The services that run from this home and take connections. */
+export async function liveServices(home: string): Promise<{ name: string; url: string }[]> {
+  return (await neighbours(home, CONNECT_MS)).filter(({ state }) => state === 'live');
 }
 
 /** The key from the settings, for an address that somebody named or that a service of this home listens at: anybody may listen at another. */
