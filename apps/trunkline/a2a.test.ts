@@ -10,6 +10,12 @@ import {
 } from '@a2a-js/sdk/client';
 import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import {
+  ClientFactory as EarlierFactory,
+  JsonRpcTransportFactory as EarlierJsonRpc,
+  DefaultAgentCardResolver as EarlierResolver,
+  RestTransportFactory as EarlierRest,
+} from 'a2a-sdk-0.3/client';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyOf, type Locked, type Name, names, startLocked } from './security/security.suite.ts';
@@ -80,6 +86,28 @@ describe.each(names)('%s', (name) => {
     expect(states[0]).toBe('task');
     expect(states.at(-1)).toBe('statusUpdate');
   });
+
+  it.each([
+    ['JSONRPC', EarlierJsonRpc],
+    ['HTTP+JSON', EarlierRest],
+  ])('is found and asked by the official client as it was at 0.3.14, over %s', async (binding, Transport) => {
+    const fetchImpl = withKey(name);
+    const client = await new EarlierFactory({
+      transports: [new Transport({ fetchImpl })],
+      preferredTransports: [binding],
+      cardResolver: new EarlierResolver({ fetchImpl }),
+    }).createFromUrl(urlOf(name));
+    const parts = [{ kind: 'text' as const, text: 'what is 12*7+3' }];
+    const message = {
+      kind: 'message' as const,
+      messageId: crypto.randomUUID(),
+      role: 'user' as const,
+      parts,
+    };
+    const kinds: string[] = [];
+    for await (const { kind } of client.sendMessageStream({ message })) kinds.push(kind);
+    expect([kinds[0], kinds.at(-1)]).toEqual(['task', 'status-update']);
+  });
 });
 
 describe('a delegate of the agent', () => {
@@ -100,13 +128,17 @@ function ask(name: Name, path: string, headers: Record<string, string>, body?: o
   });
 }
 
-async function connect(name: Name, version: string, binding: string) {
-  const legacyCompat = { enabled: true };
-  const fetchImpl: typeof fetch = (input, init = {}) =>
+function withKey(name: Name): typeof fetch {
+  return (input, init = {}) =>
     fetch(input, {
       ...init,
       headers: { ...Object.fromEntries(new Headers(init.headers)), ...keyOf(name, '/a2a') },
     });
+}
+
+async function connect(name: Name, version: string, binding: string) {
+  const legacyCompat = { enabled: true };
+  const fetchImpl = withKey(name);
   const card = await new DefaultAgentCardResolver({ fetchImpl, legacyCompat }).resolve(urlOf(name));
   const supportedInterfaces = card.supportedInterfaces.filter(
     (one) => one.protocolVersion === version && one.protocolBinding === binding,
