@@ -27,7 +27,12 @@ import type { VisibleTasks } from './engine/visible-tasks.ts';
 import { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 import { OutputFilter, requireAccepted, requireCommonMode } from './protocol/media-types.ts';
 import { isTerminal } from './protocol/model.ts';
-import { type CheckPrincipal, receivePrincipal, requirePrincipal } from './protocol/principal-extension.ts';
+import {
+  type CheckPrincipal,
+  receivePrincipal,
+  refuseNobody,
+  requirePrincipal,
+} from './protocol/principal-extension.ts';
 import type { PushService } from './push/push-service.ts';
 
 export interface OperationsOptions {
@@ -54,6 +59,8 @@ export interface Call {
   principal: Principal;
   /** Nobody is let in by the headers: the message has to say on whose behalf one of our services sends it. */
   awaitsPrincipal: boolean;
+  /** One of our services showed its token, and the header says on whose behalf. */
+  isNamed: boolean;
   checkPrincipal: CheckPrincipal | undefined;
   /** Somebody with the rights of today. */
   current: (principal: Principal) => Principal;
@@ -194,7 +201,7 @@ export class Operations {
   #readSend(call: Call): SendRequest & { call: Call } {
     this.#requireExtensions(call.extensions);
     const request = readSend(call.params, call.dialect);
-    const received = receivePrincipal(request.message, request.metadata, call.checkPrincipal);
+    const received = receivePrincipal(request.message, request.metadata, call);
     requireAccepted(request.mediaTypes, this.#options.inputModes);
     requireCommonMode(request.acceptedOutputModes, this.#options.outputModes);
     requireText(request.message);
@@ -274,6 +281,8 @@ export class Operations {
 function askedBy(call: Call, named: Principal | undefined): Call {
   if (named === undefined) return call;
   const principal = withOrigins(call.current(named), call.principal.origins);
+  // The guard keeps out whom the header calls anonymous, where a key is needed.
+  if (call.awaitsPrincipal && principal.kind === 'anonymous') refuseNobody();
   return { ...call, principal, awaitsPrincipal: false };
 }
 

@@ -2,7 +2,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from '
 import { connect, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { openOperatorAccess, type Principal, principalHeader } from '@trunkline/identity';
+import { anonymous, openOperatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { FakeClock } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createA2aClient } from './client/client.ts';
@@ -18,7 +18,8 @@ const peer = { token, name: 'voice', to: 'test' };
 const startAgent = agentsOfThisFile();
 const closers: (() => unknown)[] = [];
 afterAll(async () => {
-  for (const close of closers) await close();
+  // A proxy goes before what stands behind it.
+  for (const close of closers.reverse()) await close();
 });
 
 const ava: Principal = {
@@ -98,6 +99,7 @@ async function startProxy(taken: readonly string[]) {
         outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(outgoing);
       });
+      forwarded.on('error', () => outgoing.destroy());
       forwarded.end(body);
     });
   });
@@ -232,13 +234,43 @@ describe('the principal of a message', () => {
   });
 
   it('expires, and is not believed where it was signed before the service started', async () => {
-    const { remote, seen } = await startBehindProxy(withoutPrincipal);
+    const { remote, seen, agent } = await startBehindProxy(withoutPrincipal);
     for (const minutes of [-6, -1, 6]) {
       const clock = new FakeClock(Date.now() + minutes * 60_000);
       const late = createA2aClient(clock).send(remote, message, { principal: ava });
-      await expect(late, `${minutes} minutes`).rejects.toMatchObject({ code: 'agent_unauthorized' });
+      await expect(late, `${minutes} minutes`).rejects.toMatchObject({
+        code: 'agent_unauthorized',
+        cause: { message: expect.stringContaining('check the clocks') },
+      });
     }
     expect(seen).toEqual([]);
+    const reasons = agent.logger.lines.flatMap(({ level, fields }) =>
+      level === 'warn' && 'reason' in fields ? String(fields.reason) : [],
+    );
+    expect(reasons).toEqual(Array(3).fill(expect.stringContaining('check the clocks')));
+  });
+
+  it('is left aside by a service with another clock where the header says the same', async () => {
+    const { remote, seen, passed, agent } = await startBehindProxy([]);
+    for (const minutes of [-6, -1, 6]) {
+      const clock = new FakeClock(Date.now() + minutes * 60_000);
+      const asked = { ...remote, protocol: '0.3' as const };
+      const { text } = await createA2aClient(clock).send(asked, message, { principal: ava });
+      expect(text, `${minutes} minutes`).toBe('done');
+    }
+    expect(seen.map(({ principal }) => principal)).toEqual([avaOfVoice, avaOfVoice, avaOfVoice]);
+    expect(JSON.stringify(seen.map((request) => [request.message, request.metadata]))).not.toContain(
+      'signature',
+    );
+    // What was changed on the way is refused, whatever the header says.
+    const { headers, body } = passed.at(-1) as Passed;
+    const { authorization = '', [principalHeader]: named = '' } = headers;
+    const answer = await fetch(`${agent.url}/a2a`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization, [principalHeader]: String(named) },
+      body: body.replace('Book the room', 'Book every room'),
+    });
+    expect(answer.status).toBe(401);
   });
 
   it('has the rights that the account has now', async () => {
@@ -255,6 +287,15 @@ describe('the principal of a message', () => {
     const { remote, seen } = await startBehindProxy([principalHeader, 'authorization']);
     const sent = createA2aClient().send(remote, message, { principal: ava });
     await expect(sent).rejects.toMatchObject({ code: 'agent_unauthorized' });
+    expect(seen).toEqual([]);
+  });
+
+  it('lets nobody in who showed no key, where one is needed', async () => {
+    const { remote, seen, passed } = await startBehindProxy(withoutPrincipal);
+    const sent = createA2aClient().send(remote, message, { principal: anonymous });
+    await expect(sent).rejects.toMatchObject({ code: 'agent_unknown_caller' });
+    // It was signed, by a service that may sign.
+    expect(passed.at(-1)?.body).toContain('signature');
     expect(seen).toEqual([]);
   });
 
@@ -295,6 +336,8 @@ async function serveCard(entry: object): Promise<string> {
 /** The same for HTTP/2, on which gRPC stands. Returns its port. */
 async function startGrpcProxy(port: number, taken: readonly string[]): Promise<number> {
   const behind = connect(`http://127.0.0.1:${port}`);
+  // Its requests fail with it.
+  behind.on('error', () => undefined);
   const server = createHttp2Server();
   server.on('stream', (stream: ServerHttp2Stream, incoming) => {
     const headers = { ...incoming };
@@ -306,6 +349,8 @@ async function startGrpcProxy(port: number, taken: readonly string[]): Promise<n
       trailers = given;
     });
     forwarded.on('response', (answer, flags) => {
+      // The client has left.
+      if (stream.destroyed || stream.closed) return void forwarded.close();
       const isWhole = (flags & 1) === 1;
       stream.respond(answer, { waitForTrailers: !isWhole, endStream: isWhole });
       stream.on('wantTrailers', () => stream.sendTrailers({ ...trailers }));

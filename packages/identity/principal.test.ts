@@ -11,6 +11,7 @@ import {
   roleOf,
   withOrigins,
 } from './principal.ts';
+import { createPrincipalCheck, signPrincipal } from './signed-principal.ts';
 
 const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
 
@@ -80,4 +81,22 @@ describe('decoding', () => {
   ])('refuses %s', (_, text) => {
     expect(decodePrincipal(text)).toBeUndefined();
   });
+});
+
+it('refuses more signed principals than it can remember, and says so', () => {
+  let now = 1000;
+  const check = createPrincipalCheck('token', 'agent', { now: () => now, most: 2 });
+  const sign = () => {
+    const subject = { to: 'agent', message: 'Go.' };
+    return signPrincipal(handedOn(operator, 'voice'), subject, { token: 'token', now });
+  };
+  const first = sign();
+  for (const claim of [first, sign()]) expect(check(claim, 'Go.')).toHaveProperty('principal');
+  expect(check(sign(), 'Go.')).toMatchObject({
+    refusal: expect.stringContaining('more than 2'),
+    isUntimely: true,
+  });
+  expect(check(first, 'Go.')).toEqual({ refusal: 'it was used already; send the message anew' });
+  now += 5 * 60_000 + 2;
+  expect(check(sign(), 'Go.')).toHaveProperty('principal');
 });

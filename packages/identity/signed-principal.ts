@@ -20,7 +20,10 @@ export interface SignedSubject {
   readonly message: string;
 }
 
-export type PrincipalCheck = { principal: Principal } | { refusal: string };
+export type PrincipalCheck =
+  | { principal: Principal }
+  /** `isUntimely`: a service of this installation signed it, but clocks differ, this one has just started or gets too many. */
+  | { refusal: string; isUntimely?: true };
 
 /** Claims are refused when they are older, or newer by a clock that is wrong. */
 const LIFETIME_MS = 5 * 60_000;
@@ -51,17 +54,16 @@ export function signPrincipal(
 export function createPrincipalCheck(
   token: string,
   service: string,
-  now: () => number = Date.now,
+  { now = Date.now, most = MAX_USED }: { now?: () => number; most?: number } = {},
 ): (given: unknown, message: string) => PrincipalCheck {
   const startedAt = now();
   const used = new Map<string, number>();
-  const isUsed = (nonce: string) => {
+  const forgetEnded = () => {
     // Oldest first: their lifetimes end in nearly the order in which they came.
     for (const [known, end] of used) {
       if (end > now()) break;
       used.delete(known);
     }
-    return used.has(nonce) || used.size >= MAX_USED;
   };
   return (given, message) => {
     const claim = readClaim(given);
@@ -71,9 +73,19 @@ export function createPrincipalCheck(
         refusal: `it was not signed for this message to ${service} by a service of this installation`,
       };
     if (Math.abs(now() - claim.issuedAt) > LIFETIME_MS)
-      return { refusal: 'it has expired; check the clocks, and send the message anew' };
-    if (claim.issuedAt < startedAt || isUsed(claim.nonce))
-      return { refusal: 'it was used already; send the message anew' };
+      return { refusal: 'it has expired; check the clocks, and send the message anew', isUntimely: true };
+    if (claim.issuedAt < startedAt)
+      return {
+        refusal: `it was signed before ${service} started; check the clocks, and send the message anew`,
+        isUntimely: true,
+      };
+    forgetEnded();
+    if (used.has(claim.nonce)) return { refusal: 'it was used already; send the message anew' };
+    if (used.size >= most)
+      return {
+        refusal: `${service} got more than ${most} in five minutes; try again later`,
+        isUntimely: true,
+      };
     const principal = readHandedOn(claim.principal);
     if (principal === undefined) return { refusal: 'it names nobody for whom a service asks' };
     used.set(claim.nonce, claim.issuedAt + LIFETIME_MS + 1);

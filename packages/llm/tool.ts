@@ -28,6 +28,11 @@ export interface ToolContext {
   idempotencyKey?: string | undefined;
   /** Says how far the call is, in a few words for the person. */
   report?: ((text: string) => void) | undefined;
+  /**
+   * Says that another model is at work on the call, and may be silent for so many milliseconds: the time limits of the
+   * call and of the turn start again.
+   */
+  onActivity?: ((silentMs: number) => void) | undefined;
   /** Hands a file to whoever asked: an artifact of the task, a picture in the chat. Missing where files are not stored. */
   attach?: ((file: AttachedFile) => Promise<void>) | undefined;
 }

@@ -85,7 +85,10 @@ export interface TurnOptions {
   /** Without it the defaults decide, and a call that would have to be asked about is refused. */
   policy?: TurnPolicy | undefined;
   signal?: AbortSignal;
-  /** Called whenever something comes from the model, with the time that it announced to be silent for. */
+  /**
+   * Called whenever something comes from the model, or from that of an agent it has asked, with the time that was
+   * announced to be silent.
+   */
   onActivity?: ((silentMs: number) => void) | undefined;
   /** Without it messages hold no stored files, and tools and the model can hand none out. */
   files?: TurnFiles | undefined;

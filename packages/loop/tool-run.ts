@@ -32,6 +32,8 @@ export interface ToolDeps {
   timezone?: string | undefined;
   files?: TurnFiles | undefined;
   signal: AbortSignal;
+  /** Starts the time limit of the turn again. */
+  onActivity?: ToolContext['onActivity'];
   repeated: RepeatedCalls;
   policy: TurnPolicy;
   /** What the turn has read from outside before this step. */
@@ -237,8 +239,13 @@ async function runWithin(
   const mayAsk = deps.policy.ask === 'pause';
   const { signal } = deadline;
   const { toolCallId } = call;
+  const onActivity = (silentMs: number) => {
+    deadline.extend(silentMs);
+    deps.onActivity?.(silentMs);
+  };
   const context = {
     signal,
+    onActivity,
     sessionId,
     toolCallId,
     principal,

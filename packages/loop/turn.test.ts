@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
   add,
@@ -104,6 +105,7 @@ describe('a turn', () => {
         ownWords: expect.any(Function),
         permits: expect.any(Function),
         report: expect.any(Function),
+        onActivity: expect.any(Function),
       },
     ]);
   });
@@ -198,6 +200,22 @@ describe('tool failures the model can read [A179]', () => {
       limits: { ...limits, toolTimeoutMs: 20 },
     });
     expect(resultsOf(events)).toEqual([['deaf', 'Error: deaf took longer than 0.02 s and was stopped.']]);
+  });
+
+  it('lets a tool go on that says that another model works for it, and tells the caller', async () => {
+    const asking = toolOf('asking', async (_input, signal, { onActivity }) => {
+      onActivity?.(60_000);
+      await delay(200, undefined, { signal });
+      return 'answered';
+    });
+    const told: number[] = [];
+    const { events } = await play([calling(['asking', {}]), 'Well.'], {
+      tools: [asking],
+      limits: { ...limits, toolTimeoutMs: 50 },
+      onActivity: (silentMs) => void told.push(silentMs),
+    });
+    expect(resultsOf(events)).toEqual([['asking', 'answered']]);
+    expect(told).toContain(60_000);
   });
 
   it('does not run the same failing call for ever', async () => {

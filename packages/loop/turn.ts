@@ -98,11 +98,11 @@ async function* guarded(
   try {
     const { signal } = deadline;
     const steps = options.steps && (await TurnSteps.open(options.steps));
-    const deps = { ...toolDeps(options, signal, state), steps };
     const onActivity = (silentMs: number) => {
       deadline.extend(silentMs);
       options.onActivity?.(silentMs);
     };
+    const deps = { ...toolDeps(options, signal, state), steps, onActivity };
     const turn = createTurn({ ...options, onActivity }, signal, state, deps);
     if (approval !== undefined) yield* runApproved(turn, approval, said);
     yield* drive(turn);

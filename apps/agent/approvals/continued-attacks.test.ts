@@ -105,7 +105,7 @@ const doors: Record<string, (id: string) => Promise<() => Promise<unknown>>> = {
     const before = model.chats().length;
     const words = `The code is ${secret}. STOP[${id}]`;
     const { id: taskId } = await agent.send(words, {}, { configuration: { blocking: false } });
-    await waitFor(() => model.chats().length === before + 2, { timeoutMs: 60_000 });
+    await waitFor(() => model.chats().length >= before + 2, { timeoutMs: 60_000 });
     return async () => {
       const task = async () => (await agent.rpc('tasks/get', { id: taskId })).result;
       await waitFor(async () => (await task()).status.state !== 'working', { timeoutMs: 60_000 });

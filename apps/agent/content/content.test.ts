@@ -265,7 +265,8 @@ describe('what a model makes besides words', () => {
       const { contextId } = await agent.send('What is red?');
       if (replies.length > 0) await agent.send('Look it up.', { contextId });
       const write = { name: 'write_file', arguments: { path: 'x.txt', content: 'x' } };
-      model.enqueue({ toolCalls: [write] }, 'Written.');
+      const isHeld = replies.length > 0;
+      model.enqueue({ toolCalls: [write] }, ...(isHeld ? [] : ['Written.']));
       const { status } = await agent.send('Go on.', { contextId });
       return status.state;
     };

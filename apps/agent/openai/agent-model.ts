@@ -37,7 +37,7 @@ import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
-import { type OutsideAnswers, parseArguments } from './outside-answers.ts';
+import { type AnswerPart, type OutsideAnswers, parseArguments } from './outside-answers.ts';
 
 interface AgentModelDeps {
   /** The name under which the agent is listed. */
@@ -97,10 +97,11 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
         if (isOutside) {
           const [calls, whole] = [pendingCalls(event), said.joined];
           said.end(ended.text);
-          deps.outsideAnswers.add([
+          const given = [
             ...[whole, ended.text, said.texts.at(-1) ?? ''].map((text) => ({ text, calls })),
             ...said.texts.slice(0, -1).map((text) => ({ text, calls: [] })),
-          ]);
+          ];
+          deps.outsideAnswers.add(given, call.principal);
         }
         yield { ...endOf(ended), isOutside };
       }
@@ -125,7 +126,8 @@ async function* turn(
   const whose = principal.kind === 'person' ? `${principal.id}-` : '';
   const sessionId = `openai-${whose}${request.user || crypto.randomUUID()}`;
   const place = { principal: asker, sessionId };
-  const messages = await toMessages(request, outsideAnswers, (entry) =>
+  const isOutside = (part: AnswerPart) => outsideAnswers.has(part, asker);
+  const messages = await toMessages(request, isOutside, (entry) =>
     userMessage(entry, content, place, signal),
   );
   const spending = new Spending(graph.limits);
@@ -240,7 +242,7 @@ class SaidTexts {
  */
 async function toMessages(
   { messages }: CompletionRequest,
-  outsideAnswers: OutsideAnswers,
+  isOutside: (part: AnswerPart) => boolean,
   userMessage: (entry: RequestMessage) => Promise<Messages[number]>,
 ): Promise<Messages> {
   const toolNames = new Map<string, string>();
@@ -248,7 +250,7 @@ async function toMessages(
   for (const entry of messages) {
     for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
     if (entry.role === 'user') told.push(await userMessage(entry));
-    if (entry.role === 'assistant') told.push(assistantMessage(entry, outsideAnswers));
+    if (entry.role === 'assistant') told.push(assistantMessage(entry, isOutside));
     if (entry.role === 'tool') told.push(toolMessage(entry, toolNames));
   }
   return told;
@@ -286,7 +288,10 @@ async function userMessage(
 
 type UserPart = Exclude<ReturnType<typeof userContent>, string>[number];
 
-function assistantMessage(entry: RequestMessage, outsideAnswers: OutsideAnswers): Messages[number] {
+function assistantMessage(
+  entry: RequestMessage,
+  isKnownOutside: (part: AnswerPart) => boolean,
+): Messages[number] {
   const text = textOf(entry);
   const calls = (entry.tool_calls ?? []).map(({ id, function: called }) => ({
     type: 'tool-call' as const,
@@ -294,7 +299,7 @@ function assistantMessage(entry: RequestMessage, outsideAnswers: OutsideAnswers)
     toolName: called.name,
     input: parseArguments(called.arguments),
   }));
-  const isOutside = entry.outside === true || outsideAnswers.has({ text, calls: entry.tool_calls ?? [] });
+  const isOutside = entry.outside === true || isKnownOutside({ text, calls: entry.tool_calls ?? [] });
   return {
     role: 'assistant',
     ...(isOutside && markOf([{ kind: 'message', source: 'assistant' }])),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ownerKey, type Principal } from '@trunkline/identity';
 import type { ToolCall } from '@trunkline/openai-api';
 import { type Database, openDatabase } from '@trunkline/storage';
 
@@ -11,6 +12,9 @@ const migrations = [
 const lifetimeMs = 365 * 24 * 60 * 60 * 1000;
 /** Some 8 MB; the oldest go first. */
 const mostKept = 50_000;
+
+/** A shorter text ("Done.") is the answer to many questions: it counts for the caller alone to whom it was given. */
+const shortestOfAll = 80;
 
 type CalledFunction = Pick<ToolCall, 'function'>;
 
@@ -37,26 +41,29 @@ export class OutsideAnswers {
   }
 
   /** After `close`, when nobody gets the answer any more, nothing is stored. */
-  add(parts: readonly AnswerPart[]): void {
+  add(parts: readonly AnswerPart[], caller: Principal): void {
     const said = parts.filter(({ text, calls }) => text.trim() !== '' || calls.length > 0);
     if (this.#isClosed || said.length === 0) return;
     this.#database.transaction(() => {
       const insert = this.#database.prepare(
         'INSERT OR REPLACE INTO outside_answers (hash, expires_at) VALUES (?, ?)',
       );
-      for (const part of said) insert.run(hashOf(part), this.#now() + lifetimeMs);
+      for (const hash of new Set(said.map((part) => hashOf(part, caller))))
+        insert.run(hash, this.#now() + lifetimeMs);
       this.#database.prepare('DELETE FROM outside_answers WHERE expires_at <= ?').run(this.#now());
       this.#database
-        .prepare('DELETE FROM outside_answers WHERE id <= (SELECT max(id) FROM outside_answers) - ?')
+        .prepare(
+          'DELETE FROM outside_answers WHERE id <= (SELECT id FROM outside_answers ORDER BY id DESC LIMIT 1 OFFSET ?)',
+        )
         .run(this.#most);
     });
   }
 
-  has(part: AnswerPart): boolean {
+  has(part: AnswerPart, caller: Principal): boolean {
     return (
       this.#database
         .prepare('SELECT 1 FROM outside_answers WHERE hash = ? AND expires_at > ?')
-        .get(hashOf(part), this.#now()) !== undefined
+        .get(hashOf(part, caller), this.#now()) !== undefined
     );
   }
 
@@ -66,11 +73,11 @@ export class OutsideAnswers {
   }
 }
 
-function hashOf({ text, calls }: AnswerPart): string {
+function hashOf({ text, calls }: AnswerPart, caller: Principal): string {
   const named = calls.map(({ function: called }) => [called.name, parseArguments(called.arguments)]);
-  return createHash('sha256')
-    .update(JSON.stringify([text.trim(), named]))
-    .digest('base64');
+  const said = JSON.stringify([text.trim(), named]);
+  const whose = said.length < shortestOfAll ? ownerKey(caller) : '';
+  return createHash('sha256').update(whose).update('\n').update(said).digest('base64');
 }
 
 export function parseArguments(text: string): unknown {

@@ -27,6 +27,9 @@ const TIMEZONE = 'UTC';
 /** Counts only where the key is the token between our own services; others ignore it. */
 const asAgent = handedOn({ kind: 'service', id: 'agent', via: [] }, 'agent');
 
+/** The switchboard has stored nothing of what it was sent. */
+class SwitchboardRefusal extends Error {}
+
 /** The scheduler's variables, as the option table of the service names them. */
 export interface SchedulerSettings {
   agentName: string;
@@ -97,16 +100,15 @@ export function switchboardOf({ switchboardApiBase: url, switchboardApiKey: apiK
 }
 
 /** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
-function switchboardBackend(
-  settings: SchedulerSettings,
-  { home, directory, clock = systemClock, isPeer = false, current = (principal) => principal }: BackendDeps,
-): ScheduleBackend {
+function switchboardBackend(settings: SchedulerSettings, deps: BackendDeps): ScheduleBackend {
+  const { home, directory, clock = systemClock, isPeer = false, logger } = deps;
+  const { current = (principal) => principal } = deps;
   const { agentName, switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
   const { url, apiKey } = switchboardOf(settings);
   const { hostname } = new URL(url);
   // Stays the same over restarts, and goes to nobody.
   const secret = readOrCreateSecret(home, 'schedule-secret');
-  const seals = new LiveSeals(join(directory, 'switchboard-seals.db'), () => clock.now());
+  const seals = new LiveSeals(join(directory, 'switchboard-seals.db'), { now: () => clock.now() });
   const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs: TIMEOUT_MS, maxRedirects: 0 });
   const command = async (payload: object): Promise<void> => {
     const response = await fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
@@ -119,8 +121,10 @@ function switchboardBackend(
       body: JSON.stringify({ topic: 'command.schedule', payload }),
     });
     if (response.status === 401 || response.status === 403)
-      throw new Error('the switchboard refuses the key: check SWITCHBOARD_API_KEY.');
-    if (response.status >= 300) throw new Error(`the switchboard answered with status ${response.status}.`);
+      throw new SwitchboardRefusal('the switchboard refuses the key: check SWITCHBOARD_API_KEY.');
+    const words = `the switchboard answered with status ${response.status}.`;
+    if (response.status >= 500) throw new Error(words);
+    if (response.status >= 300) throw new SwitchboardRefusal(words);
   };
   const schedulesOf = (actor: Actor): Schedules => ({
     async add(given) {
@@ -141,11 +145,12 @@ function switchboardBackend(
       };
       const topic = `${topicPrefix}.${id}`;
       // Before the switchboard has it, as it may be due at once.
-      seals.add(id, seal, { schedule, timezone });
+      seals.add(id, seal, { schedule, timezone, owner: actor.owner });
       try {
         await command({ action: 'add', id, schedule, timezone, topic, payload });
       } catch (error) {
-        seals.removeOne(id, seal);
+        // Without an answer nobody knows which of two the switchboard has: both count, until the next change of the schedule.
+        if (error instanceof SwitchboardRefusal) seals.removeOne(id, seal);
         throw error;
       }
       seals.remove(id, { except: seal });
@@ -164,7 +169,8 @@ function switchboardBackend(
   return {
     ...schedulesOf(operatorActor),
     for: schedulesOf,
-    receive: (command) => receiveRun(command, { secret, seals, current, isPeer, now: () => clock.now() }),
+    receive: (command) =>
+      receiveRun(command, { secret, seals, current, isPeer, now: () => clock.now(), logger }),
     // The switchboard fires; there is nothing to start here.
     start: () => undefined,
     stop: async () => seals.close(),

@@ -59,11 +59,12 @@ function signatureOf(stated: string, { id, prompt }: Job, secret: string): strin
 export interface RunReceiver {
   secret: string;
   /** Those of schedules that were cancelled count no more. */
-  seals: Pick<LiveSeals, 'isLive'>;
+  seals: Pick<LiveSeals, 'isLive' | 'prolong'>;
   current: AccountAccess['current'];
   /** Whether the switchboard is one of our own, which proves its runs by the service token. */
   isPeer: boolean;
   now: () => number;
+  logger: { warn(fields: object, message: string): void };
 }
 
 /**
@@ -84,10 +85,14 @@ export function receiveRun(command: SendCommand, receiver: RunReceiver): SendCom
   const prompt = message.parts.map((part) => (part.type === 'text' ? part.text : undefined)).join('\n');
   const opened =
     isRun && roleOf(principal) !== 'guest' ? openAsker(sealed, { id, prompt }, receiver.secret) : undefined;
-  const asked = opened && receiver.seals.isLive(id, String(sealed)) ? opened : undefined;
+  const isLive = opened !== undefined && receiver.seals.isLive(id, String(sealed));
+  if (opened !== undefined && !isLive)
+    receiver.logger.warn({ schedule: id }, 'schedule is not live; running it as text from outside');
+  const asked = isLive ? opened : undefined;
   const run = asked && runOf(command, { id, asked, receiver });
   if (asked === undefined || run === undefined)
     return { ...plain, principal: withOrigins(principal, [{ kind: 'schedule', source: id }]) };
+  receiver.seals.prolong(id, String(sealed));
   const { sessionId, timezone } = asked;
   const asker = actingFor(accountOf(asked.principal, receiver.current), 'scheduler');
   const shown = {

@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
 import { parseSchedule } from '@trunkline/schedule';
 import { openDatabase, TtlTable, ttlTableMigration } from '@trunkline/storage';
+import { StoreError } from '../stores/store-error.ts';
 
 const dayMs = 86_400_000;
 /** Kept beyond the next run: some schedules run once a year, and each run counts anew. */
 const recurringMs = 400 * dayMs;
 /** A switchboard that was down delivers what was due. */
 const onceMs = 2 * dayMs;
-/** The ones that end first go first. */
+/** More schedules are refused; one person may have a tenth of them. */
 const mostKept = 10_000;
 
 interface Times {
   schedule: string;
   timezone: string;
+  owner: string;
 }
 
 /**
@@ -23,51 +25,66 @@ export class LiveSeals {
   readonly #database;
   readonly #seals: TtlTable<Times>;
   readonly #now: () => number;
+  readonly #most: number;
 
-  constructor(path: string, now: () => number) {
+  constructor(path: string, { now, most = mostKept }: { now: () => number; most?: number }) {
     this.#database = openDatabase(path, { migrations: [ttlTableMigration('seals')] });
     this.#seals = new TtlTable(this.#database, 'seals', now);
     this.#now = now;
+    this.#most = most;
   }
 
   /** Beside one that the id has by then: which of the two the switchboard has is known after its answer. */
   add(id: string, seal: string, times: Times): void {
-    this.#seals.set(keyOf(id, seal), times, this.#lifetimeOf(times));
     this.#seals.sweep();
-    this.#database
-      .prepare('DELETE FROM seals WHERE key NOT IN (SELECT key FROM seals ORDER BY expires_at DESC LIMIT ?)')
-      .run(mostKept);
+    this.#requireRoom(id, times.owner);
+    this.#seals.set(keyOf(id, seal), times, this.#lifetimeOf(times));
   }
 
   /** Those of a schedule, without the one that is given. */
   remove(id: string, { except }: { except?: string } = {}): void {
-    for (const [key] of this.#seals.entries()) {
-      const isOther = except === undefined || key !== keyOf(id, except);
-      if (isOther && key.startsWith(keyStart(id))) this.#seals.delete(key);
-    }
+    this.#database
+      .prepare('DELETE FROM seals WHERE key >= ? AND key < ? AND key <> ?')
+      .run(...keyRange(id), except === undefined ? '' : keyOf(id, except));
   }
 
   removeOne(id: string, seal: string): void {
     this.#seals.delete(keyOf(id, seal));
   }
 
-  /** Asked at each run, from which its time counts anew. */
   isLive(id: string, seal: string): boolean {
+    return this.#seals.get(keyOf(id, seal)) !== undefined;
+  }
+
+  /** After a run that was proven, from which its time counts anew. What runs once ends when it was to end. */
+  prolong(id: string, seal: string): void {
     const times = this.#seals.get(keyOf(id, seal));
-    if (times === undefined) return false;
+    if (times === undefined || parseSchedule(times.schedule, times).type === 'once') return;
     this.#seals.set(keyOf(id, seal), times, this.#lifetimeOf(times));
-    return true;
   }
 
   close(): void {
     this.#database.close();
   }
 
+  /** One that replaces another needs none. */
+  #requireRoom(id: string, owner: string): void {
+    const { count = 0, own = 0 } =
+      this.#database
+        .prepare<{ count: number; own: number }>(
+          `SELECT count(*) AS count, count(*) FILTER (WHERE json_extract(value, '$.owner') = ?) AS own
+           FROM seals WHERE key < ? OR key >= ?`,
+        )
+        .get(owner, ...keyRange(id)) ?? {};
+    const mostOwn = owner.startsWith('person:') ? this.#most / 10 : this.#most;
+    if (own >= mostOwn) throw tooMany(`you have ${own} schedules`);
+    if (count >= this.#most) throw tooMany(`there are ${count} schedules`);
+  }
+
   #lifetimeOf(times: Times): number {
-    const parsed = parseSchedule(times.schedule, times);
-    const next = parsed.next(this.#now());
-    if (next === undefined) return onceMs;
-    return next - this.#now() + (parsed.next(next) === undefined ? onceMs : recurringMs);
+    const { type, next } = parseSchedule(times.schedule, times);
+    const now = this.#now();
+    return (next(now) ?? now) - now + (type === 'once' ? onceMs : recurringMs);
   }
 }
 
@@ -77,4 +94,13 @@ function keyOf(id: string, seal: string): string {
 
 function keyStart(id: string): string {
   return `${JSON.stringify(id)} `;
+}
+
+/** The first key of an id, and the first one behind: `!` follows the blank. */
+function keyRange(id: string): [string, string] {
+  return [keyStart(id), `${JSON.stringify(id)}!`];
+}
+
+function tooMany(counted: string): StoreError {
+  return new StoreError('invalid', `${counted} on the switchboard already; cancel some first.`);
 }

@@ -16,12 +16,15 @@ import { chooseBackend } from './choose-backend.ts';
 import { diagnoseSchedules, strayAdvice } from './diagnose.ts';
 import { createInvoke, type DueJob } from './invoke.ts';
 import { LocalBackend } from './local-backend.ts';
+import type { ScheduleBackend } from './schedule-backend.ts';
 import { schedulerTools } from './scheduler-tools.ts';
 
 let home = temporaryDirectory();
 let clock = new FakeClock('2026-03-01T10:00:00Z');
 let fired: DueJob[] = [];
 let warnings: string[] = [];
+/** Stopped after each test. */
+const opened: ScheduleBackend[] = [];
 const logger = {
   info: () => undefined,
   warn: (_fields: object, message: string) => void warnings.push(message),
@@ -42,7 +45,10 @@ beforeEach(() => {
   fired = [];
   warnings = [];
 });
-afterEach(() => home.remove());
+afterEach(async () => {
+  for (const backend of opened.splice(0)) await backend.stop();
+  home.remove();
+});
 
 describe('after the agent got another name', () => {
   const jobsOf = async (more: Parameters<typeof open>[0], added: string[] = []) => {
@@ -345,6 +351,7 @@ describe('a fire', () => {
     });
     status = 401;
     await expect(backend.add({ prompt: 'hi', when: '0 9 * * *' })).rejects.toThrow('SWITCHBOARD_API_KEY');
+    await backend.stop();
     stop();
   });
 
@@ -365,7 +372,11 @@ describe('a fire', () => {
       return { ...principal, role: 'member' };
     };
     const around = { ...{ directory: home.path, home: home.path }, url: () => '', serviceToken: 's', logger };
-    const open = (isPeer = true) => chooseBackend(settings, { ...around, current, clock, isPeer })!;
+    const open = (isPeer = true) => {
+      const backend = chooseBackend(settings, { ...around, current, clock, isPeer })!;
+      opened.push(backend);
+      return backend;
+    };
     const origins = [{ kind: 'fetch_url', source: 'https://evil.example/' }];
     const principal: Principal = { kind: 'approver', id: 'chat:7', via: ['chat'], origins };
     const made = { timezone: 'Europe/Berlin', sessionId: 'chat-7', principal };

@@ -69,6 +69,7 @@ export async function runSubagent(
 ): Promise<string> {
   const { graph, steps: log } = deps;
   const { sessionId, signal, principal, scope, timezone, addOrigins, idempotencyKey: turn } = context;
+  const { onActivity } = context;
   const subagent = graph.subagents.find((candidate) => candidate.name === name);
   if (subagent === undefined) return `Error: there is no helper named "${name}". ${available(graph)}`;
   try {
@@ -84,6 +85,7 @@ export async function runSubagent(
         timezone,
         policy: graph.policy,
         signal,
+        onActivity,
         cost: graph.cost,
         steps: log && turn !== undefined ? { log, turn, resumes: true } : undefined,
         messages: [{ role: 'user', content: prompt }],

@@ -12,6 +12,7 @@ export const clusterTopics = 'cluster.#';
 const ownTopics = [
   'agent.skill.progress.#',
   'agent.skill.queue.#',
+  'agent.skill.reasoning.#',
   'agent.skill.response.#',
   'agent.skill.toolframe.#',
   'agent.input.request.#',

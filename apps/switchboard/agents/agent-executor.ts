@@ -1,4 +1,4 @@
-import { anonymous, handedOn, joinOrigins, type Origin } from '@trunkline/identity';
+import { anonymous, handedOn } from '@trunkline/identity';
 import { costOf, type ModelGateway, quoteDescription, type Tool, type ToolContext } from '@trunkline/llm';
 import {
   compactionNote,
@@ -7,7 +7,6 @@ import {
   originsIn,
   runTurn,
   type StoredFile,
-  type TurnEvent,
   type TurnPolicy,
   userContent,
 } from '@trunkline/loop';
@@ -37,6 +36,7 @@ import { askLimitMs, createAskHuman, type HumanInput } from '../human/human-inpu
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
 import { type StepStore, stepsUnlessElsewhere } from './step-store.ts';
+import { createProgress } from './turn-progress.ts';
 
 export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
@@ -56,15 +56,6 @@ export interface AgentParts extends ToolParts {
 /** Delegation depth: from the first agent to a second, and from that to a third. */
 const deepest = 2;
 const toolTimeoutMs = 120_000;
-/** Failures that do not count against the model's circuit breaker. */
-const ownFaults: ReadonlySet<string> = new Set([
-  'aborted',
-  'bad-request',
-  'context-too-long',
-  'bad-checkpoint',
-  'content-filter',
-  'steps-lost',
-]);
 
 export function createAgentExecutor(agent: AgentDefinition, parts: AgentParts): SkillExecutor {
   return {
@@ -215,59 +206,6 @@ function remember(
   });
 }
 
-/** Reports progress with what the turn has read so far; returns the result when the turn has ended. */
-function createProgress({ tell }: SkillContext, begun: readonly Origin[]) {
-  let read = begun;
-  const report = (frame: SkillFrame) => tell(read.length === 0 ? frame : { ...frame, origins: read });
-  return (event: TurnEvent): SkillResult | undefined => {
-    switch (event.type) {
-      case 'text-delta':
-        report({ type: 'progress', text: event.text });
-        return undefined;
-      case 'reasoning-delta':
-        report({ type: 'reasoning', text: event.text });
-        return undefined;
-      case 'wait':
-        report({ type: 'note', text: event.message });
-        return undefined;
-      case 'tool-start':
-        report({ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, input: event.input });
-        return undefined;
-      case 'tool-end': {
-        const { toolCallId, name, result, failed, origins } = event;
-        read = joinOrigins(read, origins);
-        if (!event.replayed) report({ type: 'tool-end', toolCallId, name, result, failed });
-        return undefined;
-      }
-      case 'end':
-        return { content: event.text, taskState: 'completed', usage: usageOf(event), ...readBy(event) };
-      case 'error': {
-        const { text: content, message: error, code } = event;
-        const unavailable = !ownFaults.has(code);
-        return {
-          content,
-          error,
-          taskState: 'failed',
-          usage: usageOf(event),
-          unavailable,
-          ...readBy(event),
-        };
-      }
-      default:
-        return undefined;
-    }
-  };
-}
-
-function readBy({ origins }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
-  return origins && { origins };
-}
-
-function usageOf({ usage }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
-  const { knownCostUsd: _budget, ...reported } = usage;
-  return reported;
-}
-
 /** An agent with an empty whitelist may only ask a person and delegate. */
 function toolsOf(
   agent: AgentDefinition,
@@ -333,7 +271,12 @@ function delegatesOf(
       internal,
       reportsOrigins: true,
       idempotent: executor.type === 'in-process',
-      ask: (query, { signal, principal = request.principal, addOrigins, approved, idempotencyKey }) => {
+      ask: (query, { signal, principal = request.principal, addOrigins, ...asked }) => {
+        const { approved, idempotencyKey, onActivity } = asked;
+        const told = (frame: SkillFrame) => {
+          onActivity?.(0);
+          tell(frame);
+        };
         const wait = () =>
           ask(
             limiter.limited(executor),
@@ -346,7 +289,7 @@ function delegatesOf(
               ...(internal && request.files && { files: request.files }),
               ...(idempotencyKey && { turn: idempotencyKey }),
             },
-            { signal, tell, addOrigins, made },
+            { signal, tell: told, addOrigins, made, ...(onActivity && { extend: onActivity }) },
           );
         return slot === undefined ? wait() : slot.lend(wait, signal);
       },

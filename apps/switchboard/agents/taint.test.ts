@@ -73,8 +73,14 @@ async function run(
       },
     }),
     other('peer', 'a2a', { isPeer: true }),
-    other('mate', 'in-process'),
+    other('mate', 'in-process', {
+      execute: async (_request, { extend }) => {
+        extend?.(77_000);
+        return { content: 'words of a mate', taskState: 'completed' };
+      },
+    }),
   ]);
+  const extended: number[] = [];
   const asked: string[] = [];
   const frames: SkillFrame[] = [];
   const published: Draft[] = [];
@@ -118,9 +124,9 @@ async function run(
   } as unknown as AgentDefinition;
   const result = await createAgentExecutor(definition, parts).execute(
     { ...request(principal), requestId, ...(conversationId && { conversationId }) },
-    { ...context, tell: (frame) => void frames.push(frame) },
+    { ...context, tell: (frame) => void frames.push(frame), extend: (ms) => void extended.push(ms) },
   );
-  return { result, asked, published, frames, handedOn, turns: [...turns], chats: server.chats() };
+  return { result, asked, published, frames, handedOn, extended, turns: [...turns], chats: server.chats() };
 }
 
 const delegate = (target: string) => ({
@@ -139,6 +145,22 @@ it('keeps the steps of people and agents apart, whatever id their messages have'
   expect(await stored('helm', operator)).toBe(own);
   expect(await stored('helm', person)).not.toBe(own);
   expect(await stored('mate-2', operator)).not.toBe(own);
+});
+
+it('is not cut while the model of a delegate is at work', async () => {
+  const script = [delegate('mate'), 'done'];
+  const { extended } = await run({ canDelegate: ['mate'] }, { script, principal: operator });
+  expect(extended).toContain(77_000);
+});
+
+it('reports thoughts in pieces, before what comes of them', async () => {
+  const reasoning = 'I wonder. '.repeat(50);
+  const script = [{ reasoning, text: 'done' }];
+  const { frames } = await run({}, { script, principal: operator });
+  const thoughts = frames.flatMap((frame) => (frame.type === 'reasoning' ? [frame.text] : []));
+  expect(thoughts.join('')).toBe(reasoning);
+  expect(thoughts.length).toBeLessThanOrEqual(3);
+  expect(frames.slice(thoughts.length).every(({ type }) => type === 'progress')).toBe(true);
 });
 
 it('counts what the turn of an agent costs', async () => {
@@ -262,6 +284,8 @@ describe('text from outside', () => {
     await announcer.answer(dispatch, result, 1);
     await announcer.chat('outbound', dispatch, other('mate', 'in-process'), result);
     announcer.frame(dispatch, { type: 'progress', text: 'x', origins: [page] });
+    announcer.frame(dispatch, { type: 'note', text: 'x', origins: [page] });
+    announcer.frame(dispatch, { type: 'reasoning', text: 'x', origins: [page] });
     const settled = { ...dispatch, skill: 'chat', actor: 'user' };
     await announcer.outcome(settled, 'mate', result, { startedAt: 0, endedAt: 1 });
     expect(drafts.map(({ topic, principal }) => [topic, principal?.origins])).toEqual([
@@ -269,6 +293,8 @@ describe('text from outside', () => {
       ['team.next', [page]],
       ['agent.chat.outbound', [page]],
       ['agent.skill.progress.c', [page]],
+      ['agent.skill.progress.c', [page]],
+      ['agent.skill.reasoning.c', [page]],
       ['autonomous.outcome.user.chat', [page]],
     ]);
   });

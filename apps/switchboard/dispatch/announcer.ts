@@ -99,14 +99,20 @@ export function createAnnouncer(bus: Bus, logger: Logger) {
 
   /** Nobody waits for frames: a failure is only logged. */
   function frame(dispatch: Dispatch, { origins, ...frame }: SkillFrame): void {
-    const kind = frame.type === 'progress' ? 'progress' : 'toolframe';
-    const topic = `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`;
+    const topic = `agent.skill.${frameTopics[frame.type] ?? 'toolframe'}.${escapeSegment(dispatch.correlationId)}`;
     const draft = about(dispatch, topic, plain(frame), origins);
     bus.publish(draft).catch((error: unknown) => logger.warn({ err: error }, 'failed to publish frame'));
   }
 
   return { flow, dropped, answer, chat, outcome, frame };
 }
+
+/** All others are about tool calls. */
+const frameTopics: Partial<Record<SkillFrame['type'], string>> = {
+  progress: 'progress',
+  note: 'progress',
+  reasoning: 'reasoning',
+};
 
 export type Announcer = ReturnType<typeof createAnnouncer>;
 

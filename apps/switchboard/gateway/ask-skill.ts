@@ -40,6 +40,7 @@ export async function* listen(
   const frame = ({ payload }: Message): Answer => ({ type: 'frame', frame: payload as SkillFrame });
   const subscriptions = await Promise.all([
     on('agent.skill.progress', frame),
+    on('agent.skill.reasoning', frame),
     on('agent.skill.toolframe', frame),
     on('agent.input.request', ({ payload }) => ({ type: 'question', question: payload as SkillQuestion })),
     on('agent.skill.response', ({ payload }) => ({ type: 'result', result: payload as SkillResult })),

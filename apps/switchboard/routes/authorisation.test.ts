@@ -106,7 +106,7 @@ describe('keys and scopes', () => {
   });
 
   it('lets nobody write the answers of agents and people', async () => {
-    for (const topic of ['response', 'progress', 'toolframe']
+    for (const topic of ['response', 'progress', 'reasoning', 'toolframe']
       .map((kind) => `agent.skill.${kind}.c1`)
       .concat('agent.input.response.r1')) {
       expect((await publish('operator-key', { topic, payload: {} })).status).toBe(403);

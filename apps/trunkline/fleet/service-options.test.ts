@@ -24,5 +24,8 @@ it('the voices of this machine speak unless a backend or a sidecar is named', ()
 
 it('the machine chooses its voice unless one is named', () => {
   expect(voiceFor({}).inprocVoice).toBe('auto');
-  expect(voiceFor({ INPROC_VOICE: 'af_heart' }).inprocVoice).toBe('af_heart');
+  expect(voiceFor({ TTS_BACKEND: 'inprocess' }).inprocVoice).toBe('auto');
+  expect(voiceFor({ INPROC_VOICE: 'bf_emma' }).inprocVoice).toBe('bf_emma');
+  const others = [{ TTS_BACKEND: 'compat' }, { SIDECAR_URL: 'http://127.0.0.1:9' }];
+  for (const env of others) expect(voiceFor(env).inprocVoice).toBe('af_heart');
 });

@@ -78,9 +78,13 @@ export function voiceDefaults(env: Environment): Record<string, string> {
   const settings = describeSettings(voiceOptions, { env });
   const isSet = (...names: string[]) =>
     settings.some(({ variable, source }) => names.includes(variable) && source !== 'default');
+  const isOpen = !isSet('TTS_BACKEND', 'SIDECAR_URL');
+  const backend = settings.find(({ variable }) => variable === 'TTS_BACKEND')?.value;
+  // Where another backend speaks, these voices only step in for it, and nobody measures them.
+  const isLocal = isOpen || backend === 'inprocess';
   return {
-    ...(!isSet('TTS_BACKEND', 'SIDECAR_URL') && { TTS_BACKEND: 'inprocess' }),
-    ...(!isSet('INPROC_VOICE') && { INPROC_VOICE: 'auto' }),
+    ...(isOpen && { TTS_BACKEND: 'inprocess' }),
+    ...(isLocal && !isSet('INPROC_VOICE') && { INPROC_VOICE: 'auto' }),
   };
 }
 

@@ -26,7 +26,7 @@ function diagnoseChoice(options: VoiceOptions): Diagnosis[] {
   if (ttsBackend !== 'inprocess' || !isOpen) return [];
   const store = sessionStoreDir ?? serviceHome(trunklineHome, 'voice');
   const { reason } = recallChoice(join(store, 'speech'), inprocLang);
-  const words = `${reason} INPROC_VOICE names another.`;
+  const words = `${reason.replace(/\.?$/, '.')} INPROC_VOICE names another.`;
   return [{ subject: 'speech voice of this machine', state: 'ok', words }];
 }
 

@@ -8,6 +8,8 @@ import type { SpeechParts } from './speech.ts';
 /** Long enough for the start of all services to be over. */
 const firstAfterMs = 20_000;
 const againAfterMs = 60_000;
+/** Some machines are never idle, and a container sees the load of all others on its host. */
+const mostIdleWaitMs = 3_600_000;
 
 interface IdleMeasurementDeps {
   speech: Pick<SpeechParts, 'chooseVoice'>;
@@ -18,20 +20,29 @@ interface IdleMeasurementDeps {
   logger: Logger;
 }
 
-/** Measures the voices of this machine when nobody calls and nothing else runs; gives way to every caller. */
+/**
+ * Measures the voices of this machine when nobody calls and nothing else runs, or after an hour whatever else runs;
+ * gives way to every caller.
+ */
 export function startIdleMeasurement(deps: IdleMeasurementDeps) {
   const { speech, sessions, isMachineBusy = hasLoad, clock, logger } = deps;
   const alarm = new Alarm(clock);
+  let waitedMs = firstAfterMs;
+  const wait = () => {
+    waitedMs += againAfterMs;
+    alarm.set(againAfterMs, start);
+  };
   let running = { controller: new AbortController(), over: Promise.resolve() };
   let stopped = false;
   const measure = async ({ signal }: AbortController) => {
     try {
-      if (sessions.size > 0 || isMachineBusy()) alarm.set(againAfterMs, start);
-      else await speech.chooseVoice(signal);
+      const isBusy = isMachineBusy();
+      if (sessions.size > 0 || (isBusy && waitedMs < mostIdleWaitMs)) wait();
+      else await speech.chooseVoice(signal, { isBusy });
     } catch (error) {
       if (!signal.aborted)
         logger.warn({ err: error }, 'failed to measure the voices; trying again at the next start');
-      else if (!stopped) alarm.set(againAfterMs, start);
+      else if (!stopped) wait();
     }
   };
   const start = () => {

@@ -21,7 +21,11 @@ import {
 } from './recognition/recognizer.ts';
 import type { Sidecar } from './sidecar/client.ts';
 import { createFallbackSynthesizer } from './synthesis/fallback-synthesizer.ts';
-import type { MeasureVoice, VoiceDescription } from './synthesis/inprocess/voice-choice.ts';
+import type {
+  MeasureVoice,
+  MeasuringConditions,
+  VoiceDescription,
+} from './synthesis/inprocess/voice-choice.ts';
 import type { Synthesizer } from './synthesis/synthesizer.ts';
 import { SpeechWarnings } from './warnings.ts';
 import { type CreateHost, createHosts } from './worker/host.ts';
@@ -58,7 +62,7 @@ export interface SpeechParts {
    */
   warm(): Promise<void>;
   /** Measures the voices of this machine, if it is to choose one and has not yet. */
-  chooseVoice(signal: AbortSignal): Promise<void>;
+  chooseVoice(signal: AbortSignal, conditions?: MeasuringConditions): Promise<void>;
   describe(): SpeechDescription;
   close(): Promise<void>;
 }
@@ -109,7 +113,7 @@ export function createSpeechParts(
       ready ??= load(listening.warm(), frames.warm());
       return ready;
     },
-    chooseVoice: (signal) => speaking.chooseVoice(signal),
+    chooseVoice: speaking.chooseVoice,
     describe: () => ({
       tts: options.ttsBackend,
       ...speaking.describe(),
@@ -177,7 +181,8 @@ function createSpeaking(options: VoiceOptions, context: BackendContext) {
     synthesizer,
     warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer),
     describe: () => (chosen?.describe === undefined ? {} : { voice: chosen.describe() }),
-    chooseVoice: async (signal: AbortSignal) => chosen?.chooseVoice?.(signal),
+    chooseVoice: async (signal: AbortSignal, conditions?: MeasuringConditions) =>
+      chosen?.chooseVoice?.(signal, conditions),
   };
 }
 

@@ -14,6 +14,9 @@ const longestSkewSeconds = 300;
 /** More of one answer is not read. */
 export const longestAnswerBytes = 20 * 1024 * 1024;
 
+/** Characters of a refusal. */
+const longestRefusal = 2000;
+
 export type Fetch = typeof fetch;
 
 /** A fetch that sends our credentials, follows no redirect with them, and limits the size of the answer. */
@@ -29,9 +32,11 @@ export function createAgentFetch(
       headers.set(name, value);
     const response = await send(agent, input, { ...init, headers, redirect: 'manual' });
     if (response.status === 401 || response.status === 403) {
-      await response.body?.cancel();
+      const cause = agent.peer === undefined ? undefined : new Error(await startOf(response));
+      if (cause === undefined) await response.body?.cancel();
       const isStranger = agent.peer !== undefined && principal.kind === 'anonymous';
-      throw new RemoteAgentError(isStranger ? 'agent_unknown_caller' : 'agent_unauthorized', agent);
+      const code = isStranger ? 'agent_unknown_caller' : 'agent_unauthorized';
+      throw new RemoteAgentError(code, agent, '', cause && { cause });
     }
     if (response.status >= 300 && response.status < 400 && response.status !== 304) {
       await response.body?.cancel();
@@ -39,6 +44,19 @@ export function createAgentFetch(
     }
     return asStream(limited(response, agent), headers);
   };
+}
+
+/** What one of our services says of its refusal, for the log: it may be the clocks, and no key. */
+async function startOf(response: Response): Promise<string> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (reader !== undefined && text.length < longestRefusal) {
+    const { done, value = '' } = await reader.read();
+    if (done) break;
+    text += value;
+  }
+  await reader?.cancel();
+  return text.slice(0, longestRefusal);
 }
 
 /** An agent that answers a request for a stream with one document has done the work: the document is the only event. */

@@ -1,4 +1,5 @@
 import { answerText, type RequestContext, type RouteContext, sse } from '@trunkline/http';
+import { principalHeader, readHandedOn } from '@trunkline/identity';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { JsonObject } from '../dialects/read/values.ts';
 import type { Feed, FeedOutlet } from '../engine/feed.ts';
@@ -104,10 +105,13 @@ export function announceExtensions(
 /** What a request asks for, once its parameters were read. */
 export function callOf(context: RouteContext, dialect: Dialect, params: JsonObject): Call {
   const lastEventId = context.req.header('last-event-id');
+  const principal = context.get('principal');
   return {
     dialect,
     params,
-    principal: context.get('principal'),
+    principal,
+    isNamed:
+      principal.via.length > 0 && readHandedOn(context.req.header(principalHeader) ?? '') !== undefined,
     awaitsPrincipal: context.get('awaitsPrincipal') ?? false,
     checkPrincipal: context.get('checkPrincipal'),
     current: (principal) => context.get('accounts')?.current(principal) ?? principal,

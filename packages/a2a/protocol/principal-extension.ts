@@ -55,11 +55,14 @@ export interface ReceivedMessage {
   principal: Principal | undefined;
 }
 
-/** Checks what a message says of its principal, and takes it out: it counts once, and is for nobody else to read. */
+/**
+ * Checks what a message says of its principal, and takes it out: it counts once, and is for nobody else to read. Where the
+ * headers say the same (`isNamed`), a claim that only clocks speak against is left aside.
+ */
 export function receivePrincipal(
   message: Message,
   metadata: Metadata,
-  check: CheckPrincipal | undefined,
+  { checkPrincipal: check, isNamed }: { checkPrincipal: CheckPrincipal | undefined; isNamed: boolean },
 ): ReceivedMessage {
   const { [principalExtension]: given, ...own } = message.metadata ?? {};
   const { [principalExtension]: ofRequest, ...rest } = metadata;
@@ -68,13 +71,19 @@ export function receivePrincipal(
   // A service without peers cannot tell who signed it, and asks for a key as ever.
   if (check === undefined) return { ...received, principal: undefined };
   const checked = check(given ?? ofRequest, subjectOf(message, { ...own, ...rest }));
-  if ('refusal' in checked) throw errors.principal_refused({ reason: checked.refusal });
-  return { ...received, principal: checked.principal };
+  if ('principal' in checked) return { ...received, principal: checked.principal };
+  if (checked.isUntimely && isNamed) return { ...received, principal: undefined };
+  throw errors.principal_refused({ reason: checked.refusal });
 }
 
 /** For a service that showed the token between services and has not said for whom it asks. */
 export function requirePrincipal(): never {
   throw errors.principal_missing();
+}
+
+/** For a message to a service that needs a key, on behalf of somebody who showed none. */
+export function refuseNobody(): never {
+  throw errors.principal_refused({ reason: 'it names somebody who showed no key; this service needs one' });
 }
 
 /** The same for either version and every transport, which order and spell fields in their own ways. */

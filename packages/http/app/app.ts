@@ -82,9 +82,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
       identify: access === undefined ? () => anonymous : createIdentify(access),
       limits,
       accounts: access?.accounts,
-      checkPrincipal: access?.serviceToken
-        ? createPrincipalCheck(access.serviceToken, options.service)
-        : undefined,
+      checkPrincipal: principalCheckOf(options),
       audit: access?.audit && createRequestAudit(options.service, access.audit),
       respondToError: respond,
     }),
@@ -99,6 +97,17 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
     mountOperator(app as unknown as Hono<AppEnv>, access, { service, homePath, publicUrl, limits });
   access?.provider?.mount(app as unknown as Hono<AppEnv>, { homePath, publicUrl, logger });
   return app;
+}
+
+/** Callers see only that they were refused; the log says why, as with clocks that differ. */
+function principalCheckOf({ access, service, logger }: Pick<AppOptions, 'access' | 'service' | 'logger'>) {
+  if (!access?.serviceToken) return undefined;
+  const check = createPrincipalCheck(access.serviceToken, service);
+  return (given: unknown, message: string) => {
+    const checked = check(given, message);
+    if ('refusal' in checked) logger.warn({ reason: checked.refusal }, 'signed principal does not count');
+    return checked;
+  };
 }
 
 /**

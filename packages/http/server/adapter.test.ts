@@ -23,6 +23,8 @@ it("loads the server kit without Node's fetch, which comes with the first reques
     await server.stop();`;
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
+    // Vitest cannot interrupt it.
+    timeout: 50_000,
   });
   const [first, ...rest] = output.trim().split('\n');
   expect(first).toBe('started');

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { freePort, startModelServer } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -72,6 +73,20 @@ describe('delegate_to', () => {
     );
     stop.abort(new Error('enough'));
     await expect(call).rejects.toThrow('enough');
+  });
+
+  it('waits on while the target shows that it works, and the turn with it', async () => {
+    const steady = delegate('steady', async (_query, { signal, onActivity }) => {
+      onActivity?.(60_000);
+      await delay(200, undefined, { signal });
+      return 'done at last';
+    });
+    const told: number[] = [];
+    const tool = createDelegateTo({ delegates: [steady], timeoutMs: 50 });
+    const onActivity = (silentMs: number) => void told.push(silentMs);
+    const asked = { target: 'steady', query: 'x' };
+    expect(await callTool(tool, asked, undefined, { onActivity })).toBe('done at last');
+    expect(told).toEqual([60_000]);
   });
 });
 

@@ -1,12 +1,12 @@
 import type { Principal } from '@trunkline/identity';
 import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
-import { CodedError } from '@trunkline/std';
+import { CodedError, Deadline } from '@trunkline/std';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
 
 export interface DelegateToOptions {
   delegates: readonly Delegate[];
-  /** How long an answer may take unless the delegate says otherwise; default two minutes. */
+  /** How long a delegate may be silent unless it says otherwise; default two minutes. */
   timeoutMs?: number;
 }
 
@@ -27,6 +27,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
     answeredBy: ({ target }) => target,
     async execute({ target, query }, context) {
       const { signal, sessionId, principal, timezone, addOrigins, approved, idempotencyKey } = context;
+      const { onActivity } = context;
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
@@ -39,6 +40,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
         addOrigins,
         approved,
         idempotencyKey,
+        onActivity,
         timeoutMs: delegate.timeoutMs ?? timeoutMs,
       });
     },
@@ -73,18 +75,22 @@ async function ask(
   query: string,
   { signal, timeoutMs, ...context }: Asking,
 ): Promise<string> {
-  const deadline = AbortSignal.timeout(timeoutMs);
+  const deadline = new Deadline({ signal, timeoutMs });
+  const onActivity = (silentMs: number) => {
+    deadline.extend(silentMs);
+    context.onActivity?.(silentMs);
+  };
   try {
-    const answer = await delegate.ask(query, {
-      ...context,
-      signal: AbortSignal.any([signal, deadline]),
-    });
+    const answer = await delegate.ask(query, { ...context, signal: deadline.signal, onActivity });
     return answer.trim() === '' ? `Error: ${delegate.name} gave an empty answer.` : answer;
   } catch (error) {
     if (signal.aborted) throw error;
-    if (deadline.aborted) return `Error: ${delegate.name} did not answer within ${timeoutMs / 1000} seconds.`;
+    if (deadline.isExpired)
+      return `Error: ${delegate.name} did not answer within ${timeoutMs / 1000} seconds.`;
     if (error instanceof DelegateError) return failure(error);
     throw error;
+  } finally {
+    deadline.clear();
   }
 }
 
@@ -94,7 +100,7 @@ export interface Delegate {
   name: string;
   /** One line: what it is good for. */
   description: string;
-  /** How long its answers may take; that of the tool when left out. */
+  /** How long it may be silent; that of the tool when left out. */
   timeoutMs?: number | undefined;
   /** One of our own: it is told what the asking turn has read, and decides for itself. */
   internal?: boolean;
@@ -116,6 +122,8 @@ export interface DelegateContext {
   addOrigins?: ToolContext['addOrigins'];
   approved?: ToolContext['approved'];
   idempotencyKey?: ToolContext['idempotencyKey'];
+  /** To be called while the delegate shows that it works; one that never does has its time limit in all. */
+  onActivity?: ToolContext['onActivity'];
 }
 
 export type DelegateErrorCode =

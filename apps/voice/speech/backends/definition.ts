@@ -2,7 +2,11 @@ import type { OptionsOf, OptionTable } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
 import type { LocalRecognition, RecognitionOptions } from '../recognition/recognizer.ts';
 import type { Sidecar } from '../sidecar/client.ts';
-import type { MeasureVoice, VoiceDescription } from '../synthesis/inprocess/voice-choice.ts';
+import type {
+  MeasureVoice,
+  MeasuringConditions,
+  VoiceDescription,
+} from '../synthesis/inprocess/voice-choice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import type { CreateHost } from '../worker/host.ts';
@@ -56,7 +60,7 @@ export interface BackendVoices {
   /** Which of its voices speaks where a skill names none, and why. */
   describe?(): VoiceDescription;
   /** Measures its voices, if the machine is to choose one and has not yet. */
-  chooseVoice?(signal: AbortSignal): Promise<void>;
+  chooseVoice?(signal: AbortSignal, conditions?: MeasuringConditions): Promise<void>;
 }
 
 interface RecognitionDefinition<Values> {

@@ -42,7 +42,12 @@ export const inprocess = defineSpeechBackend({
       const piper = createPiperVoice({ ...standard, host: piperHost });
       const choice = new VoiceChoice({
         voices: [
-          { ...best, synthesizer: kokoro, release: () => kokoroHost.release() },
+          {
+            ...best,
+            synthesizer: kokoro,
+            memoryBytes: kokoroMemoryBytes,
+            release: () => kokoroHost.release(),
+          },
           { ...fast, synthesizer: piper, release: () => piperHost.release() },
         ],
         directory,
@@ -60,14 +65,17 @@ export const inprocess = defineSpeechBackend({
           const reason = `Kokoro is the only voice for ${languages[language]}.`;
           return { voice: best.voice, chosen_by: 'machine', reason };
         },
-        async chooseVoice(signal) {
-          if (isAutomatic) await choice.settle(signal);
+        async chooseVoice(signal, conditions) {
+          if (isAutomatic && isEnglish(language, best.voice)) await choice.settle(signal, conditions);
         },
       };
     },
   },
   diagnose: async () => [await diagnoseWeights('voice')],
 });
+
+/** It takes 1.5 GB for a moment while it loads; the rest is for the services beside it. */
+const kokoroMemoryBytes = 2 * 2 ** 30;
 
 /** Piper speaks nothing else. */
 function isEnglish(lang: string, preset: string): boolean {

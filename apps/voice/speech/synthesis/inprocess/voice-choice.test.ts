@@ -85,12 +85,43 @@ it('a machine is measured once; another processor, and a voice that did not spea
   });
 });
 
+it('a measurement that ended the process is not tried at every start, one that gave way is', async () => {
+  const directory = home();
+  const path = join(directory, 'voice', 'speech', 'voices.json');
+  let atTheEnd = '';
+  const speeds = {
+    get Kokoro() {
+      atTheEnd = readFileSync(path, 'utf8');
+      return quick;
+    },
+    Piper: quick,
+  };
+  const { speech } = open({ Piper: quick }, { directory });
+  const caller = AbortSignal.abort(new Error('a caller came'));
+  await expect(speech.chooseVoice(caller)).rejects.toThrow('a caller came');
+  expect(await open(speeds, { directory }).choose()).toMatchObject({ voice: 'af_heart' });
+  writeFileSync(path, atTheEnd);
+  const next = open(speeds, { directory });
+  expect(await next.choose()).toMatchObject({ voice: 'piper' });
+  expect(next.speech.describe().voice?.reason).toContain('remove voice/speech/voices.json to measure again');
+  expect(next.measured).toEqual([]);
+});
+
+it('a voice is not loaded to be measured where memory is short', async () => {
+  const speak = vi.fn();
+  const voice = { synthesizer: { speak }, memoryBytes: 2 ** 60 };
+  await expect(measureVoice(voice, new AbortController().signal)).rejects.toThrow('of free memory');
+  expect(speak).not.toHaveBeenCalled();
+});
+
 it('a voice that is named is not measured, and other languages have one voice', async () => {
   const named = open({ Kokoro: slow }, { env: { INPROC_VOICE: 'bf_emma' } });
   expect(await named.choose()).toMatchObject({ voice: 'bf_emma', chosen_by: 'setting' });
   expect(named.measured).toEqual([]);
-  const spanish = await open({ Kokoro: slow, Piper: quick }, { env: { INPROC_LANG: 'e' } }).choose();
-  expect(spanish).toMatchObject({ voice: 'ef_dora', reason: 'Kokoro is the only voice for Spanish.' });
+  const spanish = open({ Kokoro: slow, Piper: quick }, { env: { INPROC_LANG: 'e' } });
+  const reason = 'Kokoro is the only voice for Spanish.';
+  expect(await spanish.choose()).toMatchObject({ voice: 'ef_dora', reason });
+  expect(spanish.measured).toEqual([]);
 });
 
 it('doctor tells the choice of an earlier start', async () => {
@@ -114,6 +145,31 @@ it('times the first sound and the whole, and takes the best of several tries', a
   };
   const speed = await measureVoice({ synthesizer }, new AbortController().signal, clock.now);
   expect(speed).toEqual({ firstSoundMs: 200, realTimeFactor: 0.15 });
+});
+
+it('a machine that is never idle is measured after an hour, and the reason says so', async () => {
+  const clock = new FakeClock(0);
+  const { speech, directory } = open({ Kokoro: slow, Piper: quick });
+  const sessions = new SessionRegistry();
+  const over = Promise.withResolvers<void>();
+  const chooseVoice: typeof speech.chooseVoice = (...given) =>
+    speech.chooseVoice(...given).then(over.resolve, over.reject);
+  const isMachineBusy = () => true;
+  const measurement = startIdleMeasurement({
+    speech: { chooseVoice },
+    sessions,
+    isMachineBusy,
+    clock,
+    logger,
+  });
+  for (let minute = 0; minute < 59; minute += 1) await clock.advanceBy(60_000);
+  expect(speech.describe().voice?.reason).toContain('or an hour after the start');
+  await clock.advanceBy(120_000);
+  await over.promise;
+  expect(speech.describe().voice?.reason).toContain('The machine was busy with other work meanwhile.');
+  const { reason } = recallChoice(join(directory, 'voice', 'speech'), 'a');
+  expect(reason).toContain('The machine was busy with other work meanwhile.');
+  await measurement.stop();
 });
 
 it('voices are measured when nobody calls and the machine is idle, and every caller comes first', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage } from '@trunkline/std';
@@ -21,6 +22,8 @@ export interface MeasuredVoice {
   voice: string;
   title: string;
   synthesizer: Pick<Synthesizer, 'speak'>;
+  /** What loading takes; with less free memory it is not measured, as the system might end the process. */
+  memoryBytes?: number;
   /** Frees the model's memory until the voice speaks again. */
   release?(): Promise<void>;
 }
@@ -32,6 +35,11 @@ export interface VoiceSpeed {
 }
 
 export type MeasureVoice = (voice: MeasuredVoice, signal: AbortSignal) => Promise<VoiceSpeed>;
+
+export interface MeasuringConditions {
+  /** Other work takes a part of the processor. */
+  isBusy?: boolean;
+}
 
 /** Which voice speaks, for `/healthz`, the pages and doctor. */
 export interface VoiceDescription {
@@ -51,12 +59,11 @@ export interface VoiceChoiceOptions {
 /** Chooses the best voice that is fast enough on this machine, by a measurement that is made once. */
 export class VoiceChoice {
   readonly #options: VoiceChoiceOptions;
-  #speeds: Speeds | undefined;
-  #failure: string | undefined;
+  #known: Known;
 
   constructor(options: VoiceChoiceOptions) {
     this.#options = options;
-    this.#speeds = recallSpeeds(options.directory);
+    this.#known = recall(options.directory);
   }
 
   get voice(): string {
@@ -64,34 +71,45 @@ export class VoiceChoice {
   }
 
   describe(): VoiceDescription {
-    return describeChoice(this.#options.voices, this.#speeds, this.#failure);
+    return describeChoice(this.#options.voices, this.#known);
   }
 
   /** Measures the voices and keeps the result. A voice that does not speak counts as too slow until the next start. */
-  async settle(signal: AbortSignal): Promise<void> {
-    if (this.#speeds !== undefined) return;
-    const { voices, measure = measureVoice, directory } = this.#options;
+  async settle(signal: AbortSignal, { isBusy = false }: MeasuringConditions = {}): Promise<void> {
+    if (this.#known.speeds !== undefined) return;
+    const { voices, directory } = this.#options;
     const speeds: Speeds = {};
-    this.#failure = undefined;
-    for (const each of voices) {
-      try {
-        speeds[each.title] = await measure(each, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        this.#failure = `${each.title} does not speak: ${errorMessage(error)}`;
+    this.#known = {};
+    try {
+      for (const each of voices) {
+        await keep(directory, { voices: speeds, measuring: each.title });
+        await this.#measure(each, speeds, signal);
       }
+      if (Object.keys(speeds).length === 0) return;
+      this.#known = { ...this.#known, speeds, isBusy };
+      const { voice } = this;
+      for (const each of voices) if (each.voice !== voice) await each.release?.();
+    } finally {
+      const { speeds: voices, failure } = this.#known;
+      if (voices !== undefined && failure === undefined) await keep(directory, { voices, isBusy });
+      else await rm(pathIn(directory), { force: true });
     }
-    if (Object.keys(speeds).length === 0) return;
-    this.#speeds = speeds;
-    const { voice } = this;
-    for (const each of voices) if (each.voice !== voice) await each.release?.();
-    if (this.#failure === undefined) await keepSpeeds(directory, speeds);
+  }
+
+  async #measure(voice: MeasuredVoice, speeds: Speeds, signal: AbortSignal): Promise<void> {
+    const { measure = measureVoice } = this.#options;
+    try {
+      speeds[voice.title] = await measure(voice, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#known = { failure: `${voice.title} does not speak: ${errorMessage(error)}` };
+    }
   }
 }
 
 /** The choice as an earlier start has left it, for doctor. */
 export function recallChoice(directory: string, language: string): VoiceDescription {
-  return describeChoice(localVoices(language), recallSpeeds(directory));
+  return describeChoice(localVoices(language), recall(directory));
 }
 
 /** The best first; Kokoro with its first voice of the language. */
@@ -106,30 +124,39 @@ export function localVoices(language: string) {
 /** By the voice's title. */
 type Speeds = Record<string, VoiceSpeed>;
 
+interface Known {
+  /** Undefined until the voices are measured. */
+  speeds?: Speeds;
+  /** Measured while other work took a part of the processor. */
+  isBusy?: boolean;
+  /** Why a voice was not measured. */
+  failure?: string;
+}
+
 function describeChoice(
   voices: readonly Pick<MeasuredVoice, 'voice' | 'title'>[],
-  speeds: Speeds | undefined,
-  failure?: string,
+  { speeds, isBusy = false, failure }: Known,
 ): VoiceDescription {
   const fastest = voices.at(-1) ?? { voice: '', title: '' };
   const by = (voice: string, reason: string) => ({ voice, chosen_by: 'machine' as const, reason });
   if (speeds === undefined) {
-    const until = `${fastest.title} speaks until the voices are measured, which happens when this machine has nothing else to do.`;
+    const until = `${fastest.title} speaks until the voices are measured, which happens when this machine has nothing else to do, or an hour after the start.`;
     return by(fastest.voice, failure === undefined ? until : `${failure}. ${until}`);
   }
+  const circumstances = isBusy ? ' The machine was busy with other work meanwhile.' : '';
   const [best] = voices;
   const chosen = voices.find(({ title }) => isFastEnough(speeds[title])) ?? fastest;
   if (chosen === best || best === undefined)
     return by(
       chosen.voice,
-      `${chosen.title} speaks, as it is fast enough on this machine: ${formatSpeed(speeds[chosen.title])}.`,
+      `${chosen.title} speaks, as it is fast enough on this machine: ${formatSpeed(speeds[chosen.title])}.${circumstances}`,
     );
   const speed = speeds[best.title];
   if (speed === undefined) return by(chosen.voice, failure ?? `${best.title} does not speak.`);
   const limits = formatSpeed({ firstSoundMs: longestFirstSoundMs, realTimeFactor: largestRealTimeFactor });
   return by(
     chosen.voice,
-    `${chosen.title} speaks, as ${best.title} is too slow on this machine: ${formatSpeed(speed)}; at most ${limits} keep a call fluent.`,
+    `${chosen.title} speaks, as ${best.title} is too slow on this machine: ${formatSpeed(speed)}; at most ${limits} keep a call fluent.${circumstances}`,
   );
 }
 
@@ -153,10 +180,15 @@ const tries = 3;
 
 /** Loads the voice and times it. */
 export async function measureVoice(
-  { synthesizer }: Pick<MeasuredVoice, 'synthesizer'>,
+  { synthesizer, memoryBytes = 0 }: Pick<MeasuredVoice, 'synthesizer' | 'memoryBytes'>,
   signal: AbortSignal,
   now: () => number = () => performance.now(),
 ): Promise<VoiceSpeed> {
+  const free = process.availableMemory();
+  if (free < memoryBytes)
+    throw new Error(
+      `it needs ${formatGigabytes(memoryBytes)} of free memory and there are ${formatGigabytes(free)}`,
+    );
   const speak = async (text: string) => {
     const startedAt = now();
     let [seconds, firstSoundMs] = [0, 0];
@@ -176,10 +208,18 @@ export async function measureVoice(
   return best;
 }
 
+function formatGigabytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GB`;
+}
+
 const keptSchema = z.object({
   machine: z.string(),
   voices: z.record(z.string(), z.object({ firstSoundMs: z.number(), realTimeFactor: z.number() })),
+  /** Whose measurement began; one that ended the process is not tried at every start. */
+  measuring: z.string().optional(),
+  isBusy: z.boolean().optional(),
 });
+type Kept = z.infer<typeof keptSchema>;
 
 const pathIn = (directory: string) => join(directory, 'voices.json');
 
@@ -190,18 +230,21 @@ function machine(): string {
   return [processor, `${availableParallelism()} cores`, ...sums].join(', ');
 }
 
-/** What an earlier start has measured; undefined if nothing can be read. */
-function recallSpeeds(directory: string): Speeds | undefined {
+/** What an earlier start has measured, or why it has not; empty if nothing can be read. */
+function recall(directory: string): Known {
   try {
     const kept = keptSchema.parse(JSON.parse(readFileSync(pathIn(directory), 'utf8')));
-    return kept.machine === machine() ? kept.voices : undefined;
+    if (kept.machine !== machine()) return {};
+    const { voices: speeds, measuring, isBusy = false } = kept;
+    if (measuring === undefined) return { speeds, isBusy };
+    const failure = `The measurement of ${measuring} runs, or the service ended in it, as without enough memory; remove voice/speech/voices.json to measure again`;
+    return { speeds, failure };
   } catch {
     // A file that is absent or damaged is written anew.
-    return undefined;
+    return {};
   }
 }
 
-async function keepSpeeds(directory: string, voices: Speeds): Promise<void> {
-  const kept: z.input<typeof keptSchema> = { machine: machine(), voices };
-  await writeFileAtomic(pathIn(directory), `${JSON.stringify(kept, null, 2)}\n`);
+async function keep(directory: string, kept: Omit<Kept, 'machine'>): Promise<void> {
+  await writeFileAtomic(pathIn(directory), `${JSON.stringify({ machine: machine(), ...kept }, null, 2)}\n`);
 }
