@@ -1,4 +1,7 @@
-import { type AgentCard, Role, type Task } from '@a2a-js/sdk';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AgentCard, Role, type Task } from '@a2a-js/sdk';
 import {
   type Client,
   ClientFactory,
@@ -6,7 +9,8 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createA2aClient } from './client/client.ts';
 import { agentsOfThisFile } from './fixtures/agents.ts';
 import { type Json, post, rpc, saying10, v10 } from './fixtures/calls.ts';
 import type { TestAgent } from './fixtures/start-agent.ts';
@@ -97,6 +101,27 @@ it('tenants in the path count however the path is escaped', async () => {
     expect(await response.text(), path).toContain(answer);
   }
 });
+
+it.each(['JSONRPC', 'HTTP+JSON'])(
+  'our client sends the tenant that a card names, over %s',
+  async (binding) => {
+    const supportedInterfaces = [
+      { url: `${agent.url}/a2a`, protocolBinding: binding, tenant: 'red team', protocolVersion: '1.0' },
+    ];
+    const text = JSON.stringify(AgentCard.toJSON({ ...card, supportedInterfaces }));
+    const elsewhere = createServer((_, response) =>
+      response.setHeader('content-type', 'application/json').end(text),
+    );
+    await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void elsewhere.close());
+    const url = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+    const remote = { name: 'red', url, cardHosts: [new URL(agent.url).host] };
+    const client = createA2aClient();
+    const { text: answer, taskId = '' } = await client.send(remote, { text: 'hi' });
+    expect(answer).toBe('for red team');
+    expect(await client.get(remote, taskId)).toMatchObject({ state: 'completed', text: 'for red team' });
+  },
+);
 
 it('tenants in the path are no way around the guard, and no second name of other routes', async () => {
   const closed = await startAgent(
