@@ -19,6 +19,7 @@ import {
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { ownerKey, type Principal } from '@trunkline/identity';
+import { Mutex } from '@trunkline/std';
 import type { McpEndpointOptions, ServedAnswer, ServedQuestion, ServedResources } from './served.ts';
 import { SessionTasks } from './session-tasks.ts';
 import { type CallExtra, type Caller, callTool, describeTool } from './tool-call.ts';
@@ -49,6 +50,8 @@ const MAX_TASK_MS = 24 * 3_600_000;
 export class McpEndpoint {
   readonly #options: McpEndpointOptions;
   readonly #sessions = new Map<string, Session>();
+  /** One session is opened after the other: a session counts once it is open, so that many at once would pass the limits. */
+  readonly #opening = new Mutex();
 
   constructor(options: McpEndpointOptions) {
     this.#options = options;
@@ -59,7 +62,7 @@ export class McpEndpoint {
     const id = request.headers.get('mcp-session-id');
     if (id !== null) return await this.#resume(id, request, caller);
     if (request.method === 'POST' && !(await isInitialize(request))) return await this.#once(request, caller);
-    return await this.#begin(request, caller);
+    return await this.#opening.run(() => this.#begin(request, caller));
   }
 
   async close(): Promise<void> {
