@@ -41,6 +41,17 @@ it('starts its time again when it is extended, but never fires twice', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
+it('does not take back an announced wait when there is progress meanwhile', () => {
+  const deadline = new Deadline({ timeoutMs: 1000 });
+  deadline.extend(5000);
+  vi.advanceTimersByTime(100);
+  deadline.extend();
+  vi.advanceTimersByTime(5899);
+  expect(deadline.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(deadline.isExpired).toBe(true);
+});
+
 it('leaves nothing behind when it is cleared', () => {
   const caller = new AbortController();
   const deadline = new Deadline({ timeoutMs: 1000, signal: caller.signal });

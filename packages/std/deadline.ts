@@ -27,6 +27,8 @@ export class Deadline {
   readonly #options: DeadlineOptions;
   readonly #cancelByCaller = () => this.abort(this.#options.signal?.reason);
   #timer: { cancel(): void };
+  /** When the last announced wait is over, on the clock of `performance`. */
+  #waitEndsAt = 0;
   #isExpired = false;
 
   constructor(options: DeadlineOptions) {
@@ -46,11 +48,16 @@ export class Deadline {
     return this.#options.signal?.aborted === true;
   }
 
-  /** Starts the time limit again from now, as when a stream makes progress; `moreMs` is added for a wait that was announced. */
+  /**
+   * Starts the time limit again from now, as when a stream makes progress. With `moreMs` it starts after a wait of that
+   * length, which later progress does not take back.
+   */
   extend(moreMs = 0): void {
     if (this.signal.aborted) return;
+    const now = performance.now();
+    if (moreMs > 0) this.#waitEndsAt = Math.max(this.#waitEndsAt, now + moreMs);
     this.#timer.cancel();
-    this.#timer = this.#startTimer(moreMs);
+    this.#timer = this.#startTimer(Math.max(0, this.#waitEndsAt - now));
   }
 
   /** Fires the signal now. */

@@ -124,8 +124,9 @@ it('leaves behind a skill that does not heed its signal when its time is over, a
 });
 
 it('lets a skill whose model is at work go on beyond its time', async () => {
-  skill(async (_signal, _request, { extend }) => {
+  skill(async (_signal, _request, { extend, tell }) => {
     extend?.(120_000);
+    tell({ type: 'note', text: 'The model is being loaded.' });
     await delay(200);
     return { content: 'done', taskState: 'completed' };
   });
