@@ -133,6 +133,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     queueConcurrency: concurrency * (1 + waitingForEach),
     executorWaitMs: options.executorWaitMs,
     timeoutMs: options.skillTimeoutMs,
+    totalTimeoutMs: options.skillTotalTimeoutMs,
     others: createOtherWorkers({
       peers: settings.peers,
       flows: stores.flows,

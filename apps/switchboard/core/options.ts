@@ -82,6 +82,12 @@ export const coreOptions = {
       min: 100,
       doc: 'Milliseconds a skill may show no progress. While its model streams, it goes on.',
     }),
+    skillTotalTimeoutMs: integer({
+      env: 'SWITCHBOARD_SKILL_TOTAL_TIMEOUT_MS',
+      default: 21_600_000,
+      min: 100,
+      doc: 'Milliseconds a skill may take in all, whatever progress it shows.',
+    }),
     executorConcurrency: integer({
       env: 'SWITCHBOARD_EXECUTOR_CONCURRENCY',
       default: 8,

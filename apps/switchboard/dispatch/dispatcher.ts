@@ -1,7 +1,7 @@
 import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { leavesTurn, StepConflictError } from '@trunkline/loop';
-import { Deadline, errorMessage, type Slot, untilAborted } from '@trunkline/std';
+import { Deadline, errorMessage, formatDuration, type Slot, untilAborted } from '@trunkline/std';
 import type { Flow } from '../api-types.ts';
 import { ownerOfMessage } from '../core/messages.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
@@ -60,7 +60,10 @@ export interface DispatcherSettings {
   queueConcurrency: number;
   /** Limit of the wait for an executor that has not answered since the start. */
   executorWaitMs: number;
+  /** Limit of the time without progress. */
   timeoutMs: number;
+  /** Limit of a request in all, whatever progress it shows. */
+  totalTimeoutMs: number;
   others: OtherWorkers;
   /** Why whoever asks does not reach the agent. */
   senderRefusal(dispatch: Dispatch, executor: SkillExecutor): SenderRefusal | undefined;
@@ -298,8 +301,9 @@ export class Dispatcher {
   /** Failures become results; an executor that ignores its signal is abandoned. */
   async #execute(run: Run, slot: Slot): Promise<SkillResult> {
     const { executor, dispatch, ending } = run;
-    const { timeoutMs, others, logger } = this.#settings;
-    const deadline = new Deadline({ timeoutMs, signal: ending.signal });
+    const { timeoutMs, totalTimeoutMs, others, logger } = this.#settings;
+    const total = new Deadline({ timeoutMs: totalTimeoutMs, signal: ending.signal });
+    const deadline = new Deadline({ timeoutMs, signal: total.signal });
     const { signal } = deadline;
     others.running.add(dispatch.requestId);
     try {
@@ -320,13 +324,16 @@ export class Dispatcher {
       if (leavesTurn(error)) throw error;
       // The remote task continues without the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
-      const words = deadline.isExpired
-        ? `${executor.agent} did nothing for ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
-        : errorMessage(error);
+      const words = total.isExpired
+        ? `${executor.agent} was still at work after ${formatDuration(totalTimeoutMs)} (SWITCHBOARD_SKILL_TOTAL_TIMEOUT_MS)`
+        : deadline.isExpired
+          ? `${executor.agent} did nothing for ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
+          : errorMessage(error);
       logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'skill failed');
       return { content: '', error: words, taskState: 'failed', unavailable: true };
     } finally {
       deadline.clear();
+      total.clear();
     }
   }
 

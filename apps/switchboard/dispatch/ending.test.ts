@@ -24,6 +24,9 @@ let elsewhere: unknown[] = [];
 let questions = 0;
 /** Whether all other switchboards could be asked. */
 let isComplete = true;
+/** Beyond what the work of any test takes. */
+const longMs = 600_000;
+let totalTimeoutMs = longMs;
 
 beforeEach(async () => {
   directory = temporaryDirectory();
@@ -43,6 +46,9 @@ beforeEach(async () => {
     queueConcurrency: 32,
     executorWaitMs: 60_000,
     timeoutMs: 50,
+    get totalTimeoutMs() {
+      return totalTimeoutMs;
+    },
     others: createOtherWorkers({
       peers: { offer: () => undefined, askAll: askOther },
       flows,
@@ -54,6 +60,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  totalTimeoutMs = longMs;
   await bus.stop();
   flows.close();
   tasks.close();
@@ -133,6 +140,20 @@ it('lets a skill whose model is at work go on beyond its time', async () => {
   await ask(1);
   await waitFor(() => ended('done') + ended('error') === 1);
   expect(ended('done')).toBe(1);
+});
+
+it('ends a skill that goes on and on, whatever progress it shows, and says so', async () => {
+  totalTimeoutMs = 100;
+  skill((_signal, _request, { extend, tell }) => {
+    extend?.(longMs);
+    tell({ type: 'progress', text: 'Still at it.' });
+    return new Promise(() => undefined);
+  });
+  await ask(1);
+  await waitFor(() => ended('error') === 1);
+  expect(flows.list({ limit: 1, principal: anonymous })[0]?.errorPreview).toContain(
+    'SWITCHBOARD_SKILL_TOTAL_TIMEOUT_MS',
+  );
 });
 
 it('leaves work to the switchboard that has taken it over, for as long as that one is at work', async () => {
