@@ -26,6 +26,8 @@ const idleMs = 30_000;
 const mostReaders = 20;
 const readAgainMs = 100;
 const longestPauseMs = 1000;
+/** How long the servers may take to elect a leader who says what a stream holds. */
+const stateTimeoutMs = 15_000;
 
 /** How far back a search for the newest goes. */
 const maximumScan = 100_000;
@@ -120,11 +122,12 @@ interface StreamRange {
 
 /** What a stream holds, with all that this bus has stored. */
 export async function stateOf({ keeper }: Resources, stream: string): Promise<StreamState> {
+  const until = performance.now() + stateTimeoutMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await keeper.state(stream);
     } catch (error) {
-      if (!(error instanceof StaleCopyError) || attempt === mostReaders) throw unread(error);
+      if (!mayHelp(error) || performance.now() > until) throw unread(error);
       await pause(attempt);
     }
   }

@@ -53,6 +53,13 @@ describe.skipIf(natsMissing)(
       expect(line.unaltered).toBe(0);
     });
 
+    it.each([{}, { after: 0 }])('is asked again while the servers elect a leader: %o', async (query) => {
+      const info = `"config":{"name":"${prefix}-journal"`;
+      line.alter([[info, '"error": {"code":503'.padEnd(info.length)]]);
+      expect(await payloads(query)).toEqual(['one', 'two', 'three']);
+      expect(line.unaltered).toBe(0);
+    });
+
     it('is not waited for where the messages were removed, or the stream is another', async () => {
       const admin = await connect({ servers: server.url });
       try {
