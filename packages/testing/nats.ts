@@ -16,6 +16,8 @@ export interface NatsServer {
   /** Of the process that runs now, for signals that do not end it. */
   readonly pid: number;
   url: string;
+  /** The folder of JetStream's store. */
+  store: string;
   /** Ends the process, with SIGKILL unless another signal is named, and keeps its store. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Starts it again on the same port and store. */
@@ -75,6 +77,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   return {
     port,
     url: `nats://127.0.0.1:${port}`,
+    store: storeIn(directory.path),
     get pid() {
       return child.pid as number;
     },
@@ -89,8 +92,12 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   };
 }
 
+function storeIn(directory: string): string {
+  return join(directory, 'store');
+}
+
 function configurationText(port: number, directory: string, more: string): string {
-  const store = JSON.stringify(join(directory, 'store'));
+  const store = JSON.stringify(storeIn(directory));
   return `listen: 127.0.0.1:${port}\njetstream { store_dir: ${store} }\n${more}\n`;
 }
 

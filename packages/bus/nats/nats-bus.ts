@@ -78,7 +78,7 @@ class NatsBus extends BaseBus {
     this.#natsSettings = natsSettings;
     this.#retention = new NatsRetention(resources, settings);
     this.#outbox = new Outbox(connection, natsSettings, {
-      acknowledged: (stream, sequence) => resources.keeper.acknowledged(stream, sequence),
+      acknowledged: (stream, confirmation) => resources.keeper.acknowledged(stream, confirmation),
       makeRoom: () => this.#retention.makeRoom(),
       restoreStreams: () => this.#restore(),
     });

@@ -28,6 +28,8 @@ const readAgainMs = 100;
 const longestPauseMs = 1000;
 /** How long the servers may take to elect a leader who says what a stream holds. */
 const stateTimeoutMs = 15_000;
+/** A single copy that has said the same so many times was set back. */
+const settledAfter = 3;
 
 /** How far back a search for the newest goes. */
 const maximumScan = 100_000;
@@ -125,7 +127,7 @@ export async function stateOf({ keeper }: Resources, stream: string): Promise<St
   const until = performance.now() + stateTimeoutMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await keeper.state(stream);
+      return await keeper.state(stream, { isSettled: attempt > settledAfter });
     } catch (error) {
       if (!mayHelp(error) || performance.now() > until) throw unread(error);
       await pause(attempt);

@@ -3,6 +3,7 @@ import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
 import type { Connection } from './connection.ts';
 import type { NatsSettings } from './options.ts';
+import type { StoreConfirmation } from './stream-keeper.ts';
 
 /** Goes to one durable name only: a dead letter on its way back. */
 export const onlyForHeader = 'Trunkline-Only';
@@ -17,13 +18,15 @@ export interface Parcel {
 
 interface Outgoing extends Parcel {
   deadline: number;
+  /** On the clock of `performance`. */
+  sentAt?: number;
   resolve(): void;
   reject(error: BusError): void;
 }
 
 interface Remedies {
   /** Learns what a stream has stored. */
-  acknowledged(stream: string, sequence: number): void;
+  acknowledged(stream: string, confirmation: StoreConfirmation): void;
   /** Makes room in a full stream; gives the refusal when it cannot. */
   makeRoom(): Promise<BusError | undefined>;
   /** Creates the streams again if they are gone; never rejects. */
@@ -33,6 +36,7 @@ interface Remedies {
 interface StoreAnswer {
   stream?: string;
   seq?: number;
+  duplicate?: boolean;
   error?: { code: number; err_code?: number; description: string };
 }
 
@@ -133,7 +137,8 @@ export class Outbox {
     marks.set('Nats-Msg-Id', key);
     if (outgoing.onlyFor !== undefined) marks.set(onlyForHeader, outgoing.onlyFor);
     this.#connection.nats.publish(outgoing.subject, outgoing.text, { reply, headers: marks });
-    if (this.#inFlight.size === 0) this.#sentAt = performance.now();
+    outgoing.sentAt = performance.now();
+    if (this.#inFlight.size === 0) this.#sentAt = outgoing.sentAt;
     this.#inFlight.set(reply, outgoing);
   }
 
@@ -149,13 +154,15 @@ export class Outbox {
     this.#pump();
   }
 
-  #read({ error, stream, seq }: StoreAnswer, reply: string, outgoing: Outgoing): void {
+  #read({ error, stream, seq, duplicate = false }: StoreAnswer, reply: string, outgoing: Outgoing): void {
     // Some servers confirm a second copy without a sequence while the first is not stored yet.
     if (error === undefined && seq === 0) this.#pause(delayed(retryAfterMs));
     else if (error === undefined) {
       this.#inFlight.delete(reply);
       this.#window = maximumInFlight;
-      if (stream !== undefined && seq !== undefined) this.#remedies.acknowledged(stream, seq);
+      const { sentAt = 0 } = outgoing;
+      if (stream !== undefined && seq !== undefined)
+        this.#remedies.acknowledged(stream, { sequence: seq, isDuplicate: duplicate, sentAt });
       outgoing.resolve();
     } else if (error.err_code === streamFull) this.#pause(this.#whenRoomIsMade(outgoing));
     else if (error.code >= 500 || error.err_code === copyInProcess) this.#pause(delayed(retryAfterMs));

@@ -1,9 +1,11 @@
+import { cpSync, rmSync } from 'node:fs';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { type Bus, createNatsBus } from '@trunkline/bus';
-import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
+import { type NatsServer, natsMissing, startNatsServer, waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Line, openLine } from '../fixtures/line.ts';
+import { recordingLogger } from '../suites/world.suite.ts';
 
 const topic = 'message.inbound.x';
 
@@ -77,5 +79,42 @@ describe.skipIf(natsMissing)(
         await admin.close();
       }
     });
+
+    it('is believed where it is the only one and was set back, and what is lost is logged', async () => {
+      const backup = `${server.store}-backup`;
+      const open = async () => {
+        const logger = recordingLogger();
+        const settings = { drainTimeoutMs: 500, retainBytes: 20_000_000, prefix, logger };
+        const opened = await createNatsBus({ ...settings, servers: server.url });
+        const losses = () => logger.lines.filter(({ text }) => text.includes('was set back'));
+        return { opened, losses };
+      };
+      const [reader, writer] = [await open(), await open()];
+      const buses = [reader.opened, writer.opened];
+      const connected = (wanted: boolean) =>
+        waitFor(() => buses.every((each) => each.status().connected === wanted), { timeoutMs: 60_000 });
+      try {
+        await server.kill('SIGTERM');
+        cpSync(server.store, backup, { recursive: true });
+        await server.start();
+        await connected(true);
+        for (const each of [...buses, ...buses]) await each.publish({ topic, payload: 'lost' });
+        await server.kill();
+        await connected(false);
+        rmSync(server.store, { recursive: true });
+        cpSync(backup, server.store, { recursive: true });
+        await server.start();
+        await connected(true);
+        const last = async ({ opened }: typeof reader) =>
+          (await opened.history({ topic })).at(-1)?.message.payload;
+        expect(await last(reader)).toBe('three');
+        expect(reader.losses()).toHaveLength(1);
+        await writer.opened.publish({ topic, payload: 'four' });
+        expect(writer.losses()).toHaveLength(1);
+        expect(await last(writer)).toBe('four');
+      } finally {
+        await Promise.all(buses.map((each) => each.stop()));
+      }
+    }, 180_000);
   },
 );

@@ -44,6 +44,17 @@ interface Kept {
   created: string;
   /** The last sequence that this one has confirmed to this bus. */
   acknowledged: number;
+  /** When that was, on the clock of `performance`. */
+  acknowledgedAt: number;
+}
+
+/** What a stream says that it has stored. */
+export interface StoreConfirmation {
+  sequence: number;
+  /** A second copy is confirmed with the sequence of the first. */
+  isDuplicate: boolean;
+  /** When the message was sent, on the clock of `performance`. */
+  sentAt: number;
 }
 
 const clusterReplicas = 3;
@@ -96,22 +107,42 @@ export class StreamKeeper {
     return this.#kept.get(name)?.created;
   }
 
-  /** Learns what a stream has stored; a second copy is confirmed with the sequence of the first. */
-  acknowledged(name: string, sequence: number): void {
+  /** Learns what a stream has stored. */
+  acknowledged(name: string, { sequence, isDuplicate, sentAt }: StoreConfirmation): void {
     const kept = this.#kept.get(name);
-    if (kept !== undefined) kept.acknowledged = Math.max(kept.acknowledged, sequence);
+    if (kept === undefined) return;
+    // What is sent after a confirmation gets a later sequence, unless the stream has lost what it had confirmed.
+    const isSetBack = !isDuplicate && sentAt > kept.acknowledgedAt && sequence <= kept.acknowledged;
+    if (isSetBack) this.#reportSetBack(name, kept, sequence - 1);
+    if (!isSetBack && sequence <= kept.acknowledged) return;
+    kept.acknowledged = sequence;
+    kept.acknowledgedAt = performance.now();
   }
 
   /**
    * What a stream holds, as its leader says. Throws a StaleCopyError where the answer lacks what this bus has stored: a
-   * server that stood still takes itself for the leader for a moment.
+   * server that stood still takes itself for the leader for a moment. `isSettled`: this is not the first such answer, so
+   * that a single copy is believed.
    */
-  async state(name: string): Promise<StreamState> {
-    const { created, state } = await this.#settings.manager.streams.info(name);
+  async state(name: string, { isSettled = false } = {}): Promise<StreamState> {
     const kept = this.#kept.get(name);
-    if (kept?.created === created && state.last_seq < kept.acknowledged)
-      throw new StaleCopyError(kept.acknowledged);
+    // What is confirmed after the question need not be in the answer.
+    const before = { ...kept };
+    const { created, state, config } = await this.#settings.manager.streams.info(name);
+    const { acknowledged = 0 } = before;
+    if (before.created !== created || state.last_seq >= acknowledged) return state;
+    if (!isSettled || config.num_replicas > 1) throw new StaleCopyError(acknowledged);
+    // Whoever asked at the same time may have reported it.
+    if (kept?.acknowledged !== acknowledged) return state;
+    this.#reportSetBack(name, kept, state.last_seq);
+    kept.acknowledged = state.last_seq;
     return state;
+  }
+
+  #reportSetBack(name: string, { acknowledged }: Kept, last: number): void {
+    const words = `The stream ${name} on NATS was set back: it ended at message ${last} after it had confirmed message ${acknowledged}. The messages between are lost. Did the server lose power, or was its store restored?`;
+    this.#settings.logger.error({ stream: name, last, acknowledged }, words);
+    this.#onLoss({ stream: name, words });
   }
 
   /** Creates what has vanished and reports each loss once. Failures are logged: whoever calls tries again later. */
@@ -150,7 +181,7 @@ export class StreamKeeper {
     const known = await found(manager.streams.info(name));
     if (known === undefined) await this.#create(name, create);
     const info = known ?? (await manager.streams.info(name));
-    this.#kept.set(name, { create, loss, created: info.created, acknowledged: 0 });
+    this.#kept.set(name, { create, loss, created: info.created, acknowledged: 0, acknowledgedAt: 0 });
     if (known !== undefined) await this.#raise(known);
     return info;
   }
