@@ -147,7 +147,9 @@ describe.each(attacks)('$id', ({ id, door }) => {
       expect(JSON.stringify(task)).toContain('Only the operator can approve it');
       return;
     }
-    const { messages } = model.chats().at(-1)!;
+    // Tasks that are resumed meanwhile ask the same model.
+    const isAsked = ({ messages }: ChatRequestBody) => JSON.stringify(messages).includes(`GO[${id}]`);
+    const { messages } = model.chats().findLast(isAsked)!;
     const called = messages.findLast(({ tool_calls }) => tool_calls !== undefined)?.tool_calls;
     expect(JSON.stringify(called)).toContain(effects.get(id)?.name);
     expect(withoutFence(messages.at(-1)?.content)).toMatch(/^Error: [\s\S]*text from outside/);
