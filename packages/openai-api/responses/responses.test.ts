@@ -463,6 +463,38 @@ it('names the pages that an answer is drawn from, as the client knows them', asy
   expect(choices[0]?.message.annotations).toEqual(cited);
 });
 
+it('gives the places of a citation in the message that has them', async () => {
+  toy = await new Toy().start();
+  const citation = { url: 'https://nodejs.org/', title: 'Node.js' };
+  toy.answer = async function* () {
+    yield { type: 'text-delta', text: 'Let me look.' };
+    yield { type: 'reasoning-delta', text: 'Hm.' };
+    yield { type: 'text-delta', text: 'It is 24.' };
+    yield { type: 'citation', citation: { ...citation, start: 18, end: 20 } };
+    yield { type: 'citation', citation: { ...citation, start: 0, end: 3 } };
+    yield { type: 'citation', citation: { ...citation, start: 18, end: 90 } };
+    yield end;
+  };
+  const { responses } = toy.client();
+  const placed = (start_index: number, end_index: number) => ({
+    type: 'url_citation',
+    ...citation,
+    start_index,
+    end_index,
+  });
+  const wanted = [
+    { content: [{ text: 'Let me look.', annotations: [placed(0, 3)] }] },
+    { type: 'reasoning' },
+    { content: [{ text: 'It is 24.', annotations: [placed(6, 8), placed(0, 9)] }] },
+  ];
+  expect((await responses.create({ input: 'Which?' })).output).toMatchObject(wanted);
+  const stream = responses.stream({ input: 'Which?' });
+  const added: unknown[] = [];
+  stream.on('response.output_text.annotation.added', ({ annotation }) => added.push(annotation));
+  expect((await stream.finalResponse()).output).toMatchObject(wanted);
+  expect(added).toEqual([placed(6, 8), placed(0, 9)]);
+});
+
 describe('a conversation', () => {
   const said = () => toy.seen.at(-1)?.request.messages.map(({ role, content }) => `${role}: ${content}`);
 

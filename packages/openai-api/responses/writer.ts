@@ -31,6 +31,9 @@ interface Growing {
   type: 'message' | 'reasoning';
   id: string;
   text: string;
+  /** Where a message begins in the whole answer. */
+  offset: number;
+  /** Their places are characters of the whole answer. */
   citations: UrlCitation[];
 }
 
@@ -172,7 +175,8 @@ export class ResponseWriter {
 
   #begin(type: Growing['type']): ResponseEvent[] {
     const closed = this.#close();
-    const item: Growing = { type, id: this.#nextId(type), text: '', citations: [] };
+    const offset = this.#output.filter(isMessage).reduce((sum, { text }) => sum + text.length, 0);
+    const item: Growing = { type, id: this.#nextId(type), text: '', offset, citations: [] };
     this.#output.push(item);
     this.#open = item;
     const place = this.#place(item);
@@ -186,10 +190,10 @@ export class ResponseWriter {
     ];
   }
 
-  /** Belongs to the message that is open, or to the one before it. */
+  /** Belongs to the message in which its place begins, or to the last one. */
   #cite(citation: UrlCitation): ResponseEvent[] {
-    const isSaid = (each: Output): each is Growing => each.type === 'message';
-    const item = this.#output.findLast(isSaid);
+    const { start = Number.MAX_SAFE_INTEGER } = citation;
+    const item = this.#output.filter(isMessage).findLast(({ offset }) => offset <= start);
     if (item === undefined) return [];
     item.citations.push(citation);
     if (item !== this.#open) return [];
@@ -197,7 +201,7 @@ export class ResponseWriter {
       this.#event('response.output_text.annotation.added', {
         ...this.#place(item),
         annotation_index: item.citations.length - 1,
-        annotation: annotationOf(citation, item.text),
+        annotation: annotationOf(citation, item),
       }),
     ];
   }
@@ -248,14 +252,14 @@ export class ResponseWriter {
 
   /** The whole answer may say more than its deltas did; what a stream has told stays. */
   #settle(text: string): ResponseEvent[] {
-    const isSaid = (each: Output): each is Growing => each.type === 'message';
-    const said = this.#output.filter(isSaid);
+    const said = this.#output.filter(isMessage);
     const joined = said.map((each) => each.text).join('');
     if (text.startsWith(joined)) return this.#grow('message', text.slice(joined.length));
     if (this.#settings.request.stream) return [];
     const [first] = said;
-    if (first !== undefined) first.text = text;
-    this.#output = this.#output.filter((each) => !isSaid(each) || each === first);
+    if (first !== undefined)
+      Object.assign(first, { text, citations: said.flatMap(({ citations }) => citations) });
+    this.#output = this.#output.filter((each) => !isMessage(each) || each === first);
     return [];
   }
 
@@ -302,14 +306,22 @@ const kinds = {
   },
 } as const;
 
-function partOf({ type, text, citations }: Growing) {
+function isMessage(output: Output): output is Growing {
+  return output.type === 'message';
+}
+
+function partOf(item: Growing) {
+  const { type, text, citations } = item;
   if (type === 'reasoning') return { type: 'summary_text', text };
-  const annotations = citations.map((each) => annotationOf(each, text));
+  const annotations = citations.map((each) => annotationOf(each, item));
   return { type: 'output_text', text, annotations, logprobs: [] };
 }
 
-function annotationOf(citation: UrlCitation, text: string) {
-  return { type: 'url_citation', ...citationFields(citation, text) };
+/** With places in the text of its item; one that reaches beyond is for all of it. */
+function annotationOf({ start = 0, end = 0, ...page }: UrlCitation, { text, offset }: Growing) {
+  const place = { start: start - offset, end: end - offset };
+  const isInside = place.start >= 0 && place.end > place.start && place.end <= text.length;
+  return { type: 'url_citation', ...citationFields(isInside ? { ...page, ...place } : page, text) };
 }
 
 function itemOf(output: Output, status: string): Item {
