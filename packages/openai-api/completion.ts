@@ -61,6 +61,8 @@ export class Completion {
   readonly id = `chatcmpl-${crypto.randomUUID()}`;
   readonly #created = Math.floor(Date.now() / 1000);
   readonly #model: string;
+  /** What has been streamed. */
+  #text = '';
 
   constructor(model: string) {
     this.#model = model;
@@ -94,10 +96,13 @@ export class Completion {
   }
 
   chunks(event: AnswerEvent, includeUsage: boolean): object[] {
-    if (event.type === 'text-delta') return [this.#chunk({ content: event.text })];
+    if (event.type === 'text-delta') {
+      this.#text += event.text;
+      return [this.#chunk({ content: event.text })];
+    }
     if (event.type === 'reasoning-delta') return [this.#chunk({ reasoning_content: event.text })];
     if (event.type === 'citation') {
-      const url_citation = citationFields(event.citation, '');
+      const url_citation = citationFields(event.citation, this.#text);
       return [this.#chunk({ annotations: [{ type: 'url_citation', url_citation }] })];
     }
     // Only where it is known too late for the header.

@@ -461,6 +461,12 @@ it('names the pages that an answer is drawn from, as the client knows them', asy
   const { choices } = await chat.completions.create({ model: 'toy', messages });
   const cited = wanted.map(({ type, ...url_citation }) => ({ type, url_citation }));
   expect(choices[0]?.message.annotations).toEqual(cited);
+  const streamed: unknown[] = [];
+  for await (const chunk of await chat.completions.create({ model: 'toy', messages, stream: true })) {
+    const { annotations = [] } = (chunk.choices[0]?.delta ?? {}) as { annotations?: unknown[] };
+    streamed.push(...annotations);
+  }
+  expect(streamed).toEqual(cited);
 });
 
 it('gives the places of a citation in the message that has them', async () => {
