@@ -105,20 +105,20 @@ export class ConversationStore {
   }
 
   item(id: string, item: string): Item | undefined {
-    return read(
-      this.#database
-        .prepare<{ item: string }>('SELECT item FROM conversation_items WHERE conversation = ? AND id = ?')
-        .get(id, item),
-    );
+    const row = this.#database
+      .prepare<{ item: string }>('SELECT item FROM conversation_items WHERE conversation = ? AND id = ?')
+      .get(id, item);
+    return row && (JSON.parse(row.item) as Item);
   }
 
-  /** An item of any conversation of an owner. */
-  findItem(item: string, owner: string): Item | undefined {
-    return read(
-      this.#database
-        .prepare<{ item: string }>('SELECT item FROM conversation_items WHERE id = ? AND owner = ?')
-        .get(item, owner),
-    );
+  /** The items of an id in all conversations of an owner, equal ones once; two where there are more. */
+  findItems(id: string, owner: string): Item[] {
+    return this.#database
+      .prepare<{ item: string }>(
+        'SELECT DISTINCT item FROM conversation_items WHERE id = ? AND owner = ? LIMIT 2',
+      )
+      .all(id, owner)
+      .map(({ item }) => JSON.parse(item) as Item);
   }
 
   /** Up to `limit` items after one of them; undefined where that one is not there. */
@@ -200,8 +200,4 @@ export class ConversationStore {
       )
       .all(owner);
   }
-}
-
-function read(row: { item: string } | undefined): Item | undefined {
-  return row && (JSON.parse(row.item) as Item);
 }

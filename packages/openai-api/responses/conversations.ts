@@ -49,10 +49,14 @@ export function mountConversations<Caller>(
     if (item === undefined) throw item_not_found({ id });
     return item;
   };
-  const read = (context: Context<AppEnv<Caller>>, given: z.output<typeof newItems>): Item[] => {
+  const read = (
+    context: Context<AppEnv<Caller>>,
+    given: z.output<typeof newItems>,
+    conversation?: string,
+  ): Item[] => {
     const principal = context.get('principal');
     const batch = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
-    const items = readInput(given, batch, (item) => kept.store.findItem(item, principal));
+    const items = readInput(given, batch, (item) => kept.store.findItems(item, principal, conversation));
     // What no response could take is refused now.
     toMessages(items);
     requireRoom(items, principal, engine);
@@ -101,7 +105,7 @@ export function mountConversations<Caller>(
     validate('json', itemsBody),
     (context) => {
       const { id } = find(context, context.req.param('id'));
-      const items = read(context, context.req.valid('json').items);
+      const items = read(context, context.req.valid('json').items, id);
       requireRoomIn(id, items, kept);
       conversations.add(id, items);
       return context.json(listed(items.map(plain), { limit: mostItems, order: 'asc' }));

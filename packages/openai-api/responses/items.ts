@@ -37,11 +37,11 @@ export function responseOfItem(id: string): string | undefined {
   return response && `resp_${response}`;
 }
 
-/** The input with every item whole. `find` gives the item that a reference names. */
+/** The input with every item whole. `find` gives the items that a reference may name. */
 export function readInput(
   input: string | readonly InputItem[],
   responseId: string,
-  find: (id: string) => Item | undefined,
+  find: (id: string) => readonly Item[],
 ): Item[] {
   const given = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input;
   return given.map((item, index) => {
@@ -60,8 +60,10 @@ export function readInput(
   });
 }
 
-function referenced(id: string, index: number, find: (id: string) => Item | undefined): Item {
-  const item = find(id);
+function referenced(id: string, index: number, find: (id: string) => readonly Item[]): Item {
+  const [item, another] = find(id);
+  if (another !== undefined)
+    throw refuse(`input[${index}]: several conversations have an item "${id}"; send the item itself`);
   if (item !== undefined) return item;
   throw refuse(
     `input[${index}]: there is no item "${id}" in a response that is kept here; send the item itself`,

@@ -609,6 +609,24 @@ describe('a conversation', () => {
     expect((await refusal(stranger.responses.create({ input: [reference] })))?.status).toBe(400);
   });
 
+  it('has its own item of an id that another has too; without a conversation the id says nothing', async () => {
+    toy = await new Toy().start();
+    const { conversations, responses } = toy.client();
+    const reference = { type: 'item_reference', id: 'msg_1' } as const;
+    const named = async (name: string) => {
+      const item = { type: 'message', id: 'msg_1', role: 'user', content: `I am ${name}` };
+      return (await conversations.create({ items: [item as never] })).id;
+    };
+    const [, bobs] = [await named('Ada'), await named('Bob')];
+    await responses.create({ input: [reference, { role: 'user', content: 'Hi' }], conversation: bobs });
+    expect(said()).toContain('user: I am Bob');
+    expect(said()).not.toContain('user: I am Ada');
+    expect(await refusal(responses.create({ input: [reference] }))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('several conversations have an item "msg_1"'),
+    });
+  });
+
   it('that takes no more says so before a turn runs', async () => {
     toy = await new Toy().start();
     const { conversations, responses } = toy.client();

@@ -79,7 +79,8 @@ export function mountResponses<Caller>(
       const { input, model, ...request } = context.req.valid('json');
       const principal = context.get('principal');
       checkParameters({ ...request, model: model ?? '', input: input ?? [] });
-      const given = readInput(input ?? [], 'resp_', (item) => kept.store.findItem(item, principal));
+      const named = conversationOf(request);
+      const given = readInput(input ?? [], 'resp_', (item) => kept.store.findItems(item, principal, named));
       const messages = toMessages([...earlier(request, kept, principal, given), ...given]);
       return context.json({
         object: 'response.input_tokens',
@@ -150,7 +151,8 @@ async function respond<Caller>(
   const logger = context.get('logger');
   const hasNoEffect = checkParameters(request);
   const id = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
-  const input = readInput(request.input, id, (item) => kept.store.findItem(item, principal));
+  const named = conversationOf(request);
+  const input = readInput(request.input, id, (item) => kept.store.findItems(item, principal, named));
   const conversation = [...earlier(request, kept, principal, input), ...input];
   const completion = toCompletionRequest({ ...request, model: body.model }, toMessages(conversation));
   if (completion.messages.length === 0) throw refuse('input: say something', 'input');

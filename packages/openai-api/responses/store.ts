@@ -88,11 +88,17 @@ export class ResponseStore {
     return found && maySee(principal, found.owner) ? found : undefined;
   }
 
-  /** An item of a stored response or of a conversation, by its id. */
-  findItem(id: string, principal: Principal): Item | undefined {
+  /**
+   * The items of an id: of the named conversation, else of a stored response, else of any conversation. Callers choose
+   * ids, so conversations may have different items of one id.
+   */
+  findItems(id: string, principal: Principal, conversation = ''): Item[] {
+    const isOwn = this.conversations.find(conversation, principal) !== undefined;
+    const own = isOwn ? this.conversations.item(conversation, id) : undefined;
+    if (own !== undefined) return [own];
     const response = this.find(responseOfItem(id) ?? '', principal);
     const found = response && [...answered(response), ...response.input].find((item) => item.id === id);
-    return found ?? this.conversations.findItem(id, ownerKey(principal));
+    return found ? [found] : this.conversations.findItems(id, ownerKey(principal));
   }
 
   /** Everything said up to a response and by it, from the beginning. Undefined where a part of it is not there any more. */
