@@ -167,6 +167,17 @@ function requireRoomIn(id: string, items: readonly Item[], { store }: Pick<Respo
     throw refuse('The conversation is full. Begin a new one with what still counts.', 'conversation');
 }
 
+/** What was said before, then the input, without what clients send back of it; an input of nothing else is said again. */
+export function continued(before: readonly Item[], input: readonly Item[]): Item[] {
+  const known = new Map(before.map((item) => [item.id, item]));
+  const isNew = (item: Item) => {
+    const earlier = known.get(item.id);
+    return earlier === undefined || !isDeepStrictEqual(saidBy(earlier), saidBy(item));
+  };
+  const added = input.filter(isNew);
+  return [...before, ...(added.length > 0 ? added : input)];
+}
+
 /** What an item says, without what clients leave out. */
 function saidBy({ type, role, content, call_id, name, arguments: given, output }: Item): unknown {
   const parts = Array.isArray(content)

@@ -619,8 +619,14 @@ describe('a conversation', () => {
     };
     const [, bobs] = [await named('Ada'), await named('Bob')];
     await responses.create({ input: [reference, { role: 'user', content: 'Hi' }], conversation: bobs });
-    expect(said()).toContain('user: I am Bob');
-    expect(said()).not.toContain('user: I am Ada');
+    // Nor is what it has said twice.
+    expect(said()).toEqual(['user: I am Bob', 'user: Hi']);
+    const { data } = await conversations.items.list(bobs, { order: 'asc' });
+    await responses.create({
+      input: [...(data as never[]), { role: 'user', content: 'Sure?' }],
+      conversation: bobs,
+    });
+    expect(said()).toEqual(['user: I am Bob', 'user: Hi', 'assistant: Yes.', 'user: Sure?']);
     expect(await refusal(responses.create({ input: [reference] }))).toMatchObject({
       status: 400,
       message: expect.stringContaining('several conversations have an item "msg_1"'),

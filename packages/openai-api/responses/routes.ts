@@ -13,7 +13,14 @@ import { z } from 'zod';
 import { checkRequest, firstEvent, ignoredHeader, type OpenAiApi, requireModel, resumed } from '../api.ts';
 import type { AnswerEvent } from '../completion.ts';
 import { openAiErrors } from '../errors.ts';
-import { itemsOfConversation, listed, listQuery, mountConversations, requireRoom } from './conversations.ts';
+import {
+  continued,
+  itemsOfConversation,
+  listed,
+  listQuery,
+  mountConversations,
+  requireRoom,
+} from './conversations.ts';
 import { inputTokens } from './input-tokens.ts';
 import { type Item, readInput, toMessages } from './items.ts';
 import {
@@ -81,7 +88,7 @@ export function mountResponses<Caller>(
       checkParameters({ ...request, model: model ?? '', input: input ?? [] });
       const named = conversationOf(request);
       const given = readInput(input ?? [], 'resp_', (item) => kept.store.findItems(item, principal, named));
-      const messages = toMessages([...earlier(request, kept, principal, given), ...given]);
+      const messages = toMessages(continued(earlier(request, kept, principal, given), given));
       return context.json({
         object: 'response.input_tokens',
         input_tokens: inputTokens({ ...request, messages }, countTokens),
@@ -153,7 +160,7 @@ async function respond<Caller>(
   const id = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
   const named = conversationOf(request);
   const input = readInput(request.input, id, (item) => kept.store.findItems(item, principal, named));
-  const conversation = [...earlier(request, kept, principal, input), ...input];
+  const conversation = continued(earlier(request, kept, principal, input), input);
   const completion = toCompletionRequest({ ...request, model: body.model }, toMessages(conversation));
   if (completion.messages.length === 0) throw refuse('input: say something', 'input');
   const checked = { ...completion, model: request.model };
