@@ -332,7 +332,10 @@ export async function* runCalls(
   }
   while (running.size > 0) {
     const finished = await Promise.race([reports.arrival, ...running.values()]);
-    if (finished !== undefined) running.delete(finished.index);
+    if (finished !== undefined) {
+      running.delete(finished.index);
+      reports.end(calls[finished.index]?.toolCallId ?? '');
+    }
     yield* finished === undefined ? reports.take() : conclude(finished);
   }
   return outcomes;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   add,
   calling,
@@ -111,6 +111,9 @@ describe('a turn', () => {
   });
 
   it('passes on what a running tool says of its progress, the first words of many', async () => {
+    // However slow the machine, all words come at once.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const tool = toolOf('copy', async (_, _signal, { report }) => {
       for (let count = 0; count < 100; count += 1) report?.(`file ${count}`);
       return 'done';
