@@ -31,6 +31,12 @@ if (args.includes('--help')) {
   console.log(HELP);
   process.exit(0);
 }
+if (isRecorded && args.length > 0) {
+  console.error(
+    `--durations records a run of every test, so it takes no other arguments: leave ${args.join(' ')} out.`,
+  );
+  process.exit(2);
+}
 const missing = ensureTools();
 const scratch = await mkdtemp(join(await scratchParent(), 'test-'));
 // As /tmp is: some tests work as another user.
@@ -41,7 +47,10 @@ process.once('SIGINT', () => undefined);
 const countsFiles: string[] = [];
 const exitCode = await runTests();
 const runs = countsFiles.map(readCounts);
-if (isRecorded) writeDurations(Object.assign({}, ...runs.map(({ seconds }) => seconds)));
+if (isRecorded && runs.every(({ seconds }) => Object.keys(seconds).length > 0))
+  writeDurations(Object.assign({}, ...runs.map(({ seconds }) => seconds)));
+else if (isRecorded)
+  console.error('A run of vitest ended before it could count, so no durations were recorded.');
 report(runs);
 await rm(scratch, { recursive: true, force: true });
 process.exit(exitCode);
