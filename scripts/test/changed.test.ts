@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
-import { afterAll, expect, it } from 'vitest';
-import { select } from './changed.ts';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { select, selectChanged } from './changed.ts';
 import { ImportGraph } from './import-graph.ts';
 
 const SOURCES = {
@@ -87,4 +88,19 @@ it('runs the slow test that bears the name of a changed file, which it starts as
   expect(selected(['apps/trunkline/commands/doctor.ts']).chosen).toEqual([
     'apps/trunkline/commands/doctor.isolated.test.ts',
   ]);
+});
+
+it('runs what git has under any name, and nothing that is deleted', () => {
+  const tree = temporaryDirectory();
+  onTestFinished(() => tree.remove());
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: tree.path });
+  git('init', '-q', '-b', 'main');
+  const tests = ['gone.test.ts', 'größe.test.ts', 'same.test.ts'];
+  for (const name of tests) writeFileSync(join(tree.path, name), 'export {};\n');
+  git('add', '.');
+  git('commit', '-q', '-m', 'Begin');
+  rmSync(join(tree.path, 'gone.test.ts'));
+  for (const name of ['größe.test.ts', 'é.test.ts']) writeFileSync(join(tree.path, name), '\n');
+  expect(selectChanged(tree.path)).toEqual({ chosen: ['größe.test.ts', 'é.test.ts'], leftOut: [] });
 });

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { secondsOf } from './durations.ts';
 import { ImportGraph } from './import-graph.ts';
 
-const root = join(import.meta.dirname, '../..');
+const repository = join(import.meta.dirname, '../..');
 /** Of a worker: four of them mostly wait, so that two cores do this in about two minutes. */
 const LIMIT_S = 280;
 /** What touches every test. */
@@ -17,10 +17,13 @@ export interface Selection {
 }
 
 /** The tests for what differs from main, or for the last commit where nothing does. */
-export function selectChanged(): Selection {
-  const untracked = git('ls-files', '--others', '--exclude-standard');
-  const files = [...new Set([...git('ls-files'), ...untracked])];
-  const changed = [...git('diff', '--name-only', findBase(untracked)), ...untracked];
+export function selectChanged(root = repository): Selection {
+  const list = (command: string, ...args: string[]) => git(root, '\0', command, '-z', ...args);
+  const untracked = list('ls-files', '--others', '--exclude-standard');
+  const deleted = new Set(list('ls-files', '--deleted'));
+  const tracked = list('ls-files').filter((file) => !deleted.has(file));
+  const files = [...new Set([...tracked, ...untracked])];
+  const changed = [...list('diff', '--name-only', findBase(root, untracked)), ...untracked];
   const distances = new ImportGraph(root, files).distances(changed);
   if (changed.some((file) => EVERYWHERE.has(file)))
     for (const file of files) if (!distances.has(file)) distances.set(file, Number.MAX_SAFE_INTEGER);
@@ -73,16 +76,17 @@ function isPageOf(file: string, test: string): boolean {
   return owner !== null && test.startsWith(`${owner[1] ?? owner[3]}/`);
 }
 
-function findBase(untracked: readonly string[]): string {
-  const [head = ''] = git('rev-parse', 'HEAD');
-  const main = ['main', 'origin/main'].find((name) => git('rev-parse', '-q', '--verify', name).length > 0);
-  const [base = head] = main ? git('merge-base', 'HEAD', main) : [];
-  const isUnchanged = untracked.length === 0 && git('diff', '--name-only', head).length === 0;
+function findBase(root: string, untracked: readonly string[]): string {
+  const ask = (...args: string[]) => git(root, '\n', ...args);
+  const [head = ''] = ask('rev-parse', 'HEAD');
+  const main = ['main', 'origin/main'].find((name) => ask('rev-parse', '-q', '--verify', name).length > 0);
+  const [base = head] = main ? ask('merge-base', 'HEAD', main) : [];
+  const isUnchanged = untracked.length === 0 && ask('diff', '--name-only', head).length === 0;
   return base === head && isUnchanged ? 'HEAD~1' : base;
 }
 
 // No output where git fails: a repository without main, or with a single commit.
-function git(...args: string[]): string[] {
+function git(root: string, separator: string, ...args: string[]): string[] {
   try {
     const output = execFileSync('git', args, {
       cwd: root,
@@ -90,7 +94,7 @@ function git(...args: string[]): string[] {
       stdio: 'pipe',
       maxBuffer: 64 * 1024 * 1024,
     });
-    return output.split('\n').filter(Boolean);
+    return output.split(separator).filter(Boolean);
   } catch {
     return [];
   }
