@@ -307,7 +307,7 @@ async function* think(turn: Turn, nudge?: string): AsyncGenerator<TurnEvent, Tho
   if (rest !== '') yield speak(rest, state);
   const step = await repairStep({ ...said, messages: withoutFences(said.messages, border) }, deps.tools);
   const { answer, problems } = await answerOf(step, options.files, state.text.length - state.stepText.length);
-  for (const words of problems) yield speak(words, state);
+  for (const words of problems) yield speak(state.stepText === '' ? words : `\n\n${words}`, state);
   yield* answerEvents(answer);
   yield* record(answer, turn);
   if (step.fault) throw step.fault;

@@ -59,12 +59,13 @@ async function storeFiles(
     const mediaType = part.mediaType ?? 'application/octet-stream';
     const name = `${mediaType.split('/')[0]}-${stored.length + 1}.${extensionOf(mediaType)}`;
     try {
-      if (files === undefined) throw new Error('files cannot be handed on here.');
+      if (files === undefined)
+        throw new Error('files cannot be handed on here. Ask for it in the chat of the agent.');
       const file = await files.store({ name, mediaType, bytes: Buffer.from(part.data, 'base64') });
       stored.push(file);
       return { ...part, data: `${scheme}${file.id}`, mediaType: file.mediaType, filename: file.name };
     } catch (error) {
-      const text = `[The model made ${name}, but it could not be kept: ${errorMessage(error)}]`;
+      const text = `The model made ${name}, but it could not be kept: ${errorMessage(error)}`;
       problems.push(text);
       return { type: 'text', text };
     }
@@ -83,7 +84,15 @@ async function storeFiles(
   return { messages: kept, stored, problems };
 }
 
+/** Of media types that are not called like the files. */
+const extensions = new Map([
+  ['jpeg', 'jpg'],
+  ['svg+xml', 'svg'],
+  ['mpeg', 'mp3'],
+  ['plain', 'txt'],
+]);
+
 function extensionOf(mediaType: string): string {
   const kind = mediaType.split('/')[1] ?? '';
-  return { jpeg: 'jpg', 'svg+xml': 'svg', mpeg: 'mp3', plain: 'txt' }[kind] ?? kind.replace(/\W.*$/, '');
+  return extensions.get(kind) ?? kind.replace(/\W.*$/, '');
 }
