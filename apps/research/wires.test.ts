@@ -6,9 +6,10 @@ import {
   temporaryDirectory,
   type WireServer,
 } from '@trunkline/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { askedFor, clientOf, type Lab, researcher, startLab } from './fixtures/lab.ts';
 import { startResearch } from './fixtures/service.ts';
+import { JobStore } from './store/jobs.ts';
 
 /** Endpoints that send a whole document, whatever is asked for. */
 const names = [
@@ -92,6 +93,22 @@ it('a job says that it waits for a model that is being loaded, and which tokens 
   expect(notes.map(({ data }) => data)).toEqual([{ message: expect.stringContaining('is being loaded') }]);
   expect(await lab.client.status(id)).toMatchObject({ status: 'complete', estimated: true });
   isUncounted = false;
+});
+
+it('a job whose note cannot be stored goes on without it', async () => {
+  const { commit } = JobStore.prototype;
+  const notes: unknown[] = [];
+  const spy = vi.spyOn(JobStore.prototype, 'commit').mockImplementation(function (this: JobStore, ...given) {
+    const [, [event]] = given;
+    if (event?.type !== 'note') return commit.apply(this, given);
+    notes.push(event.data);
+    throw new Error('database or disk is full');
+  });
+  onTestFinished(() => spy.mockRestore());
+  isLoading = true;
+  const { snapshot } = await run('tgi/whole-json');
+  expect(snapshot).toMatchObject({ status: 'complete' });
+  expect(notes).toHaveLength(1);
 });
 
 it.each(refusals)('a section that $name refuses fails in its words', async ({ name, expect: { error } }) => {

@@ -177,8 +177,14 @@ export class ResearchEngine {
       principal,
       // Calls run side by side, and each of them would say the same.
       onNote: (message: string) => {
-        if (!notes.has(message)) this.#deps.jobs.commit(id, [{ type: 'note', data: { message } }]);
+        if (notes.has(message)) return;
         notes.add(message);
+        try {
+          this.#deps.jobs.commit(id, [{ type: 'note', data: { message } }]);
+        } catch (error) {
+          // It is called between two tries of the model, which go on without it.
+          this.#logger.warn({ err: error, researchId: id }, 'failed to store note');
+        }
       },
       onSpent: (spending: Spending) => budget.spend(spending),
       tokensLeft: () => budget.tokensLeft('report'),
