@@ -33,6 +33,7 @@ it('knows the newest answers, for a year, also when it is opened again', () => {
   for (const text of ['one', 'two', 'three', 'one', 'four']) answers.add([part(text), part(' ')], ava);
   answers.close();
   answers.add([part('five')], ava);
+  expect(answers.has(part('two'), ava)).toBe(true);
   answers = open();
   const known = () =>
     ['one', ' three\n', 'four', 'two', 'five', ''].map((text) => answers.has(part(text), ava));

@@ -59,8 +59,10 @@ export class OutsideAnswers {
     });
   }
 
+  /** After `close` every answer counts as one of them: a request may still be read while the service stops. */
   has(part: AnswerPart, caller: Principal): boolean {
     return (
+      this.#isClosed ||
       this.#database
         .prepare('SELECT 1 FROM outside_answers WHERE hash = ? AND expires_at > ?')
         .get(hashOf(part, caller), this.#now()) !== undefined
