@@ -110,6 +110,7 @@ describe.skipIf(natsMissing)(
         expect(await last(reader)).toBe('three');
         expect(reader.losses()).toHaveLength(1);
         await writer.opened.publish({ topic, payload: 'four' });
+        await waitFor(() => writer.losses().length > 0, { timeoutMs: 60_000 });
         expect(writer.losses()).toHaveLength(1);
         expect(await last(writer)).toBe('four');
       } finally {

@@ -46,6 +46,8 @@ interface Kept {
   acknowledged: number;
   /** When that was, on the clock of `performance`. */
   acknowledgedAt: number;
+  /** Whether it is being asked how far it goes. */
+  isChecked: boolean;
 }
 
 /** What a stream says that it has stored. */
@@ -111,12 +113,30 @@ export class StreamKeeper {
   acknowledged(name: string, { sequence, isDuplicate, sentAt }: StoreConfirmation): void {
     const kept = this.#kept.get(name);
     if (kept === undefined) return;
-    // What is sent after a confirmation gets a later sequence, unless the stream has lost what it had confirmed.
-    const isSetBack = !isDuplicate && sentAt > kept.acknowledgedAt && sequence <= kept.acknowledged;
-    if (isSetBack) this.#reportSetBack(name, kept, sequence - 1);
-    if (!isSetBack && sequence <= kept.acknowledged) return;
-    kept.acknowledged = sequence;
-    kept.acknowledgedAt = performance.now();
+    if (sequence > kept.acknowledged) {
+      kept.acknowledged = sequence;
+      kept.acknowledgedAt = performance.now();
+    } else if (!isDuplicate && sentAt > kept.acknowledgedAt) void this.#checkSetBack(name, kept, sequence);
+  }
+
+  /** What is sent after a confirmation gets a later sequence, unless the stream is a new one or has lost what it had confirmed. */
+  async #checkSetBack(name: string, kept: Kept, sequence: number): Promise<void> {
+    if (kept.isChecked) return;
+    kept.isChecked = true;
+    const { acknowledged } = kept;
+    try {
+      const { created, state } = await this.#settings.manager.streams.info(name);
+      if (this.#kept.get(name) !== kept || created !== kept.created) return;
+      // A reader may have found it and reported it.
+      if (kept.acknowledged !== acknowledged) return;
+      this.#reportSetBack(name, kept, sequence - 1);
+      kept.acknowledged = state.last_seq;
+      kept.acknowledgedAt = performance.now();
+    } catch (error) {
+      this.#settings.logger.warn({ stream: name, err: error }, 'failed to read state of stream');
+    } finally {
+      kept.isChecked = false;
+    }
   }
 
   /**
@@ -181,7 +201,8 @@ export class StreamKeeper {
     const known = await found(manager.streams.info(name));
     if (known === undefined) await this.#create(name, create);
     const info = known ?? (await manager.streams.info(name));
-    this.#kept.set(name, { create, loss, created: info.created, acknowledged: 0, acknowledgedAt: 0 });
+    const fresh = { acknowledged: 0, acknowledgedAt: 0, isChecked: false };
+    this.#kept.set(name, { create, loss, created: info.created, ...fresh });
     if (known !== undefined) await this.#raise(known);
     return info;
   }
