@@ -8,7 +8,7 @@ import type { SpeechRequest, Synthesizer } from '../speech/synthesis/synthesizer
 import type { Model, Persona, PersonaRequest } from '../turn/persona.ts';
 import type { User } from '../users/user.ts';
 import { Call, type CallComponents } from './call.ts';
-import { fieldsOf, type Line } from './line.ts';
+import { fieldsOf, type Line, type LineMessage } from './line.ts';
 import { Histories, type Memory } from './replying/history.ts';
 import { ToolRuns } from './replying/tool-runs.ts';
 
@@ -64,8 +64,8 @@ function personaOf(persona: () => Persona, user: User, line: Line, logger: Logge
     return persona();
   } catch (error) {
     logger.error({ err: error, user: user.id }, 'failed to answer call');
-    line.send({ type: 'error', data: { message: errorMessage(error), fatal: true } });
-    line.close('the call cannot be answered');
+    const why: LineMessage = { type: 'error', data: { message: errorMessage(error), fatal: true } };
+    line.close('the call cannot be answered', why);
     return undefined;
   }
 }

@@ -16,7 +16,8 @@ export interface Line {
   onMessage(listener: (message: LineMessage) => void): void;
   /** Called once, when the caller is gone or `close` was called. */
   onClose(listener: (reason: string) => void): void;
-  close(reason: string): void;
+  /** Last words get a moment to arrive before the line is cut. */
+  close(reason: string, lastWords?: LineMessage): void;
 }
 
 /** A message of the data channel, in the RTVI style. */

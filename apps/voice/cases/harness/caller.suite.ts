@@ -60,8 +60,9 @@ export class SyntheticCaller implements Line {
     this.#closed.push(listener);
   }
 
-  close(reason: string): void {
+  close(reason: string, lastWords?: LineMessage): void {
     if (this.isClosed) return;
+    if (lastWords !== undefined) this.send(lastWords);
     this.isClosed = true;
     for (const listener of this.#closed) listener(reason);
   }
