@@ -30,6 +30,7 @@ import {
   signInOf,
   startComponents,
 } from '@trunkline/service';
+import { serviceHome } from '@trunkline/storage';
 import { createChatTools, TurnSources } from './chat/tools.ts';
 import { type Research, researchComponents } from './components.ts';
 import { PdfPrinter } from './exports/pdf.ts';
@@ -176,7 +177,14 @@ function createResearchApp(
     logger: service.logger,
     overrides: service.overrides,
   });
-  const close = mountRoutes(app, research, { guard, operator, printer, sourceOptions: options });
+  const mcpTasksFile = join(serviceHome(options.trunklineHome, 'research'), 'mcp-tasks.db');
+  const close = mountRoutes(app, research, {
+    guard,
+    operator,
+    printer,
+    sourceOptions: options,
+    mcpTasksFile,
+  });
   const directory = join(import.meta.dirname, 'dist');
   servePages(app, { directory, base: '/share', fallback: 'share.html' });
   servePages(app, { directory });

@@ -56,6 +56,8 @@ export function askAgentTool({ engine, turnTimeoutMs }: AskAgentDeps) {
         said = { text: answer, contextId: settled.contextId, taskId: settled.id, principal: answering };
       }
     },
+    // The handle is the task of the agent, which goes on by itself. A question then comes as the result.
+    resume: async (handle, call) => resultOf(await follow(engine, engine.find(handle), call)),
   });
 }
 
@@ -71,9 +73,9 @@ interface Said {
 async function take(
   engine: TaskEngine,
   { text, contextId, taskId, principal }: Said,
-  { signal, progress }: ServedToolContext,
+  context: ServedToolContext,
 ): Promise<Task> {
-  signal.throwIfAborted();
+  context.signal.throwIfAborted();
   const tasks = engine.for(principal);
   const parts = [{ type: 'text' as const, text }];
   const message = {
@@ -88,8 +90,21 @@ async function take(
     metadata: { channel: 'mcp' },
     strict: taskId !== undefined,
   });
-  let step = 0;
   // Before anything is waited for: the turn runs already.
+  return await follow(engine, live, context, async () => {
+    await requireStored(stored);
+    context.setResumeHandle?.(live.id);
+  });
+}
+
+/** Waits until the task ends or asks, tells what it does, and cancels it with the call. */
+async function follow(
+  engine: TaskEngine,
+  live: ReturnType<TaskEngine['find']>,
+  { signal, progress }: Pick<ServedToolContext, 'signal' | 'progress'>,
+  started?: () => Promise<void>,
+): Promise<Task> {
+  let step = 0;
   const stop = live.subscribe(({ event }) => {
     const words = event.type === 'artifact' ? toolWords(event.artifact.parts) : undefined;
     // A client that has gone hears nothing; the turn goes on.
@@ -98,7 +113,7 @@ async function take(
   const cancel = () => void engine.cancel(live.id, false);
   signal.addEventListener('abort', cancel, { once: true });
   try {
-    await requireStored(stored);
+    await started?.();
     if (signal.aborted) cancel();
     await live.settled();
     return live.snapshot();

@@ -35,6 +35,8 @@ export interface McpRoutes extends AskAgentDeps, AgentResourceDeps {
   toolTimeoutMs(): number;
   /** Called with the events of each call, as with those of turns. */
   observe(sessionId: string, event: McpToolEvent, principal: Principal): void;
+  /** The database of tasks that MCP clients began. */
+  mcpTasksFile: string;
   /** Ends the sessions of clients. */
   closing: AsyncDisposableStack;
   isOperator(principal: Principal): boolean;
@@ -75,6 +77,7 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
     },
     tools: () => [ask, ...withoutQuestions(routes.tools())],
     resources: agentResources(routes),
+    tasksFile: routes.mcpTasksFile,
     toolTimeoutMs: routes.toolTimeoutMs,
     policy: routes.policy,
     scope: (principal) => routes.owners.memory({ principal, sessionId: '' }),

@@ -130,6 +130,7 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
     isServing: () => live.config.mcp.serve,
     mcp: toolset.mcp,
+    mcpTasksFile: join(context.places.state, 'mcp-tasks.db'),
     tryServer: (server: AgentConfig['mcp']['servers'][number]) => toolset.tryMcp(server),
     settings,
     secretVariables: () => secretVariables(options, live.store, context.env),

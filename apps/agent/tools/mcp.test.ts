@@ -3,12 +3,22 @@ import { createRequire } from 'node:module';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolResultSchema,
+  CreateTaskResultSchema,
+  ElicitRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { openAccounts } from '@trunkline/accounts';
 import { readSse } from '@trunkline/http';
-import { startMcpExample, startMcpServer, startModelServer } from '@trunkline/testing';
+import {
+  startMcpExample,
+  startMcpServer,
+  startModelServer,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { post, startAgent } from '../fixtures/start-agent.ts';
+import { post, startAgent, type TestAgentOptions } from '../fixtures/start-agent.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -25,10 +35,10 @@ async function startExample(...given: string[]): Promise<string> {
   return url;
 }
 
-async function startWith(config: string) {
+async function startWith(config: string, more: Pick<TestAgentOptions, 'env' | 'home'> = {}) {
   const model = await startModelServer();
-  const env = { LLM_GATEWAY_URL: model.url, LLM_MODEL: 'test-model', LLM_API_KEY: 'k' };
-  const agent = await startAgent({ env, config: `knowledge: { embeddings: "off" }\n${config}` });
+  const env = { LLM_GATEWAY_URL: model.url, LLM_MODEL: 'test-model', LLM_API_KEY: 'k', ...more.env };
+  const agent = await startAgent({ ...more, env, config: `knowledge: { embeddings: "off" }\n${config}` });
   cleanups.push(
     () => model.stop(),
     () => agent.stop(),
@@ -261,6 +271,28 @@ describe('a client', longTest, () => {
       if (message.type === 'error') throw message.error;
     }
     expect([seen[0], seen.at(-1)]).toEqual(['taskCreated', 'result']);
+  });
+
+  it('finds its task again after a restart of the agent, which goes on with it', async () => {
+    const { path: home, remove } = temporaryDirectory();
+    cleanups.push(remove);
+    const options = { home, env: { CORE_INTERRUPTED_TASKS: 'resume' } };
+    const first = await startWith('', options);
+    const { client } = await connect(first.agent.url);
+    first.model.enqueue({ fault: 'stall', text: 'Thinking' });
+    const params = { name: 'ask_agent', arguments: { message: 'Take your time' }, task: { ttl: 60_000 } };
+    const { task } = await client.request({ method: 'tools/call', params }, CreateTaskResultSchema);
+    await waitFor(() => first.model.chats().length === 1, { timeoutMs: 60_000 });
+    await client.close();
+    await first.agent.stop();
+    const { agent, model } = await startWith('', options);
+    model.enqueue('At last.');
+    const { client: again } = await connect(agent.url);
+    const result = await again.experimental.tasks.getTaskResult(task.taskId, CallToolResultSchema);
+    expect(textOf(result)).toMatch(/^At last\./);
+    const { task: id } = result._meta as { task: string };
+    // The task of the agent is the same one, for callers over A2A too.
+    expect((await agent.rpc('tasks/get', { id })).result).toMatchObject({ status: { state: 'completed' } });
   });
 
   it('reads notes and memories', async () => {

@@ -52,7 +52,7 @@ export async function* researchFor(
 }
 
 /** Follows a job for a caller who waits. */
-async function* followFor(
+export async function* followFor(
   { engine, jobs }: DeepResearchDeps,
   id: string,
   signal: AbortSignal,

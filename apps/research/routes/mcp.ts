@@ -1,12 +1,25 @@
 import type { AppEnv } from '@trunkline/http';
 import { anonymous, maySee, ownerKey } from '@trunkline/identity';
-import { defineServedTool, mountMcpEndpoint, type ServedResources, type ServedResult } from '@trunkline/mcp';
+import {
+  defineServedTool,
+  mountMcpEndpoint,
+  type ServedResources,
+  type ServedResult,
+  type ServedToolContext,
+} from '@trunkline/mcp';
 import type { Policy } from '@trunkline/policy';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { SOURCE_KINDS } from '../api-types.ts';
 import { markCalls } from '../citations/calls.ts';
-import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from '../interfaces/deep-research.ts';
+import {
+  type DeepEvent,
+  type DeepResearchDeps,
+  failureMessage,
+  followFor,
+  researchFor,
+  topicOf,
+} from '../interfaces/deep-research.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import { CATEGORIES } from '../sources/source.ts';
 
@@ -14,6 +27,8 @@ export interface McpDeps extends DeepResearchDeps {
   aggregator: SearchAggregator;
   version: string;
   policy: ReturnType<Policy['for']>;
+  /** The database of tasks that MCP clients began. */
+  mcpTasksFile: string;
   /** Ends the sessions of clients. */
   closing: AsyncDisposableStack;
 }
@@ -34,6 +49,7 @@ export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): void {
     instructions: INSTRUCTIONS,
     tools: () => tools,
     resources: reportResources(deps),
+    tasksFile: deps.mcpTasksFile,
     toolTimeoutMs: () => SEARCH_MS,
     policy: deps.policy,
   });
@@ -103,16 +119,29 @@ function deepResearchTool(deps: McpDeps) {
     // The report stands in the library.
     survivesDisconnect: true,
     isLong: true,
-    async execute({ topic }, { signal, principal = anonymous, progress }): Promise<ServedResult> {
-      for await (const event of researchFor(deps, { query: topicOf(topic), principal }, signal)) {
-        if (event.type === 'progress') await progress(event.step, event.words);
-        if (event.type !== 'end') continue;
-        const { id, report, citations } = event.job;
-        const failed = failureMessage(event.job);
-        if (failed !== undefined) return { text: failed, failed: true };
-        return { text: report ?? '', meta: { researchId: id, citations } };
-      }
-      return { text: 'The research ended without a report.', failed: true };
+    async execute({ topic }, context): Promise<ServedResult> {
+      const { signal, principal = anonymous } = context;
+      return await reportOf(researchFor(deps, { query: topicOf(topic), principal }, signal), context);
     },
+    // A job goes on by itself after a restart.
+    resume: (handle, call) => reportOf(followFor(deps, handle, call.signal), call),
   });
+}
+
+type ReportContext = Pick<ServedToolContext, 'progress' | 'setResumeHandle'>;
+
+async function reportOf(
+  events: AsyncIterable<DeepEvent>,
+  { progress, setResumeHandle }: ReportContext,
+): Promise<ServedResult> {
+  for await (const event of events) {
+    if (event.type === 'start') setResumeHandle?.(event.researchId);
+    if (event.type === 'progress') await progress(event.step, event.words);
+    if (event.type !== 'end') continue;
+    const { id, report, citations } = event.job;
+    const failed = failureMessage(event.job);
+    if (failed !== undefined) return { text: failed, failed: true };
+    return { text: report ?? '', meta: { researchId: id, citations } };
+  }
+  return { text: 'The research ended without a report.', failed: true };
 }

@@ -41,6 +41,7 @@ export interface RouteAccess {
   guard: MiddlewareHandler;
   operator: OperatorAccess;
   printer: PdfPrinter;
+  mcpTasksFile: string;
   /** Settings of the sources. */
   sourceOptions: Readonly<Record<string, unknown>>;
 }

@@ -20,16 +20,21 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { ownerKey, type Principal } from '@trunkline/identity';
 import { Mutex } from '@trunkline/std';
-import type { McpEndpointOptions, ServedAnswer, ServedQuestion, ServedResources } from './served.ts';
-import { SessionTasks } from './session-tasks.ts';
-import { type CallExtra, type Caller, callTool, describeTool } from './tool-call.ts';
+import type {
+  McpEndpointOptions,
+  ServedAnswer,
+  ServedQuestion,
+  ServedResources,
+  ServedResult,
+} from './served.ts';
+import { MAX_TASK_MS, StoredTasks } from './stored-tasks.ts';
+import { type CallExtra, type Caller, callTool, describeTool, resumeTool } from './tool-call.ts';
 
 interface Session {
   transport: HttpTransport;
   owner: string;
   usedAt: number;
   running: number;
-  tasks: SessionTasks;
 }
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
@@ -40,8 +45,6 @@ const MAX_OWN_SESSIONS = 20;
 const IDLE_MS = 30 * 60_000;
 /** A person has this long to answer a question. */
 const ANSWER_MS = 15 * 60_000;
-const TASK_POLL_MS = 1000;
-const MAX_TASK_MS = 24 * 3_600_000;
 
 /**
  * Serves tools over streamable HTTP. A client that initializes gets a session, in which it can cancel calls and hear
@@ -50,15 +53,18 @@ const MAX_TASK_MS = 24 * 3_600_000;
 export class McpEndpoint {
   readonly #options: McpEndpointOptions;
   readonly #sessions = new Map<string, Session>();
+  readonly #tasks: StoredTasks;
   /** One session is opened after the other: a session counts once it is open, so that many at once would pass the limits. */
   readonly #opening = new Mutex();
 
   constructor(options: McpEndpointOptions) {
     this.#options = options;
+    this.#tasks = new StoredTasks(options.tasksFile ?? ':memory:');
   }
 
   async handle(request: Request, principal: Principal): Promise<Response> {
     const caller: Caller = { principal, left: request.signal };
+    this.#resumeTasks(caller);
     const id = request.headers.get('mcp-session-id');
     if (id !== null) return await this.#resume(id, request, caller);
     if (request.method === 'POST' && !(await isInitialize(request))) return await this.#once(request, caller);
@@ -66,7 +72,7 @@ export class McpEndpoint {
   }
 
   async close(): Promise<void> {
-    for (const { tasks } of this.#sessions.values()) tasks.close();
+    this.#tasks.close();
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
     this.#sessions.clear();
   }
@@ -83,7 +89,7 @@ export class McpEndpoint {
 
   async #once(request: Request, caller: Caller): Promise<Response> {
     const transport = new HttpTransport({ enableJsonResponse: true });
-    const server = this.#serverFor();
+    const server = this.#serverFor(caller);
     await server.connect(transport as Transport);
     try {
       return await transport.handleRequest(request, { authInfo: authInfoOf(caller) });
@@ -100,17 +106,13 @@ export class McpEndpoint {
       transport: new HttpTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => void this.#sessions.set(id, session),
-        onsessionclosed: (id) => {
-          this.#sessions.delete(id);
-          session.tasks.close();
-        },
+        onsessionclosed: (id) => void this.#sessions.delete(id),
       }),
       owner,
       usedAt: Date.now(),
       running: 0,
-      tasks: new SessionTasks(),
     };
-    await this.#serverFor(session).connect(session.transport as Transport);
+    await this.#serverFor(caller, session).connect(session.transport as Transport);
     return await session.transport.handleRequest(request, { authInfo: authInfoOf(caller) });
   }
 
@@ -139,22 +141,23 @@ export class McpEndpoint {
   async #end(id: string): Promise<void> {
     const session = this.#sessions.get(id);
     this.#sessions.delete(id);
-    session?.tasks.close();
     await session?.transport.close();
   }
 
-  #serverFor(session?: Session): Server {
+  #serverFor({ principal }: Caller, session?: Session): Server {
     const { name, version, instructions, tools, resources } = this.#options;
+    const taskStore = this.#tasks.of(ownerKey(principal));
     const server = new Server(
       { name, version },
       {
         capabilities: {
           tools: {},
           ...(resources && { resources: {} }),
-          ...(session && { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
+          tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
         },
         ...(instructions !== undefined && { instructions }),
-        ...(session && { taskStore: session.tasks, taskMessageQueue: new InMemoryTaskMessageQueue() }),
+        taskStore,
+        ...(session && { taskMessageQueue: new InMemoryTaskMessageQueue() }),
       },
     );
     server.setRequestHandler(ListToolsRequestSchema, (_request, { authInfo }) => ({
@@ -174,40 +177,60 @@ export class McpEndpoint {
 
   /** Answers with a task at once; the client comes back for the result. */
   async #startTask(name: string, given: unknown, call: TaskCall) {
-    const { extra, session } = call;
-    const { tasks } = session;
-    if (extra.taskStore === undefined || tasks.isFull)
-      throw new McpError(
-        ErrorCode.InvalidRequest,
-        'There are too many tasks in this session. Try again later.',
-      );
-    const { taskStore } = extra;
+    const { extra, session, caller } = call;
+    const [tasks, owner] = [this.#tasks, ownerKey(caller.principal)];
+    if (extra.taskStore === undefined || tasks.isFull(owner))
+      throw new McpError(ErrorCode.InvalidRequest, 'There are too many tasks under way. Try again later.');
     const ttl = Math.min(extra.taskRequestedTtl ?? MAX_TASK_MS, MAX_TASK_MS);
-    const task = await taskStore.createTask({ ttl, pollInterval: TASK_POLL_MS });
+    const task = await extra.taskStore.createTask({ ttl });
     const { taskId } = task;
-    const way = taskExtra(taskId, tasks.start(taskId), call);
-    void this.#call(name, given, way, session)
-      .then((result) => taskStore.storeTaskResult(taskId, result.isError ? 'failed' : 'completed', result))
-      // The task was cancelled, or is gone with its session.
-      .catch(() => undefined)
-      .finally(() => tasks.end(taskId));
+    const way = taskExtra(taskId, tasks.start(taskId, owner), call);
+    const setResumeHandle = (handle: string) => tasks.setHandle(taskId, handle);
+    void this.#finishTask(taskId, owner, this.#call(name, given, { ...way, setResumeHandle }, session));
     return { task };
   }
 
-  async #call(name: string, input: unknown, way: CallExtra, session: Session | undefined) {
+  async #finishTask(taskId: string, owner: string, work: Promise<CallResult>): Promise<void> {
+    try {
+      const result = await work;
+      await this.#tasks.of(owner).storeTaskResult(taskId, result.isError ? 'failed' : 'completed', result);
+    } catch {
+      // The task was cancelled, or the service stops: then it goes on after the next start.
+    } finally {
+      this.#tasks.end(taskId);
+    }
+  }
+
+  /** Goes on with the caller's tasks that the last process left unfinished, or ends them. */
+  #resumeTasks({ principal }: Caller): void {
+    const owner = ownerKey(principal);
+    for (const { taskId, tool: name, handle } of this.#tasks.interrupted(owner)) {
+      const signal = this.#tasks.start(taskId, owner);
+      if (handle !== null) this.#tasks.setHandle(taskId, handle);
+      const progress = async (_step: number, message: string) => {
+        await this.#tasks.of(owner).updateTaskStatus(taskId, 'working', message);
+      };
+      const tool = this.#options.tools(principal).find(({ name: offered }) => offered === name);
+      const work = resumeTool(tool, handle, { signal, progress, principal }).then(toCallResult);
+      void this.#finishTask(taskId, owner, work);
+    }
+  }
+
+  async #call(
+    name: string,
+    input: unknown,
+    way: CallExtra,
+    session: Session | undefined,
+  ): Promise<CallResult> {
     if (session) session.running += 1;
     try {
       const { principal } = way.caller;
       const tool = this.#options.tools(principal).find(({ name: offered }) => offered === name);
-      const {
-        text,
-        failed = false,
-        meta,
-      } = tool
-        ? await callTool(tool, input, way, this.#options)
-        : { text: `Error: there is no tool ${name}.`, failed: true };
-      const content = [{ type: 'text' as const, text }];
-      return { content, isError: failed, ...(meta && { _meta: meta }) };
+      return toCallResult(
+        tool
+          ? await callTool(tool, input, way, this.#options)
+          : { text: `Error: there is no tool ${name}.`, failed: true },
+      );
     } finally {
       if (session) {
         session.running -= 1;
@@ -215,6 +238,13 @@ export class McpEndpoint {
       }
     }
   }
+}
+
+type CallResult = ReturnType<typeof toCallResult>;
+
+function toCallResult({ text, failed = false, meta }: ServedResult) {
+  const content = [{ type: 'text' as const, text }];
+  return { content, isError: failed, ...(meta && { _meta: meta }) };
 }
 
 interface TaskCall {
@@ -243,7 +273,9 @@ function callExtra(caller: Caller, extra: Extra, server: Server, session: Sessio
 /** A task goes on when the connection that began it is gone, and asks through its queue. */
 function taskExtra(taskId: string, signal: AbortSignal, { caller, extra, server }: TaskCall): CallExtra {
   const tell = async (message?: string) => {
-    if (!signal.aborted) await extra.taskStore?.updateTaskStatus(taskId, 'working', message);
+    // A session that has ended hears nothing; the task goes on.
+    if (!signal.aborted)
+      await extra.taskStore?.updateTaskStatus(taskId, 'working', message).catch(() => undefined);
   };
   return {
     caller: { ...caller, left: signal },

@@ -8,7 +8,12 @@ export interface ServedToolContext extends ToolContext {
   progress(step: number, message: string): Promise<void>;
   /** Asks the person at the client with a form. Left out where the client can show none. */
   ask?(question: ServedQuestion): Promise<ServedAnswer>;
+  /** Names the work, so that the tool's `resume` finds it after a restart. Left out where the call is no task of the protocol. */
+  setResumeHandle?(handle: string): void;
 }
+
+/** A call that goes on after a restart. */
+export type ResumedCall = Pick<ServedToolContext, 'progress' | 'signal'> & { principal: Principal };
 
 export interface ServedQuestion {
   message: string;
@@ -61,6 +66,8 @@ export interface ServedTool<Input = unknown> {
   /** Takes long: clients may call it as a task and come back for the result. */
   isLong?: boolean;
   execute(input: Input, context: ServedToolContext): Promise<string | ServedResult>;
+  /** Waits for work that an earlier process began; `handle` is what `setResumeHandle` was given. */
+  resume?(handle: string, call: ResumedCall): Promise<ServedResult>;
 }
 
 export type McpToolEvent =
@@ -81,6 +88,8 @@ export interface McpEndpointOptions {
   /** Asked with each request, so that a change of the configuration counts at once. */
   tools: (principal: Principal) => readonly ServedTool[];
   resources?: ServedResources;
+  /** The database of tasks. Without it they end with the process. */
+  tasksFile?: string;
   /** Limit of a call, unless the tool has its own. */
   toolTimeoutMs: () => number;
   /** Whose memories tools read and write. */

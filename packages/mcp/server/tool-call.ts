@@ -4,7 +4,13 @@ import { isReadOnly } from '@trunkline/llm';
 import type { PolicyRequest } from '@trunkline/policy';
 import { errorMessage, untilAborted } from '@trunkline/std';
 import { z } from 'zod';
-import type { McpEndpointOptions, ServedResult, ServedTool, ServedToolContext } from './served.ts';
+import type {
+  McpEndpointOptions,
+  ResumedCall,
+  ServedResult,
+  ServedTool,
+  ServedToolContext,
+} from './served.ts';
 
 /** What a request carries to the tools it calls. */
 export interface Caller {
@@ -14,7 +20,7 @@ export interface Caller {
 }
 
 /** A call's way back to its client. */
-export interface CallExtra extends Pick<ServedToolContext, 'progress' | 'ask'> {
+export interface CallExtra extends Pick<ServedToolContext, 'progress' | 'ask' | 'setResumeHandle'> {
   caller: Caller;
   /** Aborted when the client cancels the call. */
   signal: AbortSignal;
@@ -83,12 +89,28 @@ async function run(
       scope: scope?.(principal),
       progress: extra.progress,
       ...(extra.ask && { ask: extra.ask }),
+      ...(extra.setResumeHandle && { setResumeHandle: extra.setResumeHandle }),
       permits: (subject) => isPermitted({ ...request, subject }, options),
     });
     const result = await untilAborted(work, signal);
     return typeof result === 'string' ? { text: result, failed: result.startsWith('Error:') } : result;
   } catch (error) {
     if (limit.aborted) return failure(`${tool.name} took longer than ${limitMs / 1000} s and was stopped.`);
+    return failure(errorMessage(error));
+  }
+}
+
+/** Waits for the work of a call that an earlier process began. Never rejects. */
+export async function resumeTool(
+  tool: ServedTool | undefined,
+  handle: string | null,
+  call: ResumedCall,
+): Promise<ServedResult> {
+  if (tool?.resume === undefined || handle === null)
+    return failure('the service was restarted while this ran. Call the tool again.');
+  try {
+    return await tool.resume(handle, call);
+  } catch (error) {
     return failure(errorMessage(error));
   }
 }
