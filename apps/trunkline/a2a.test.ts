@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { AgentCard, Role, type SendMessageRequest, TaskState } from '@a2a-js/sdk';
 import {
   ClientFactory,
@@ -10,6 +14,7 @@ import {
 } from '@a2a-js/sdk/client';
 import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
+import { temporaryDirectory } from '@trunkline/testing';
 import {
   ClientFactory as EarlierFactory,
   JsonRpcTransportFactory as EarlierJsonRpc,
@@ -117,6 +122,80 @@ describe('a delegate of the agent', () => {
       expect(await answerTo(`ask ${address} to hello`)).toContain('Peer says: hello');
     },
   );
+});
+
+describe('the client as a package', () => {
+  const scratch = temporaryDirectory();
+  const root = resolve(import.meta.dirname, '../..');
+  const installed = join(scratch.path, 'node_modules/@trunkline/a2a-client');
+  const page = readFileSync(join(root, 'docs/a2a-client.md'), 'utf8');
+  const run = promisify(execFile);
+  let manifest: { dependencies: Record<string, string>; version: string };
+
+  // As docs/a2a-client.md says, but for "npm install", which would ask the registry.
+  beforeAll(async () => {
+    const built = join(scratch.path, 'built');
+    await run(process.execPath, [join(root, 'packages/ui/build/client.ts'), '--out', built]);
+    const { stdout } = await run('npm', ['pack', built, '--json', '--offline'], { cwd: scratch.path });
+    const [{ filename = '' } = {}] = JSON.parse(stdout) as { filename: string }[];
+    mkdirSync(installed, { recursive: true });
+    await run('tar', ['-xzf', filename, '-C', installed, '--strip-components=1'], { cwd: scratch.path });
+    manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as typeof manifest;
+    for (const name of [...Object.keys(manifest.dependencies), '@types/node']) {
+      const link = join(scratch.path, 'node_modules', name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(join(root, 'node_modules', name), link);
+    }
+    writeFileSync(join(scratch.path, 'package.json'), '{ "type": "module" }');
+    const [, example = ''] = /```js\n(import .+?)```/s.exec(page) ?? [];
+    writeFileSync(join(scratch.path, 'ask.js'), example);
+  }, 300_000);
+  afterAll(() => scratch.remove());
+
+  const askWith = async (...given: string[]) => {
+    const [, token] = keyOf('agent', '/a2a').authorization?.split(' ') ?? [];
+    const env = { PATH: process.env.PATH, AGENT_TOKEN: token };
+    return (await run(process.execPath, ['ask.js', ...given], { cwd: scratch.path, env })).stdout;
+  };
+
+  it('runs the example of its page against the agent service, which asks back', async () => {
+    expect(await askWith(urlOf('agent'))).toMatch(/^.+\n.*favourite colour.*\n.*You answered: "blue"/s);
+  });
+
+  it('runs it against the official server', async () => {
+    expect(await askWith(addressOf(peer), 'hello')).toBe('Peer\nPeer says: hello');
+  });
+
+  it('is small, needs three libraries and nothing of this repository', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual([
+      '@a2a-js/sdk',
+      '@bufbuild/protobuf',
+      '@grpc/grpc-js',
+    ]);
+    expect(page).toContain(`trunkline-a2a-client-${manifest.version}.tgz`);
+    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'index.js', 'package.json']));
+    const whole = files.map((file) => join(installed, file)).filter((file) => statSync(file).isFile());
+    expect(whole.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(100_000);
+    for (const file of whole.filter((name) => /\.[jt]s$/.test(name)))
+      expect(readFileSync(file, 'utf8')).not.toMatch(/(from|import) ?\(?["']@trunkline/);
+  });
+
+  it('has declarations that a strict program compiles with', async () => {
+    const lines = [
+      "import { createA2aClient, RemoteAgentError, type RemoteReply } from '@trunkline/a2a-client';",
+      "const agent = { name: 'helper', url: 'http://127.0.0.1', trust: { jwks: 'https://a.example/jwks' } };",
+      "export const reply: RemoteReply = await createA2aClient().send(agent, { text: 'hello' }, { timeoutMs: 5 });",
+      "export const code = (error: unknown) => error instanceof RemoteAgentError && error.code === 'agent_timeout';",
+      '// @ts-expect-error Between services of Trunkline alone.',
+      "void createA2aClient().send(agent, { text: 'hello' }, { principal: undefined });",
+    ];
+    writeFileSync(join(scratch.path, 'ask.ts'), lines.join('\n'));
+    const compiler = join(root, 'node_modules/typescript/bin/tsc');
+    const options =
+      '--strict --noEmit --module nodenext --target es2022 --types node --skipLibCheck false'.split(' ');
+    await run(process.execPath, [compiler, ...options, 'ask.ts'], { cwd: scratch.path });
+  });
 });
 
 const urlOf = (name: Name) => fleet.target(name).url;

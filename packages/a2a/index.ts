@@ -1,7 +1,8 @@
 export type { AgentDescription, AgentExtension, AgentSkill } from './card/agent-card.ts';
 export { isSigned } from './client/agent-fetch.ts';
-export { type A2aClient, answerFrom, createA2aClient } from './client/client.ts';
+export { answerFrom, createA2aClient } from './client/client.ts';
 export type {
+  A2aClient,
   CallOptions,
   OutgoingMessage,
   PushConfig,

@@ -1,9 +1,5 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { FakeClock, type FakePeer, startFakePeer } from '@trunkline/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
@@ -193,19 +189,6 @@ it('lists the tasks of an agent page by page', async () => {
   expect([...first.tasks, ...second.tasks].map(({ taskId }) => taskId)).toEqual(ids);
   expect([first.totalSize, second.nextPageToken]).toEqual([3, '']);
   expect((await client.list(agent, { contextId, state: 'failed' })).tasks).toEqual([]);
-});
-
-it('the example of the docs runs as it stands there', async () => {
-  const server = await startAgent(async function* ({ resume, text }) {
-    yield { type: 'progress', text: 'looking' };
-    if (resume === undefined) yield { type: 'input-required', question: 'Which city?' };
-    else yield { type: 'completed', text: `It rains in ${text}.` };
-  });
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/a2a-client.md'), 'utf8');
-  const [, example = ''] = /```ts\n(import .+?)```/s.exec(page) ?? [];
-  const options = ['--input-type=module-typescript', '--eval', example, 'ask.ts', server.url];
-  const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: import.meta.dirname });
-  expect(stdout).toBe('Test agent\nlooking\nWhich city?\nIt rains in Ulm.\n');
 });
 
 describe('the card of an agent', () => {

@@ -7,20 +7,17 @@ import { AgentCards } from './agent-cards.ts';
 import { createAgentFetch, identityHeaders, signMessage } from './agent-fetch.ts';
 import { sendPlain } from './plain-wire.ts';
 import {
+  type A2aClient,
   type CallOptions,
   firstText,
   needsNoCard,
   type OutgoingMessage,
-  type PushConfig,
-  type PushTarget,
   type RemoteAgent,
   RemoteAgentError,
   type RemoteCard,
   type RemoteErrorCode,
   type RemoteEvent,
   type RemoteReply,
-  type TaskList,
-  type TaskQuery,
   textOfArtifacts,
 } from './remote-agent.ts';
 import {
@@ -35,29 +32,6 @@ import {
   toRequest,
   type Way,
 } from './sdk-wire.ts';
-
-/** Calls other agents. Every failure is a `RemoteAgentError` whose words can be spoken or shown. */
-export interface A2aClient {
-  send(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): Promise<RemoteReply>;
-  /** The text of the answer; an agent that gives none, fails or asks back is an error. */
-  ask(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): Promise<string>;
-  stream(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): AsyncIterable<RemoteEvent>;
-  get(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
-  cancel(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
-  /** Follows a task that is under way, to its end; one that has ended gives its end alone. */
-  subscribe(agent: RemoteAgent, taskId: string, options?: CallOptions): AsyncIterable<RemoteEvent>;
-  /** One page of tasks, the newest first. */
-  list(agent: RemoteAgent, query?: TaskQuery, options?: CallOptions): Promise<TaskList>;
-  /** Has a webhook told when a task changes. */
-  setPush(agent: RemoteAgent, taskId: string, push: PushTarget, options?: CallOptions): Promise<PushConfig>;
-  getPush(agent: RemoteAgent, taskId: string, id: string, options?: CallOptions): Promise<PushConfig>;
-  listPush(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<PushConfig[]>;
-  deletePush(agent: RemoteAgent, taskId: string, id: string, options?: CallOptions): Promise<void>;
-  /** Fetches the card again; other calls use one read in the last ten minutes. */
-  card(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
-  /** What the agent shows of itself to those whom it knows; the public card where it has no other. */
-  extendedCard(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
-}
 
 const defaultTimeoutMs = 60_000;
 

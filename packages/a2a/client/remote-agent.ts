@@ -35,7 +35,10 @@ export interface RemoteAgent {
   /** The address of its A2A endpoint, of its card, or of the service; with protocol `0.3` that of the endpoint. */
   url: string;
   credentials?: RemoteCredentials;
-  /** Set for our own services: the token between them, the name under which this one hands requests on, and theirs. */
+  /**
+   * Set for our own services: the token between them, the name under which this one hands requests on, and theirs.
+   * @internal
+   */
   peer?: { token: string; name: string; to: string };
   /** Whose signature its card must have: these keys, or those at an address. Left out, any card is believed. */
   trust?: { keys?: readonly JsonWebKey[]; jwks?: string };
@@ -178,7 +181,10 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** For the whole call; of a stream, between two of its events. Default 60 seconds. */
   timeoutMs?: number;
-  /** On whose behalf one of our own services is asked; anonymous when not given. Strangers are not told. */
+  /**
+   * On whose behalf one of our own services is asked; anonymous when not given. Strangers are not told.
+   * @internal
+   */
   principal?: Principal | undefined;
   /** When the signal ends a stream, the agent is told to cancel the task; else it goes on without a reader. */
   cancelOnAbort?: boolean;
@@ -232,4 +238,27 @@ export interface RemoteCard {
   pushNotifications: boolean;
   skills: { id: string; name: string; description: string }[];
   signature: CardSignature;
+}
+
+/** Calls other agents. Every failure is a `RemoteAgentError` whose words can be spoken or shown. */
+export interface A2aClient {
+  send(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): Promise<RemoteReply>;
+  /** The text of the answer; an agent that gives none, fails or asks back is an error. */
+  ask(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): Promise<string>;
+  stream(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): AsyncIterable<RemoteEvent>;
+  get(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
+  cancel(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
+  /** Follows a task that is under way, to its end; one that has ended gives its end alone. */
+  subscribe(agent: RemoteAgent, taskId: string, options?: CallOptions): AsyncIterable<RemoteEvent>;
+  /** One page of tasks, the newest first. */
+  list(agent: RemoteAgent, query?: TaskQuery, options?: CallOptions): Promise<TaskList>;
+  /** Has a webhook told when a task changes. */
+  setPush(agent: RemoteAgent, taskId: string, push: PushTarget, options?: CallOptions): Promise<PushConfig>;
+  getPush(agent: RemoteAgent, taskId: string, id: string, options?: CallOptions): Promise<PushConfig>;
+  listPush(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<PushConfig[]>;
+  deletePush(agent: RemoteAgent, taskId: string, id: string, options?: CallOptions): Promise<void>;
+  /** Fetches the card again; other calls use one read in the last ten minutes. */
+  card(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
+  /** What the agent shows of itself to those whom it knows; the public card where it has no other. */
+  extendedCard(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
 }
