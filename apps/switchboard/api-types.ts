@@ -1,10 +1,12 @@
 // Bodies of answers: the server builds them, the console imports the types.
+
+import type { BusCluster } from '@trunkline/bus';
 import type { CircuitState } from '@trunkline/std';
 import type { OfferedSkill } from './dispatch/executor.ts';
 import type { Ceremony } from './workspace/schema/agent.ts';
 import type { CronRecord } from './workspace/schema/cron.ts';
 
-export type { DeadLetter, Message as BusMessage } from '@trunkline/bus';
+export type { BusCluster, DeadLetter, Message as BusMessage } from '@trunkline/bus';
 export type { SkillUsage } from './dispatch/executor.ts';
 export type { Route } from './workspace/schema/agent.ts';
 export type { Incident } from './workspace/schema/channels.ts';
@@ -21,6 +23,27 @@ export interface ClusterNode {
   isLeader: boolean;
   /** In milliseconds since 1970. */
   startedAt: number;
+  /** Messages in its memory that wait for a handler; this and the rest are missing of one that did not answer. */
+  queued?: number;
+  /** Messages of the journal that it has yet to take over: files, runs and turns of others. */
+  behind?: number;
+  /** The NATS server that it uses, and its version. */
+  server?: string;
+  serverVersion?: string;
+}
+
+/** `GET /api/cluster`. */
+export interface Cluster {
+  /** This switchboard. */
+  node: string;
+  isLeader: boolean;
+  bus: 'embedded' | 'nats';
+  connected: boolean;
+  /** Why messages cannot be stored now. */
+  problem?: string;
+  nodes: ClusterNode[];
+  /** Missing with the embedded bus, and while NATS does not answer. */
+  nats?: BusCluster;
 }
 
 export type FlowStatus = 'active' | 'blocked' | 'complete';

@@ -186,8 +186,11 @@ export interface BusStatus {
 export interface BusCluster {
   /** Name of the cluster; missing for a server of its own and for the embedded engine. */
   name?: string;
-  /** The server that this process is connected to. */
+  /** The server that this process is connected to, and its version. */
   server?: string;
+  serverVersion?: string;
+  /** Journalled messages that this process, and no other, has yet to handle under its durable names. */
+  behind?: number;
   streams: BusStream[];
 }
 

@@ -279,6 +279,15 @@ describeWithBrowser('how the switchboard is set up', () => {
     await expect.poll(routes, SOON).not.toContain('"once"');
   });
 
+  it('nodes are listed with their version and what they lead', async () => {
+    const opened = await pages.open('/app#/nodes', { viewport: phoneWindow, hasTouch: true });
+    const { page } = opened;
+    const row = page.getByRole('row').filter({ hasText: 'this one' });
+    await row.getByText('schedules').waitFor();
+    await page.getByText('Set NATS_URL to run several.').waitFor();
+    await checkLooks(opened);
+  });
+
   it('parts say what switches them on, and a broken file is named', async () => {
     const opened = await pages.open('/app#/plugins');
     const { page } = opened;

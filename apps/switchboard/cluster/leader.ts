@@ -4,10 +4,15 @@ import type { Lease } from '@trunkline/bus';
 import { describeRoute } from '@trunkline/http';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
+import type { Cluster, ClusterNode } from '../api-types.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
+import { withoutUndefined } from '../dispatch/request.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { BusMonitor } from './bus-monitor.ts';
 import type { Peers } from './peers.ts';
+
+/** What a switchboard tells of itself when it is asked. */
+type NodeLoad = Pick<ClusterNode, 'node' | 'queued' | 'behind' | 'server' | 'serverVersion'>;
 
 /** The leader fires schedules for all switchboards that share the bus. */
 export interface Leader {
@@ -122,15 +127,23 @@ function isNamed(value: unknown): value is { name: string } {
 function mountCluster(
   app: Hono<SwitchboardEnv>,
   monitor: BusMonitor,
-  peers: Pick<Peers, 'list'>,
+  peers: Pick<Peers, 'list' | 'ask' | 'offer'>,
   self: { node(): string; isLeader(): boolean },
 ): void {
+  const load = async (): Promise<NodeLoad> => {
+    const { queued, engine } = await monitor.health();
+    const { behind, server, serverVersion } = (engine === 'nats' && (await monitor.cluster())) || {};
+    return { node: self.node(), queued, ...withoutUndefined({ behind, server, serverVersion }) };
+  };
+  peers.offer('node', load);
   app.get(
     '/api/cluster',
     describeRoute({ summary: 'This switchboard among those that share its bus, and the servers of the bus' }),
     async (context) => {
       const { engine, connected, problem } = await monitor.health();
       const known = engine === 'embedded' ? undefined : await monitor.cluster();
+      const elsewhere = peers.ask<NodeLoad>('node', {}, context.get('principal'));
+      const loads = [await load(), ...(await elsewhere)];
       return context.json({
         success: true,
         data: {
@@ -139,9 +152,9 @@ function mountCluster(
           bus: engine,
           connected,
           ...(problem !== undefined && { problem }),
-          nodes: peers.list(),
+          nodes: peers.list().map((each) => ({ ...each, ...loads.find(({ node }) => node === each.node) })),
           ...(known && { nats: known }),
-        },
+        } satisfies Cluster,
       });
     },
   );

@@ -65,6 +65,13 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
           list.filter(({ isLeader }) => isLeader).length === 1 && list[0].version === list[1].version,
       ),
     );
+    // Each tells which server it uses, and that it has taken over all that is for it.
+    const { server, serverVersion } = (await boards[0]?.call('/api/cluster'))?.body.data.nats ?? {};
+    expect(serverVersion).toMatch(/^\d+\./);
+    const caughtUp = { server, serverVersion, behind: 0, queued: 0 };
+    await waitFor(async () =>
+      (await onEach(nodes)).flat().every((each: Json) => isDeepStrictEqual({ ...each, ...caughtUp }, each)),
+    );
   });
 
   it('all flows, each once and with its trace, whoever did the work', async () => {

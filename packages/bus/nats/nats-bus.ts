@@ -219,11 +219,14 @@ class NatsBus extends BaseBus {
   /** The streams on the server, and this connection's place in the cluster. */
   async cluster(): Promise<BusCluster> {
     const { nats } = this.#connection;
-    const { cluster, server_name } = nats.info ?? {};
+    const { cluster, server_name, version } = nats.info ?? {};
+    const [streams, behind] = await Promise.all([this.#resources.keeper.describe(), this.durable.behind()]);
     return {
       ...(cluster !== undefined && { name: cluster }),
       ...(server_name !== undefined && { server: server_name }),
-      streams: await this.#resources.keeper.describe(),
+      ...(version !== undefined && { serverVersion: version }),
+      behind,
+      streams,
     };
   }
 

@@ -47,6 +47,15 @@ export class NatsDurable {
     });
   }
 
+  /** Messages that wait for this process alone: those of the names in use that no group shares. */
+  async behind(): Promise<number> {
+    const own = this.deliveries().filter(
+      ({ members, options }) => members > 0 && options.group === undefined,
+    );
+    const infos = await Promise.all(own.map(({ options }) => this.#context.consumers.info(options.name)));
+    return infos.reduce((sum, info) => sum + (info?.num_pending ?? 0) + (info?.num_ack_pending ?? 0), 0);
+  }
+
   /** Notes how far the names in use have come. */
   async checkpoint(): Promise<void> {
     for (const puller of this.#pullers.values()) {

@@ -43,6 +43,7 @@ const PAGES: Record<string, ComponentType> = {
   incidents: lazy(() => import('../pages/incidents/IncidentsPage.tsx')),
   alerts: lazy(() => import('../pages/alerts/AlertsPage.tsx')),
   changes: lazy(() => import('../pages/changes/ChangesPage.tsx')),
+  nodes: lazy(() => import('../pages/nodes/NodesPage.tsx')),
   plugins: lazy(() => import('../pages/plugins/PluginsPage.tsx')),
 };
 

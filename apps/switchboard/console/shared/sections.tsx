@@ -12,6 +12,7 @@ import {
   Puzzle,
   Radio,
   Route,
+  Server,
   Siren,
   Split,
 } from 'lucide-react';
@@ -42,6 +43,7 @@ export const SECTIONS: readonly Section[] = [
   inConsole('Operate', 'incidents', 'Incidents', <Siren aria-hidden />),
   inConsole('Operate', 'alerts', 'Alerts', <BellRing aria-hidden />),
   inConsole('Operate', 'changes', 'Changes', <History aria-hidden />),
+  inConsole('Operate', 'nodes', 'Nodes', <Server aria-hidden />),
   { group: 'Operate', id: 'status', label: 'Status', icon: <HeartPulse aria-hidden />, href: '/' },
 ];
 
