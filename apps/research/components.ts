@@ -3,7 +3,7 @@ import { createA2aServer } from '@trunkline/a2a';
 import { ExtractionPool } from '@trunkline/documents';
 import { createGuardedFetch } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
-import { createLiveGateway } from '@trunkline/llm';
+import { createLiveGateway, usualSilenceMs } from '@trunkline/llm';
 import { Responses } from '@trunkline/openai-api';
 import { Policy } from '@trunkline/policy';
 import {
@@ -50,12 +50,12 @@ export function researchComponents(
   const home = serviceHome(options.trunklineHome, 'research');
   const accounts = accountsOf(options, service);
   const current = (principal: Principal) => accounts.current(principal);
-  const modelTimeoutMs = options.modelTimeout * 1000;
+  const modelTimeoutMs = options.modelTimeout === undefined ? undefined : options.modelTimeout * 1000;
   const settings = {
     parallelDimensions: options.parallelDimensions,
     sourcesPerDimension: options.sourcesPerDimension,
     modelChecks: options.modelChecks,
-    checksTimeoutMs: modelTimeoutMs,
+    checksTimeoutMs: modelTimeoutMs ?? usualSilenceMs,
   };
 
   const address = component('address', {}, () => new ServiceAddress(options));

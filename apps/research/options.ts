@@ -106,10 +106,10 @@ const jobOptions = group('Research jobs', {
   }),
   modelTimeout: integer({
     env: 'RESEARCH_MODEL_TIMEOUT_S',
-    default: 600,
+    defaultDoc: '600, or as long as the model may take to begin where that is longer',
     min: 1,
     max: 7200,
-    doc: 'Seconds a model may send nothing before its call is given up. Raise it for a slow local model.',
+    doc: 'Seconds a model may send nothing before its call is given up.',
   }),
 });
 

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
-import type { ModelGateway, Tool } from '@trunkline/llm';
+import { type ModelGateway, type Tool, usualSilenceMs } from '@trunkline/llm';
 import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
 import { FileMarks } from '@trunkline/tools';
@@ -99,6 +99,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     files,
   });
   const concurrency = options.executorConcurrency;
+  const skillTimeoutMs = options.skillTimeoutMs ?? usualSilenceMs;
   const limiter = new AgentLimiter({
     running: concurrency,
     waiting: concurrency * waitingForEach,
@@ -112,7 +113,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
         store: stores.skills,
         registry,
         limiter,
-        timeoutMs: options.skillTimeoutMs,
+        timeoutMs: skillTimeoutMs,
         memory: stores.conversations,
         files,
         isApprover: settings.approvals.isApprover,
@@ -132,7 +133,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     skills: stores.skills,
     queueConcurrency: concurrency * (1 + waitingForEach),
     executorWaitMs: options.executorWaitMs,
-    timeoutMs: options.skillTimeoutMs,
+    timeoutMs: skillTimeoutMs,
     totalTimeoutMs: options.skillTotalTimeoutMs,
     others: createOtherWorkers({
       peers: settings.peers,

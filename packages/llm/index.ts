@@ -11,6 +11,8 @@ export type { ModelCall } from './meter.ts';
 export { ModelError, type ModelErrorCode } from './model-error.ts';
 export { type EndpointKind, endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';
 export {
+  type KeptFacts,
+  keptFacts,
   type ModelRole,
   ModelsFile,
   modelRoles,
@@ -21,7 +23,15 @@ export {
 } from './profiles/models-file.ts';
 export { costOf, type ModelPrice, type PriceTable, priceOf, type TokenCounts } from './profiles/prices.ts';
 export { isFree, type ModelProbe, type ProbeFinding, probeModel } from './profiles/probe.ts';
-export { answerLimitOf, learn, type ModelProfile, originOf, profileOf } from './profiles/profile.ts';
+export {
+  answerLimitOf,
+  learn,
+  type ModelProfile,
+  originOf,
+  profileOf,
+  silenceLimitMs,
+  usualSilenceMs,
+} from './profiles/profile.ts';
 export { listenForWaits, type ModelWait, tellNote } from './retry.ts';
 export { gatewaySettings, type SharedModelOptions } from './roles.ts';
 export {

@@ -6,6 +6,7 @@ export {
   type OpenAiApi,
   samplingParameters,
 } from './api.ts';
+export { CallNotes } from './call-notes.ts';
 export { callSettings, RefusedParameters } from './call-settings.ts';
 export type { AnswerEvent, FinishReason, TokenUsage, ToolCall } from './completion.ts';
 export { openAiErrorBody, openAiErrors } from './errors.ts';

@@ -10,7 +10,7 @@ import {
   secretReference,
 } from '@trunkline/config';
 import { findModelFile, modelFileName, modelFiles } from '@trunkline/gguf';
-import { ModelsFile, modelRoles } from '@trunkline/llm';
+import { keptFacts, ModelsFile, modelRoles } from '@trunkline/llm';
 import {
   BoundedMap,
   type ModelList,
@@ -63,9 +63,6 @@ const stepStates = z.partialRecord(z.enum(steps), z.enum(['done', 'skipped', 'op
 export const setupSteps = z.object({ steps: stepStates.default({}), result: z.string().max(100).optional() });
 
 const mostFound = 50;
-
-/** What is kept of a test. Not the context window: endpoints are asked for that, and it changes with their settings. */
-const keptFacts = ['tools', 'images'] as const;
 
 /** Names of stored keys of models begin with this. */
 const keyPrefix = 'model';

@@ -2,6 +2,7 @@ import type { HttpError } from '@trunkline/http';
 import { type Principal, quotaKey } from '@trunkline/identity';
 import { defineTool, ModelError, type PausingTool, withCallSettings } from '@trunkline/llm';
 import {
+  compactionNote,
   type EndEvent,
   type ErrorEvent,
   fitContents,
@@ -15,6 +16,7 @@ import {
 } from '@trunkline/loop';
 import {
   type AnswerEvent,
+  CallNotes,
   type CompletionCall,
   type CompletionRequest,
   callSettings,
@@ -71,16 +73,21 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
   const said = new SaidTexts();
   const files: StoredFile[] = [];
   const refused = new RefusedParameters(call.request);
+  const notes = new CallNotes();
   try {
     for await (const event of turn(call, deps, refused)) {
       yield* refused.take();
       if (event.type === 'text-delta') said.say(event.text);
       if (event.type === 'reasoning-delta') said.think(event.text);
-      if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
-      // After other waits a failure may follow, whose status must not be sent yet.
-      else if (event.type === 'wait' && event.code === 'loading') {
-        said.think(event.message);
-        yield { type: 'reasoning-delta', text: `${event.message}\n` };
+      if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
+        yield* notes.begin();
+        yield event;
+      } else if (event.type === 'wait' || event.type === 'compaction') {
+        const text = event.type === 'wait' ? event.message : compactionNote(event);
+        said.think(text);
+        // Loading takes minutes, so it is told at once.
+        if (event.type === 'wait' && event.code === 'loading') yield* notes.begin();
+        yield* notes.add(text);
       } else if (event.type === 'citation') yield event;
       else if (event.type === 'file') files.push(event.file);
       else if (event.type === 'tool-end') files.push(...(event.files ?? []));

@@ -1,7 +1,7 @@
 import type { Principal } from '@trunkline/identity';
 import { createModelGateway } from '@trunkline/llm';
 import { startModelServer } from '@trunkline/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { answerChat, type ChatDeps, startTurn } from './answer.ts';
 
 it('books what a turn costs for whoever asked', async () => {
@@ -65,4 +65,34 @@ it('gives the answer unchecked where the check fails, and says so in the log', a
   expect(words.join('')).toBe('Tides rise twice a day [1].');
   expect(lines.at(-1)).toMatch(/^d:.*"stop"/);
   expect(logged).toEqual(['failed to check an answer; it is shown unchecked']);
+});
+
+it.each([
+  ['waits for it where no limit is set', undefined, /^d:.*"stop"/],
+  ['gives it up after the limit that is set', 600_000, /^e:.*longer than 600 s/],
+])('a model on this machine that begins after 13 minutes: %s', async (_, turnTimeoutMs, last) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { languageModel, ...gateway } = createModelGateway({ url: 'http://127.0.0.1:9/v1', model: 'm' });
+  const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+  const parts = [
+    { type: 'text-start', id: 't' },
+    { type: 'text-delta', id: 't', delta: 'Late.' },
+    { type: 'text-end', id: 't' },
+    { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage },
+  ];
+  const doStream = async ({ abortSignal }: { abortSignal?: AbortSignal }) => {
+    vi.advanceTimersByTime(780_000);
+    abortSignal?.throwIfAborted();
+    return { stream: ReadableStream.from(parts) };
+  };
+  // A copy stands at the same place, so that the profile of the endpoint counts.
+  const slow = { ...gateway, languageModel: () => ({ ...languageModel(), doStream }) };
+  const deps = { gateway: slow, turnTimeoutMs } as unknown as ChatDeps;
+  const principal: Principal = { kind: 'anonymous', id: '', via: [] };
+  const messages = [{ role: 'user' as const, content: 'Why tides?' }];
+  const lines: string[] = [];
+  for await (const line of answerChat({ messages, principal }, deps, new AbortController().signal))
+    lines.push(line);
+  expect(lines.at(-1)).toMatch(last);
 });

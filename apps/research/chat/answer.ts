@@ -1,5 +1,5 @@
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { costOf, demoNotice, type ModelGateway } from '@trunkline/llm';
+import { costOf, demoNotice, type ModelGateway, silenceLimitMs } from '@trunkline/llm';
 import {
   compactionNote,
   resumeTurn,
@@ -35,7 +35,8 @@ export interface ChatDeps extends AnswerCheckDeps {
   gateway: ModelGateway;
   aggregator: SearchAggregator;
   conversations: ConversationStore;
-  turnTimeoutMs: number;
+  /** RESEARCH_MODEL_TIMEOUT_S. */
+  turnTimeoutMs: number | undefined;
   policy?: TurnPolicy | undefined;
   logger: { warn(fields: object, message: string): void };
 }
@@ -70,13 +71,18 @@ export function startTurn(
   { gateway, aggregator, conversations, turnTimeoutMs, policy }: ChatDeps,
   signal: AbortSignal,
 ): ChatTurn {
-  const limited = limitToolSteps(withSettings(gateway.languageModel()), TOOL_STEPS);
+  const model = withSettings(gateway.languageModel());
+  const limited = limitToolSteps(model, TOOL_STEPS);
   const sources = new TurnSources();
   const options: TurnOptions = {
     model: limited.model,
     instructions: [INSTRUCTIONS, instructions].filter(Boolean).join('\n\n'),
     tools: createChatTools({ aggregator, owner: ownerKey(principal), sources, isOver: limited.isOver }),
-    limits: { steps: TOOL_STEPS + 1, toolTimeoutMs: 60_000, turnTimeoutMs },
+    limits: {
+      steps: TOOL_STEPS + 1,
+      toolTimeoutMs: 60_000,
+      turnTimeoutMs: silenceLimitMs(model, turnTimeoutMs),
+    },
     sessionId: id ?? 'chat',
     principal,
     policy,

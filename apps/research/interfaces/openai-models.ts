@@ -1,7 +1,9 @@
 import { withCallSettings } from '@trunkline/llm';
+import { compactionNote } from '@trunkline/loop';
 import {
   type Answer,
   type AnswerEvent,
+  CallNotes,
   type CompletionCall,
   type CompletionRequest,
   callSettings,
@@ -46,6 +48,7 @@ async function* answerByChat(
   deps: ModelDeps,
 ): AsyncGenerator<AnswerEvent> {
   const refused = new RefusedParameters(request);
+  const notes = new CallNotes();
   const settings = callSettings(request);
   const chat = {
     messages: conversationOf(request),
@@ -57,11 +60,18 @@ async function* answerByChat(
   const { events, sources } = turn;
   for await (const event of events) {
     yield* refused.take();
-    if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
-    else if (event.type === 'tool-start') yield progress(searchProgress(event.input));
-    // After other waits a failure may follow, whose status must not be sent yet.
-    else if (event.type === 'wait' && event.code === 'loading') yield progress(event.message);
-    else if (event.type === 'pause') {
+    if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
+      yield* notes.begin();
+      yield event;
+    } else if (event.type === 'tool-start') {
+      yield* notes.begin();
+      yield progress(searchProgress(event.input));
+    } else if (event.type === 'compaction') yield* notes.add(compactionNote(event));
+    else if (event.type === 'wait') {
+      // Loading takes minutes, so it is told at once.
+      if (event.code === 'loading') yield* notes.begin();
+      yield* notes.add(event.message);
+    } else if (event.type === 'pause') {
       yield { type: 'text-delta', text: event.question };
       yield { type: 'end', finishReason: 'stop', usage: event.usage };
     } else if (event.type === 'error' && event.code === 'content-filter')

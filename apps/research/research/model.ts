@@ -7,6 +7,7 @@ import {
   listenForWaits,
   ModelError,
   type ModelGateway,
+  silenceLimitMs,
 } from '@trunkline/llm';
 import { cutText, estimateTokens, promptBudget, type TurnPolicy } from '@trunkline/loop';
 import { BoundedMap, ConcurrencyLimiter, Deadline, formatDuration } from '@trunkline/std';
@@ -64,14 +65,14 @@ export class ResearchModel {
   readonly #gateway: ModelGateway;
   readonly #limiter: ConcurrencyLimiter;
   readonly #budgets: ModelBudgets | undefined;
-  readonly #silentMs: number;
+  readonly #silentMs: number | undefined;
   /** By model: the most tokens that its endpoint counted where we estimated one. */
   readonly #scales = new BoundedMap<string, number>(200);
   /** By model: how it did as a judge on questions whose answer is known. */
   readonly #records = new BoundedMap<string, JudgeRecord>(20);
 
-  /** `silentMs`: how long a call may bring nothing, beside the limits of the model itself. */
-  constructor(gateway: ModelGateway, callsAtOnce: number, budgets?: ModelBudgets, silentMs = 600_000) {
+  /** `silentMs`: how long a call may bring nothing; when not given, as long as fits the model. */
+  constructor(gateway: ModelGateway, callsAtOnce: number, budgets?: ModelBudgets, silentMs?: number) {
     this.#silentMs = silentMs;
     this.#gateway = gateway;
     this.#budgets = budgets;
@@ -229,7 +230,7 @@ export class ResearchModel {
     { signal, onNote }: Pick<ModelRequest, 'signal' | 'onNote'>,
     call: CallOptions,
   ) {
-    const timeoutMs = this.#silentMs;
+    const timeoutMs = silenceLimitMs(model, this.#silentMs);
     const deadline = new Deadline({ timeoutMs, signal });
     const whole = { text: '', finishReason: 'other', usage: noUsage };
     try {

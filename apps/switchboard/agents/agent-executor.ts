@@ -1,5 +1,12 @@
 import { anonymous, handedOn } from '@trunkline/identity';
-import { costOf, type ModelGateway, quoteDescription, type Tool, type ToolContext } from '@trunkline/llm';
+import {
+  costOf,
+  type ModelGateway,
+  quoteDescription,
+  silenceLimitMs,
+  type Tool,
+  type ToolContext,
+} from '@trunkline/llm';
 import {
   compactionNote,
   interruptedRule,
@@ -42,7 +49,8 @@ export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
   registry: ExecutorRegistry;
   limiter: AgentLimiter;
-  turnTimeoutMs: number;
+  /** SWITCHBOARD_SKILL_TIMEOUT_MS. */
+  turnTimeoutMs: number | undefined;
   humanInput: HumanInput;
   policy: Policy;
   memory: TurnMemory;
@@ -83,15 +91,21 @@ async function runAgent(
   const notes: string[] = [];
   const made: StoredFile[] = [];
   const turn = request.turn ?? turnOf(agent, request);
+  const model = parts.gateway.languageModel(agent.model);
+  const silentMs = silenceLimitMs(model, parts.turnTimeoutMs);
+  // Whoever waits for this agent waits as long as the agent does for its model.
+  const extend = (waitMs = 0) =>
+    context.extend?.(waitMs + (parts.turnTimeoutMs === undefined ? silentMs : 0));
+  extend();
   let usedTools = false;
   const events = runTurn({
-    model: parts.gateway.languageModel(agent.model),
+    model,
     instructions: skill?.systemPromptOverride ?? agent.systemPrompt,
     tools: toolsOf(agent, request, { ...context, made }, parts),
     limits: {
       steps: agent.maxTurns === -1 ? Number.MAX_SAFE_INTEGER : agent.maxTurns,
       toolTimeoutMs,
-      turnTimeoutMs: parts.turnTimeoutMs,
+      turnTimeoutMs: silentMs,
     },
     sessionId: request.correlationId,
     principal,
@@ -99,7 +113,7 @@ async function runAgent(
     policy: policyOf(agent, request, context, parts, (note) => notes.push(note)),
     cost: (model, tokens) => costOf(parts.gateway.price(model), tokens),
     signal: context.signal,
-    onActivity: context.extend,
+    onActivity: extend,
     steps: {
       log: stepsUnlessElsewhere(parts.steps, context.isElsewhere),
       turn,

@@ -49,15 +49,16 @@ interface RunOptions {
   memory?: TurnMemory;
   conversationId?: string;
   requestId?: string;
+  /** SWITCHBOARD_SKILL_TIMEOUT_MS; undefined when it is not set. */
+  turnTimeoutMs?: number | undefined;
 }
 
 let requests = 0;
 
 /** Runs an agent whose model follows the script; says what people were asked and what the agent published. */
-async function run(
-  agent: Partial<AgentDefinition>,
-  { script, principal, answer = 'no', memory, conversationId, requestId = `r${++requests}` }: RunOptions,
-) {
+async function run(agent: Partial<AgentDefinition>, options: RunOptions) {
+  const { script, principal, answer = 'no', memory, conversationId } = options;
+  const { requestId = `r${++requests}` } = options;
   const server = await startModelServer({ script });
   const { path: home, remove } = temporaryDirectory();
   stops.push(() => server.stop(), remove);
@@ -89,7 +90,7 @@ async function run(
     gateway: createModelGateway({ url: server.url, model: 'm', maxRetries: 0 }),
     registry,
     limiter: { limited: (executor: SkillExecutor) => executor },
-    turnTimeoutMs: 60_000,
+    turnTimeoutMs: 'turnTimeoutMs' in options ? options.turnTimeoutMs : 60_000,
     humanInput: {
       askApproval: async (_: object, question: string) => {
         asked.push(question);
@@ -131,6 +132,13 @@ async function run(
 
 const delegate = (target: string) => ({
   toolCalls: [{ name: 'delegate_to', arguments: { target, query: 'q' } }],
+});
+
+it('has its caller wait as long as its model may take to begin, unless a limit is set', async () => {
+  const waits = async (turnTimeoutMs: number | undefined) =>
+    (await run({}, { script: ['done'], principal: operator, turnTimeoutMs })).extended;
+  expect(new Set(await waits(undefined))).toEqual(new Set([905_000]));
+  expect(new Set(await waits(60_000))).toEqual(new Set([0]));
 });
 
 it('keeps the steps of people and agents apart, whatever id their messages have', async () => {

@@ -78,7 +78,7 @@ export const coreOptions = {
     }),
     skillTimeoutMs: integer({
       env: 'SWITCHBOARD_SKILL_TIMEOUT_MS',
-      default: 600_000,
+      defaultDoc: '600000; for an agent here as long as its model may take to begin, where that is longer',
       min: 100,
       doc: 'Milliseconds a skill may show no progress. While its model streams, it goes on.',
     }),

@@ -56,7 +56,8 @@ export class SchedulerPlugin implements Plugin {
       ledger.close();
     });
     const folder = this.#openFolder(context, ledger, closing);
-    const outcomeLimitMs = options.skillTimeoutMs + marginMs;
+    // While a skill makes progress it goes on, up to its limit in all.
+    const outcomeLimitMs = options.skillTotalTimeoutMs + marginMs;
     const [leader, clock] = [this.#leader, this.#clock];
     const outcomes = createFireResults({
       bus,

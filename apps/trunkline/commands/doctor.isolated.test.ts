@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -47,6 +47,8 @@ describe('trunkline doctor', () => {
   describe('where all that is set answers', () => {
     let result: Result;
     let agentPort: number;
+    const data = temporaryHome();
+    cleanups.push(data.remove);
     beforeAll(async () => {
       const model = await startModelServer({
         apiKey: 'right',
@@ -65,7 +67,7 @@ describe('trunkline doctor', () => {
       cleanups.push(() => nats?.stop());
       const provider = await startOidcProvider({});
       cleanups.push(() => provider.stop());
-      result = await doctor({
+      const environment = {
         ...modelAt(model, 'right', 'large'),
         OIDC_ISSUER: provider.issuer,
         OIDC_CLIENT_ID: 'trunkline',
@@ -74,7 +76,10 @@ describe('trunkline doctor', () => {
         CORE_HOST: '127.0.0.2',
         NATS_URL: nats?.url ?? '',
         TRUNKLINE_OPEN: '0',
-      });
+        TRUNKLINE_HOME: data.path,
+      };
+      writeFileSync(join(data.path, 'models.yaml'), 'models:\n  large:\n    images: false # mine\n');
+      result = await doctor(environment, { flags: ['--fix'] });
     }, 60_000);
 
     it('says that the model is ready', () => {
@@ -84,8 +89,14 @@ describe('trunkline doctor', () => {
     it('tries what a model nearby can do', () => {
       expect(result.output).toMatch(/^ok {6}model answer +answers within/m);
       expect(result.output).toMatch(/^ok {6}model tools +calls tools, by the API/m);
-      expect(result.output).toMatch(/^ok {6}model images +sees images/m);
+      expect(result.output).toMatch(/^note {4}model images +sees no images/m);
       expect(result.output).toMatch(/^note {4}model context +.*LLM_CONTEXT_TOKENS/m);
+    });
+
+    it('sets what it found, says so, and leaves what was set', () => {
+      expect(result.output).toMatch(/^ok {6}model settings +set tools: native for large in .*models\.yaml/m);
+      const models = readFileSync(join(data.path, 'models.yaml'), 'utf8');
+      expect(models).toBe('models:\n  large:\n    images: false # mine\n    tools: native\n');
     });
 
     it('knows a service that listens on an address of its own', () => {

@@ -13,7 +13,14 @@ import {
 } from '@trunkline/config';
 import { describeModelFile, findModelFile } from '@trunkline/gguf';
 import { StartError } from '@trunkline/http';
-import { createModelGateway, gatewaySettings, isFree, type ModelGateway } from '@trunkline/llm';
+import {
+  createModelGateway,
+  gatewaySettings,
+  isFree,
+  type ModelGateway,
+  ModelsFile,
+  type ProfileSection,
+} from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
 import { createSandbox } from '@trunkline/sandbox';
 import { checkAccess, type Diagnosis } from '@trunkline/service';
@@ -55,7 +62,7 @@ const doctorOptions = defineOptions('trunkline doctor', 'What the services need'
   }),
   fix: toggle({
     flag: '--fix',
-    doc: 'Mends what needs no decision: rights of files, missing folders, stale records, misspelt names, pages. Says what it changed, and touches no data.',
+    doc: 'Mends what needs no decision: rights of files, missing folders, stale records, misspelt names, pages. Writes what it found out about the model into models.yaml. Says what it changed, and touches no data.',
     default: false,
   }),
   json: toggle({ flag: '--json', doc: 'Prints the findings as JSON.', default: false }),
@@ -101,7 +108,7 @@ const examine = defineCommand({
     const services = readServiceOptions(options, env);
     const checks: Promise<Diagnosis[]>[] = [
       Promise.resolve(checkSettings(env)),
-      checkModel(services.agent, env, options.probe),
+      checkModel(services.agent, env, { isAsked: options.probe, saves: options.fix }),
       diagnoseCalls(),
       diagnoseSpeech(services.voice),
       diagnoseBus(services.switchboard),
@@ -170,21 +177,29 @@ function roomWords(bytes: number): string {
   return gigabytes >= 1 ? `${gigabytes.toFixed(1)} GiB` : `${(gigabytes * 1024).toFixed(1)} MiB`;
 }
 
+interface Trial {
+  /** The model is tried even where that costs money. */
+  isAsked: boolean;
+  /** What the trial finds is written into models.yaml. */
+  saves: boolean;
+}
+
 /** Looks into the model file, or asks the model endpoint whether it answers, takes the key and has the model. */
-async function checkModel(options: AgentOptions, env: Environment, isAsked: boolean): Promise<Diagnosis[]> {
+async function checkModel(options: AgentOptions, env: Environment, trial: Trial): Promise<Diagnosis[]> {
   const subject = 'model';
   try {
     const file = findModelFile(options, env);
-    if (file !== undefined) return await checkModelFile(file, options, isAsked);
+    if (file !== undefined) return await checkModelFile(file, options, trial.isAsked);
+    const models = new ModelsFile({ home: options.trunklineHome, env });
     const gateway = createModelGateway({
-      ...gatewaySettings(options, { env }),
+      ...gatewaySettings(options, { env, file: models }),
       roles: undefined,
       visionModel: undefined,
     });
     const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
     if (!ok) return [{ subject, state: 'failed', words: message }];
     if (gateway.describe().demo) return [{ subject, state: 'warning', words: message }];
-    return [{ subject, state: 'ok', words: message }, ...(await tryModel(gateway, isAsked))];
+    return [{ subject, state: 'ok', words: message }, ...(await tryModel(gateway, models, trial))];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [
@@ -217,13 +232,33 @@ async function checkModelFile(file: string, options: AgentOptions, isAsked: bool
 }
 
 /** Tries an answer, a tool call and an image: unasked only where that costs nothing. */
-async function tryModel(gateway: ModelGateway, isAsked: boolean): Promise<Diagnosis[]> {
-  if (!isAsked && !isFree(gateway.languageModel())) {
+async function tryModel(gateway: ModelGateway, models: ModelsFile, trial: Trial): Promise<Diagnosis[]> {
+  const model = gateway.languageModel();
+  if (!trial.isAsked && !isFree(model)) {
     const words = 'not tried, as it may cost money: trunkline doctor --probe tries it with a few tokens.';
     return [{ subject: 'model abilities', state: 'ok', words }];
   }
-  const { findings } = await testGateway(gateway, AbortSignal.timeout(PROBE_LIMIT_MS));
-  return abilities(findings);
+  const { findings, facts } = await testGateway(gateway, AbortSignal.timeout(PROBE_LIMIT_MS));
+  return [...abilities(findings), ...(await keep(models, model.modelId, facts, trial))];
+}
+
+/** Writes into models.yaml what was found and is not said there; without `--fix` it says what it would write. */
+async function keep(
+  models: ModelsFile,
+  modelId: string,
+  found: ProfileSection,
+  { saves }: Trial,
+): Promise<Diagnosis[]> {
+  const facts = models.unsaved(modelId, found);
+  const said = Object.entries(facts).map(([name, value]) => `${name}: ${value}`);
+  if (said.length === 0) return [];
+  const subject = 'model settings';
+  if (!saves) {
+    const words = `${said.join(', ')} was found of ${modelId} and is not set: trunkline doctor --fix writes it into models.yaml.`;
+    return [{ subject, state: 'ok', words }];
+  }
+  await models.save(modelId, facts);
+  return [{ subject, state: 'ok', words: `set ${said.join(', ')} for ${modelId} in ${models.file}.` }];
 }
 
 function abilities(findings: ModelTest['findings']): Diagnosis[] {

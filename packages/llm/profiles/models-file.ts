@@ -39,6 +39,10 @@ const profileSection = z.strictObject({
 });
 export type ProfileSection = z.output<typeof profileSection>;
 
+/** What is kept of a test. Not the context window: endpoints are asked for that, and it changes with their settings. */
+export const keptFacts = ['tools', 'images'] as const satisfies readonly (keyof ProfileSection)[];
+export type KeptFacts = Partial<Pick<ProfileSection, (typeof keptFacts)[number]>>;
+
 /** As a section, but null removes what the file says. */
 export const profileChange = z.strictObject(nullable(profileSection.shape));
 export type ProfileChange = z.output<typeof profileChange>;
@@ -130,6 +134,13 @@ export class ModelsFile {
         else if (document.hasIn(place)) document.deleteIn(place);
       }
     });
+  }
+
+  /** What a test found of a model that is to be kept and that the file does not say yet. */
+  unsaved(modelId: string, found: ProfileSection): KeptFacts {
+    const known = this.profile(modelId);
+    const news = keptFacts.filter((name) => found[name] !== undefined && known[name] === undefined);
+    return Object.fromEntries(news.map((name) => [name, found[name]]));
   }
 
   /** Removes what the file says of a model, unless it says more than these facts. */

@@ -61,3 +61,13 @@ it.each([
 ])('tries %s %s unasked: %s', (url, model, expected) => {
   expect(isFree(createModelGateway({ url, model }).languageModel())).toBe(expected);
 });
+
+it('takes the word of whoever names a price, also for an address nearby', () => {
+  const at = (input: number) =>
+    createModelGateway({
+      url: 'http://127.0.0.1:11434/v1',
+      model: 'qwen3:free',
+      profiles: () => ({ price: { input, output: input } }),
+    }).languageModel();
+  expect([isFree(at(0.5)), isFree(at(0))]).toEqual([false, true]);
+});

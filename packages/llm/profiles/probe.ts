@@ -58,8 +58,11 @@ const redSquare =
 export function isFree(model: LanguageModelV4): boolean {
   const origin = originOf(model);
   if (origin === undefined) return true;
-  const { price } = profileOf(model);
   const { baseUrl } = origin.endpoint;
+  // What the operator says of the price wins; the built-in list names prices of providers, not of a copy at home.
+  const set = origin.configured().price;
+  if (set !== undefined) return set.input === 0 && set.output === 0;
+  const { price } = profileOf(model);
   if (origin.modelId.endsWith(':free') || (price?.input === 0 && price.output === 0)) return true;
   return isLocalAddress(baseUrl) && endpointKind(baseUrl) !== 'litellm';
 }

@@ -40,6 +40,17 @@ export function profileOf(model: object): ModelProfile {
   return origin === undefined ? foreign : profileAt(origin);
 }
 
+/** How long a service waits for a model that is silent, where it says nothing else. */
+export const usualSilenceMs = 600_000;
+
+/** So that the words about a first token that did not come name the limit of the model, which struck first. */
+const firstTokenMarginMs = 5000;
+
+/** How long a silent model is waited for: as set, else for the usual time and at least until its first token is overdue. */
+export function silenceLimitMs(model: object, set: number | undefined): number {
+  return set ?? Math.max(usualSilenceMs, profileOf(model).firstTokenMs + firstTokenMarginMs);
+}
+
 /** Tokens of the longest answer, where the configuration says so: then answers are cut to it. */
 export function answerLimitOf(model: object): number | undefined {
   return originOf(model)?.configured().outputTokens;
