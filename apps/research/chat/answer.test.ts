@@ -1,6 +1,7 @@
 import type { Principal } from '@trunkline/identity';
 import { createModelGateway } from '@trunkline/llm';
 import { startModelServer } from '@trunkline/testing';
+import { convertArrayToReadableStream } from 'ai/test';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { answerChat, type ChatDeps, startTurn } from './answer.ts';
 
@@ -84,7 +85,7 @@ it.each([
   const doStream = async ({ abortSignal }: { abortSignal?: AbortSignal }) => {
     vi.advanceTimersByTime(780_000);
     abortSignal?.throwIfAborted();
-    return { stream: ReadableStream.from(parts) };
+    return { stream: convertArrayToReadableStream(parts) };
   };
   // A copy stands at the same place, so that the profile of the endpoint counts.
   const slow = { ...gateway, languageModel: () => ({ ...languageModel(), doStream }) };
