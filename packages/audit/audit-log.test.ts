@@ -13,8 +13,8 @@ function start(options: Partial<AuditLogOptions> = {}) {
   onTestFinished(directory.remove);
   const failures: string[] = [];
   const logger = { error: (_: object, message: string) => failures.push(message) };
-  const open = () => {
-    const log = new AuditLog({ home: directory.path, logger, ...options });
+  const open = (more: Partial<AuditLogOptions> = {}) => {
+    const log = new AuditLog({ home: directory.path, logger, ...options, ...more });
     onTestFinished(() => log.close());
     return log;
   };
@@ -104,6 +104,19 @@ describe('the chain', () => {
     expect(later.list().map(({ sequence }) => sequence)).toEqual([5, 4]);
     expect(await later.verify()).toMatchObject({ entries: 2 });
     expect(await later.verify()).not.toHaveProperty('brokenAt');
+  });
+
+  it('goes on behind what another process has written and removed meanwhile', async () => {
+    const { log, open } = start({ retentionDays: 1 });
+    log.append(event);
+    const other = open();
+    other.append(event);
+    other.close();
+    const ahead = open({ now: () => Date.now() + 30 * 24 * 3_600_000 });
+    expect(ahead.list()).toEqual([]);
+    expect(log.append(event).sequence).toBe(3);
+    expect(await log.verify()).toMatchObject({ entries: 1 });
+    expect(await log.verify()).not.toHaveProperty('brokenAt');
   });
 });
 

@@ -42,6 +42,8 @@ export class AuditLog {
   readonly #options: AuditLogOptions;
   readonly #file: SharedDatabase;
   #prunedAt = 0;
+  /** The newest entry, if nobody else has written since the file was opened. */
+  #head: { database: Database; last: Link } | undefined;
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
@@ -51,12 +53,11 @@ export class AuditLog {
   /** Appends, or throws. */
   append(event: AuditEvent): AuditEntry {
     const database = this.#open();
-    return database.transaction(() => {
-      const last = database.prepare<Link>(LAST_SQL).get() ?? anchorOf(database);
-      const entry = chain(last, toFields(event, this.#now()));
-      database.prepare(INSERT_SQL).run(...columns.map((column) => stored(entry, column)));
-      return entry;
-    });
+    const fields = toFields(event, this.#now());
+    const next = this.#head?.database === database ? chain(this.#head.last, fields) : undefined;
+    const entry = next && insert(database, next) ? next : appendBehindOthers(database, fields);
+    this.#head = { database, last: entry };
+    return entry;
   }
 
   /** Appends; a failure goes to the log of the service, because the request that is recorded already happened. */
@@ -185,8 +186,24 @@ const migrations = [
 
 const LAST_SQL = 'SELECT sequence, hash FROM entries ORDER BY sequence DESC LIMIT 1';
 const PAGE_SQL = 'SELECT * FROM entries WHERE sequence > ? ORDER BY sequence LIMIT ?';
-const INSERT_SQL = `INSERT INTO entries (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+/** Writes nothing where another process has used the sequence, or has removed entries up to it. */
+const INSERT_SQL = `INSERT INTO entries (${columns.join(', ')}) SELECT ${columns.map((_, index) => `?${index + 1}`).join(', ')}
+  WHERE ?1 > (SELECT sequence FROM anchor) ON CONFLICT (sequence) DO NOTHING`;
 const SEARCH_SQL = `instr(lower(subject || ' ' || ifnull(rule, '') || ' ' || ifnull(result, '') || ' ' || ifnull(task, '')), ?) > 0`;
+
+/** One statement, so no transaction has to be opened and closed around it. False: the entry does not fit the file. */
+function insert(database: Database, entry: AuditEntry): boolean {
+  const { changes } = database.prepare(INSERT_SQL).run(...columns.map((column) => stored(entry, column)));
+  return changes === 1;
+}
+
+function appendBehindOthers(database: Database, fields: Fields): AuditEntry {
+  return database.transaction(() => {
+    const entry = chain(database.prepare<Link>(LAST_SQL).get() ?? anchorOf(database), fields);
+    insert(database, entry);
+    return entry;
+  });
+}
 
 /** What the first entry that is still there follows. */
 function anchorOf(database: Database): Link {

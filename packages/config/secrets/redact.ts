@@ -195,7 +195,14 @@ function hidePatterns(text: string): string {
   let hidden = text;
   if (hidden.includes('@')) hidden = hidden.replace(CREDENTIALS_IN_URL, `://${HIDDEN}@`);
   if (hidden.includes('=')) hidden = hidden.replace(CREDENTIALS_IN_QUERY, `$1${HIDDEN}`);
-  return hidden.length < SHORTEST_HEADER ? hidden : hidden.replace(CREDENTIALS_IN_HEADER, `$1${HIDDEN}`);
+  return mayHoldHeader(hidden) ? hidden.replace(CREDENTIALS_IN_HEADER, `$1${HIDDEN}`) : hidden;
+}
+
+/** A regular expression that ignores case costs more than a whole line of a log. */
+function mayHoldHeader(text: string): boolean {
+  if (text.length < SHORTEST_HEADER) return false;
+  const lower = text.toLowerCase();
+  return lower.includes('bearer') || lower.includes('basic');
 }
 
 /** Tells whether a field of this name holds a secret: `bot_token` does, `max_tokens` and `apiKeyEnv` do not. */
