@@ -62,3 +62,26 @@ it('knows a short answer as one of its own caller, a long one whoever sends it b
   expect(known({ ...ava, via: ['voice'] })).toEqual([true, true]);
   expect(known({ ...ava, id: 'user:eve' })).toEqual([false, true]);
 });
+
+it('lets a caller with very many answers push out their own alone', () => {
+  const directory = temporaryDirectory();
+  onTestFinished(() => directory.remove());
+  const open = () => new OutsideAnswers(join(directory.path, 'answers.db'), { most: 40 });
+  let answers = open();
+  const eve: Principal = { ...ava, id: 'user:eve' };
+  const guest = (index: number): Principal => ({ ...ava, id: `mail:${index}@elsewhere.example`, role: 'guest' });
+  const long = 'The page says that the room is booked, and that the invoice has to be paid by Friday noon.';
+  const texts = ['one', 'two', 'three', long];
+  for (const text of texts) answers.add([part(text)], ava);
+  // The same answer as Ava got is not hers to lose.
+  answers.add([part(long)], eve);
+  for (let index = 0; index < 200; index += 1) answers.add([part(`page ${index}`)], eve);
+  answers.close();
+  answers = open();
+  for (let index = 0; index < 200; index += 1) answers.add([part(`mail ${index}`)], guest(index));
+  expect(texts.map((text) => answers.has(part(text), ava))).toEqual([true, true, true, true]);
+  expect(answers.has(part('page 199'), eve)).toBe(true);
+  expect(answers.has(part('page 100'), eve)).toBe(false);
+  expect(answers.has(part('mail 199'), guest(199))).toBe(true);
+  answers.close();
+});

@@ -1,17 +1,28 @@
 import { createHash } from 'node:crypto';
-import { ownerKey, type Principal } from '@trunkline/identity';
+import { ownerKey, type Principal, quotaKey } from '@trunkline/identity';
 import type { ToolCall } from '@trunkline/openai-api';
 import { type Database, openDatabase } from '@trunkline/storage';
 
 const migrations = [
   `CREATE TABLE outside_answers (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, expires_at INTEGER NOT NULL) STRICT;
    CREATE INDEX outside_answers_by_expiry ON outside_answers (expires_at);`,
+  // Each caller has a row of their own for the same answer, so that nobody takes over the rows of others.
+  `CREATE TABLE answers (
+     id INTEGER PRIMARY KEY, hash TEXT NOT NULL, owner TEXT NOT NULL, expires_at INTEGER NOT NULL, UNIQUE (hash, owner)
+   ) STRICT;
+   INSERT INTO answers SELECT id, hash, '', expires_at FROM outside_answers;
+   DROP TABLE outside_answers;
+   ALTER TABLE answers RENAME TO outside_answers;
+   CREATE INDEX outside_answers_by_expiry ON outside_answers (expires_at);
+   CREATE INDEX outside_answers_by_owner ON outside_answers (owner);`,
 ];
 
 /** Callers keep conversations for months. */
 const lifetimeMs = 365 * 24 * 60 * 60 * 1000;
-/** Some 8 MB; the oldest go first. */
+/** Some 12 MB. Beyond it the oldest answers go of those callers who have most. */
 const mostKept = 50_000;
+/** As many go at once beyond the bound, so that not every answer has to count those of all callers. */
+const spare = 0.01;
 
 /** A shorter text ("Done.") is the answer to many questions: it counts for the caller alone to whom it was given. */
 const shortestOfAll = 80;
@@ -32,12 +43,14 @@ export class OutsideAnswers {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #most: number;
+  #count: number;
   #isClosed = false;
 
   constructor(path: string, { now = Date.now, most = mostKept }: { now?: () => number; most?: number } = {}) {
     this.#database = openDatabase(path, { migrations });
     this.#now = now;
     this.#most = most;
+    this.#count = this.#counts().reduce((sum, { count }) => sum + count, 0);
   }
 
   /** After `close`, when nobody gets the answer any more, nothing is stored. */
@@ -45,18 +58,46 @@ export class OutsideAnswers {
     const said = parts.filter(({ text, calls }) => text.trim() !== '' || calls.length > 0);
     if (this.#isClosed || said.length === 0) return;
     this.#database.transaction(() => {
-      const insert = this.#database.prepare(
-        'INSERT OR REPLACE INTO outside_answers (hash, expires_at) VALUES (?, ?)',
-      );
-      for (const hash of new Set(said.map((part) => hashOf(part, caller))))
-        insert.run(hash, this.#now() + lifetimeMs);
-      this.#database.prepare('DELETE FROM outside_answers WHERE expires_at <= ?').run(this.#now());
-      this.#database
-        .prepare(
-          'DELETE FROM outside_answers WHERE id <= (SELECT id FROM outside_answers ORDER BY id DESC LIMIT 1 OFFSET ?)',
-        )
-        .run(this.#most);
+      const [hashes, owner] = [new Set(said.map((part) => hashOf(part, caller))), quotaKey(caller)];
+      for (const hash of hashes) this.#replace(hash, owner);
+      const { changes } = this.#database
+        .prepare('DELETE FROM outside_answers WHERE expires_at <= ?')
+        .run(this.#now());
+      this.#count -= changes;
+      if (this.#count > this.#most) this.#makeRoom();
     });
+  }
+
+  /** An answer that is given again is the newest one. */
+  #replace(hash: string, owner: string): void {
+    const before = this.#database.prepare('DELETE FROM outside_answers WHERE hash = ? AND owner = ?');
+    this.#count += 1 - before.run(hash, owner).changes;
+    this.#database
+      .prepare('INSERT INTO outside_answers (hash, owner, expires_at) VALUES (?, ?, ?)')
+      .run(hash, owner, this.#now() + lifetimeMs);
+  }
+
+  /** Whoever asks often loses their own oldest answers, and nobody else's. */
+  #makeRoom(): void {
+    const counts = this.#counts();
+    const share = fairShare(
+      counts.map(({ count }) => count),
+      this.#most - Math.floor(this.#most * spare),
+    );
+    const remove = this.#database.prepare(
+      `DELETE FROM outside_answers WHERE owner = ?1
+       AND id <= (SELECT id FROM outside_answers WHERE owner = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
+    );
+    for (const { owner, count } of counts)
+      if (count > share) this.#count -= remove.run(owner, share).changes;
+  }
+
+  #counts(): { owner: string; count: number }[] {
+    return this.#database
+      .prepare<{ owner: string; count: number }>(
+        'SELECT owner, count(*) AS count FROM outside_answers GROUP BY owner',
+      )
+      .all();
   }
 
   /** After `close` every answer counts as one of them: a request may still be read while the service stops. */
@@ -73,6 +114,17 @@ export class OutsideAnswers {
     this.#isClosed = true;
     this.#database.close();
   }
+}
+
+/** The most that each may have, so that all fit into `room` and nobody gives up what others do not use. */
+function fairShare(counts: readonly number[], room: number): number {
+  let left = room;
+  for (const [index, count] of counts.toSorted((one, other) => one - other).entries()) {
+    const share = Math.floor(left / (counts.length - index));
+    if (count > share) return share;
+    left -= count;
+  }
+  return room;
 }
 
 function hashOf({ text, calls }: AnswerPart, caller: Principal): string {
