@@ -2,13 +2,20 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from '
 import { connect, createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { anonymous, openOperatorAccess, type Principal, principalHeader } from '@trunkline/identity';
+import {
+  anonymous,
+  encodePrincipal,
+  openOperatorAccess,
+  type Principal,
+  principalHeader,
+} from '@trunkline/identity';
 import { FakeClock } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createA2aClient } from './client/client.ts';
 import type { OutgoingMessage, RemoteAgent } from './client/remote-agent.ts';
 import type { ExecutionRequest } from './engine/executor.ts';
 import { agentsOfThisFile } from './fixtures/agents.ts';
+import { rpc, saying } from './fixtures/calls.ts';
 import type { AgentScript } from './fixtures/start-agent.ts';
 import { startGrpc } from './grpc/start-grpc.ts';
 
@@ -297,6 +304,24 @@ describe('the principal of a message', () => {
     // It was signed, by a service that may sign.
     expect(passed.at(-1)?.body).toContain('signature');
     expect(seen).toEqual([]);
+  });
+
+  it('leaves its marks where the key of the service lets somebody in for whom nobody is named', async () => {
+    const { agent, seen } = await start({});
+    const headers = {
+      'x-api-key': token,
+      authorization: 'Bearer another-key',
+      [principalHeader]: encodePrincipal({ ...anonymous, via: ['switchboard'], origins: ava.origins ?? [] }),
+    };
+    expect((await rpc(agent, 'message/send', saying('hello'), headers)).status).toBe(200);
+    // What cannot be read may have told of origins.
+    const broken = { ...headers, [principalHeader]: 'broken' };
+    expect((await rpc(agent, 'message/send', saying('hello'), broken)).status).toBe(200);
+    const holder = { kind: 'agent', id: 'a2a', via: [] };
+    expect(seen.map(({ principal }) => principal)).toEqual([
+      { ...holder, origins: ava.origins },
+      { ...holder, origins: [{ kind: 'message', source: 'unknown' }] },
+    ]);
   });
 
   it('stands on the card of each version, and is told to be active', async () => {

@@ -95,7 +95,10 @@ describe('a task that goes on in another service', () => {
     const { url, token } = configuration.pushNotificationConfig;
     expect(url).toMatch(/^https:\/\/board\.example\/api\/a2a\/callback\/\w+$/);
     state = 'completed';
-    const call = (path: string, given: string) => board.call(path, {}, { 'x-a2a-notification-token': given });
+    // What a notification says is not believed: it makes the switchboard look, on behalf of whoever asked.
+    const forged = { id: 'remote-1', status: { state: 'completed' }, artifacts: [{ parts: [{ kind: 'text', text: 'forged' }] }] };
+    const call = (path: string, given: string) =>
+      board.call(path, forged, { 'x-a2a-notification-token': given });
     const { pathname } = new URL(url);
     expect((await call(pathname, 'wrong')).status).toBe(401);
     expect((await call('/api/a2a/callback/none', token)).status).toBe(404);

@@ -1,5 +1,5 @@
 import { type AppEnv, createKeyring, refuseForeignName, tryKeys } from '@trunkline/http';
-import { type Principal, principalHeader } from '@trunkline/identity';
+import { type Principal, principalHeader, withOrigins } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import { principalExtension } from '../protocol/principal-extension.ts';
 import { declaredExtensions } from './declared-extensions.ts';
@@ -74,7 +74,8 @@ export function createCredentialsGuard(
       const shown = schemes.flatMap((scheme) => scheme.presented(context)?.trim() || []);
       if (!tryKeys(context, shown, () => isOpen(context) || undefined))
         return refusal(context, refusalDetail(principal), schemes);
-      context.set('principal', tokenHolder);
+      // A service may hand on nobody known and the credentials: its words stay drawn from what the header says.
+      context.set('principal', withOrigins(tokenHolder, principal.origins));
       return next();
     },
   };
