@@ -7,11 +7,13 @@ const LIMIT_MS = 15_000;
 export interface AgentApi {
   url: string;
   headers: Readonly<Record<string, string>>;
+  /** What to do where it refuses because a key was kept back. */
+  withheld?: string | undefined;
 }
 
 /** Asks a route of the agent's own API; fails with words for the terminal. */
 export async function askAgent(
-  { url, headers }: AgentApi,
+  { url, headers, withheld }: AgentApi,
   path: string,
   { method = 'GET', body }: { method?: 'GET' | 'POST' | 'PUT'; body?: object } = {},
 ): Promise<unknown> {
@@ -31,7 +33,8 @@ export async function askAgent(
   if (response.ok) return answered;
   const detail = z.object({ detail: z.string() }).safeParse(answered);
   const words = detail.success ? detail.data.detail : `It answered with status ${response.status}.`;
-  throw new CommandError(`The agent at ${new URL(url).origin} refused: ${words}`);
+  const advice = response.status === 401 && withheld !== undefined ? ` ${withheld}` : '';
+  throw new CommandError(`The agent at ${new URL(url).origin} refused: ${words}${advice}`);
 }
 
 const chatSchema = z.object({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type AgentApi, askAgent, withoutControls } from '../chat/agent-api.ts';
-import { findService, operatorHeaders } from '../operator/operator-headers.ts';
-import { chatOptions } from './chat.ts';
+import { findService } from '../operator/operator-headers.ts';
+import { agentApi, chatOptions } from './chat.ts';
 import { CommandError, defineCommand } from './command.ts';
 
 const usage = 'trunkline approvals [approve ID [task | always] | deny ID [REASON]]';
@@ -27,13 +27,8 @@ export const main = defineCommand({
   options: chatOptions,
   takesWords: true,
   async run({ agentPort: port, agentUrl: given, authToken, trunklineHome: home }, env, words) {
-    const { url } = await findService('agent', { given, port, home });
-    const headers = {
-      ...(authToken !== undefined && { authorization: `Bearer ${authToken}` }),
-      ...operatorHeaders(url, home, env),
-    };
+    const api = agentApi(await findService('agent', { given, port, home }), authToken, env);
     const [action = 'list', id = '', ...reason] = words;
-    const api = { url, headers };
     if (action === 'list') return await list(api);
     if ((action === 'approve' || action === 'deny') && id !== '')
       return await answer(api, { id, approve: action === 'approve', words: reason.join(' ') });

@@ -8,9 +8,15 @@ import {
   type RemoteEvent,
   toolCallMediaType,
 } from '@trunkline/a2a';
-import { defineOptions, homeOptions, text, url } from '@trunkline/config';
+import { defineOptions, type Environment, homeOptions, text, url } from '@trunkline/config';
 import { type AgentApi, chooseModel, describeModels, findChat } from '../chat/agent-api.ts';
-import { findService, keyFor, operatorHeaders, withheldWords } from '../operator/operator-headers.ts';
+import {
+  findService,
+  keyFor,
+  operatorHeaders,
+  type Target,
+  withheldWords,
+} from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
 
@@ -55,8 +61,7 @@ export const main = defineCommand({
     const { url: agentUrl } = target;
     const token = keyFor(target, authToken);
     const operator = operatorHeaders(agentUrl, home, env);
-    const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const api = { url: agentUrl, headers: { ...bearer, ...operator } };
+    const api = agentApi(target, authToken, env);
     const known = chat === undefined ? undefined : await findChat(api, chat);
     const client = new AgentClient(agentUrl, token, operator, known?.branch);
     if (model !== undefined) await chooseModel(api, client.contextId, model);
@@ -77,15 +82,27 @@ export const main = defineCommand({
     } catch (error) {
       if (!(error instanceof RemoteAgentError)) throw error;
       writer.finish();
-      const isWithheld =
-        error.code === 'agent_unauthorized' && token === undefined && authToken !== undefined;
-      const advice = isWithheld ? withheldWords(target, 'A2A_AUTH_TOKEN') : adviceFor(error);
+      const advice = (error.code === 'agent_unauthorized' ? api.withheld : undefined) ?? adviceFor(error);
       throw new CommandError(`${error.message.replace(/[^.!?]$/, '$&.')} ${advice}`, { cause: error });
     } finally {
       reader.close();
     }
   },
 });
+
+/** The agent's own API, with the keys that may go there. */
+export function agentApi(target: Target, authToken: string | undefined, env: Environment): AgentApi {
+  const token = keyFor(target, authToken);
+  const isWithheld = token === undefined && authToken !== undefined;
+  return {
+    url: target.url,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...operatorHeaders(target.url, target.home, env),
+    },
+    withheld: isWithheld ? withheldWords(target, 'A2A_AUTH_TOKEN') : undefined,
+  };
+}
 
 interface Terminal {
   client: AgentClient;

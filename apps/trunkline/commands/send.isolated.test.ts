@@ -101,9 +101,11 @@ describe('trunkline send', () => {
     const send = run(['send', 'x'], elsewhere);
     const chat = run(['chat'], { ...elsewhere, A2A_AUTH_TOKEN: 'key-of-the-test' });
     chat.write('hello\n');
-    const ends = await Promise.all([send.exited, chat.exited]);
+    const approvals = run(['approvals'], { ...elsewhere, A2A_AUTH_TOKEN: 'key-of-the-test' });
+    const ends = await Promise.all([send.exited, chat.exited, approvals.exited]);
     stranger.close();
-    expect(ends.map(({ code }) => code)).toEqual([1, 1]);
+    expect(ends.map(({ code }) => code)).toEqual([1, 1, 1]);
+    expect(approvals.output()).toContain('A2A_AUTH_TOKEN was not sent, as no service of');
     expect(send.output()).toContain('SWITCHBOARD_API_KEY was not sent, as no service of');
     expect(chat.output()).toContain('A2A_AUTH_TOKEN was not sent, as no service of');
     expect(headers.length).toBeGreaterThan(1);
