@@ -148,7 +148,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
   const stores = component(
     'stores',
     {},
-    () => openStores(home, logger),
+    () => openStores(home, logger, (options.natsUrl ?? []).length > 0),
     (opened) => opened.close(),
   );
   const seal = component('seal', {}, () => Seal.open(home));
@@ -156,11 +156,15 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     createSealExchange({ bus, seal, logger }),
   );
   const vectors = component('vectors', { models }, ({ models }) => new VectorPlugin(options, models.embed));
-  const parts = component('plugin list', { bus, seal, sealExchange }, ({ bus, seal, sealExchange }) =>
-    createPlugins(options, {
-      sealing: { seal, exchange: sealExchange },
-      createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
-    }),
+  const parts = component(
+    'plugin list',
+    { bus, stores, seal, sealExchange },
+    ({ bus, stores, seal, sealExchange }) =>
+      createPlugins(options, {
+        sealing: { seal, exchange: sealExchange },
+        conversations: stores.conversations,
+        createPeers: (isLeader) => createPeers({ bus, logger, isLeader }),
+      }),
   );
   const files = component(
     'files',
@@ -195,6 +199,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
         workspace,
         projects: parts.projects,
         peers: parts.peers,
+        catchUp: parts.catchUp,
         agentTools: () => vectors.tools(),
         gateway: models,
         policy,

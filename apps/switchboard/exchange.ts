@@ -45,6 +45,8 @@ export interface ExchangeSettings {
   files: MessageFiles;
   peers: Pick<Peers, 'offer' | 'ask' | 'askAll'>;
   projects: ProjectDirectory;
+  /** Resolves when the workspace has the changes of other switchboards. */
+  catchUp: () => Promise<void>;
   /** Plugins' tools for every agent with tools. */
   agentTools: () => Tool[];
   gateway: ModelGateway;
@@ -216,7 +218,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
       longTasks.start();
       await sealExchange.start();
       const openSealed = (sealed: string, about: string) => sealExchange.open(sealed, about);
-      await startCommands({ bus, controlPlane, openSealed, logger });
+      await startCommands({ bus, controlPlane, openSealed, catchUp: settings.catchUp, logger });
       await humanInput.start();
       await questions.start();
       await startRouter(bus, routing, questions);

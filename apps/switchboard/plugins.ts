@@ -1,9 +1,11 @@
 import type { ScheduleOwners } from './access/check-publish.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
+import { createConversationReplica } from './cluster/conversation-replica.ts';
 import { LeaderPlugin, nodeName } from './cluster/leader.ts';
 import type { Peers } from './cluster/peers.ts';
 import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
+import type { ConversationStore } from './conversations/conversation-store.ts';
 import type { Plugin } from './core/plugins.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
 import { OperatorPlugin } from './operator/plugin.ts';
@@ -26,14 +28,20 @@ export interface Plugins {
   projects: ProjectDirectory;
   schedules: ScheduleOwners;
   peers: Peers;
+  /** Resolves when the workspace has the changes of other switchboards. */
+  catchUp(): Promise<void>;
 }
 
 interface PluginDeps {
   sealing: Sealing;
+  conversations: ConversationStore;
   createPeers(isLeader: () => boolean): Peers;
 }
 
-export function createPlugins(options: SwitchboardOptions, { sealing, createPeers }: PluginDeps): Plugins {
+export function createPlugins(
+  options: SwitchboardOptions,
+  { sealing, conversations, createPeers }: PluginDeps,
+): Plugins {
   const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
   const peers = createPeers(() => leader.isLeader());
@@ -64,6 +72,7 @@ export function createPlugins(options: SwitchboardOptions, { sealing, createPeer
         stop: async () => peers.stop(),
       },
       files,
+      createConversationReplica(conversations, sealing),
       new AlertingPlugin(leader),
       new OperatorPlugin(),
       sync,
@@ -77,6 +86,7 @@ export function createPlugins(options: SwitchboardOptions, { sealing, createPeer
     projects,
     schedules: scheduler,
     peers,
+    catchUp: () => files.catchUp(),
   };
 }
 

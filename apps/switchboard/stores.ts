@@ -25,14 +25,14 @@ export interface Stores {
   close(): void;
 }
 
-/** Opens all stores and deletes old rows every hour. */
-export function openStores(home: string, logger: Logger): Stores {
+/** Opens all stores and deletes old rows every hour; `isShared` where other switchboards share the bus. */
+export function openStores(home: string, logger: Logger, isShared: boolean): Stores {
   using opened = new DisposableStack();
   const open = <Store extends { close(): void }>(create: (path: string) => Store, file: string) =>
     opened.adopt(create(join(home, file)), (store) => store.close());
   const stores = {
     flows: open((path) => new FlowStore(path), 'flows.db'),
-    changes: open((path) => new ChangeStore(path), 'changes.db'),
+    changes: open((path) => new ChangeStore(path, { isShared }), 'changes.db'),
     questions: open((path) => new QuestionStore(path), 'questions.db'),
     conversations: open((path) => new ConversationStore(path), 'conversations.db'),
     tasks: open((path) => new TaskStore(path), 'tasks.db'),

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { encodePrincipal, principalHeader } from '@trunkline/identity';
 import type { Peers } from '@trunkline/service';
@@ -189,6 +191,60 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     for (const ids of everywhere)
       expect(ids.filter((id: string) => id === published.body.id)).toHaveLength(1);
   }, 60_000);
+
+  it('all changes under one number, and takes each back wherever it was made', async () => {
+    const changes = async (board: TestSwitchboard): Promise<Json[]> =>
+      (await board.call('/api/changes?kind=route&name=bell')).body.data;
+    const everywhere = (count: number) =>
+      waitFor(async () => {
+        const [one, other] = await onEach(changes);
+        return isDeepStrictEqual(one, other) && one.length === count ? (one as Json[]) : undefined;
+      });
+    // Either may carry out what the other took in, so both do some of it.
+    for (const [round, board] of [...boards, ...boards].entries()) {
+      // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
+      const route = { name: 'bell', when: { topic: 'bell.rang' }, then: { skill: 'chat' } };
+      expect((await board.call('/api/routes', route)).status).toBe(201);
+      const [added] = await everywhere(2 * round + 1);
+      expect(added).toMatchObject({ file: 'routes.d/bell.yaml', before: null, by: 'operator' });
+      const other = boards.find((each) => each !== board);
+      const undone = await other?.call(`/api/changes/${added.id}/undo`, { reason: 'too loud' });
+      expect(undone).toMatchObject({
+        status: 200,
+        body: { data: { undoes: added.id, after: null, reason: 'too loud' } },
+      });
+      expect((await everywhere(2 * round + 2))[0]).toMatchObject({ id: undone?.body.data.id });
+      for (const { workspace } of boards)
+        expect(existsSync(join(workspace, 'routes.d', 'bell.yaml'))).toBe(false);
+    }
+  }, 120_000);
+
+  it('a conversation that goes on, whichever answers', async () => {
+    const source = { interface: 'cli', userId: 'ada' };
+    const said: string[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      said.push(`Word ${round}`);
+      const payload = { content: `Word ${round}`, direct: true };
+      const sent = { topic: 'message.inbound.cli', payload, source, correlationId: `talk-${round}` };
+      await boards[round % 2]?.call('/publish', sent);
+      await waitFor(async () =>
+        (await onEach((board) => board.call(`/api/flows/skill-talk-${round}`))).every(
+          ({ body }: Json) => body.data?.status === 'complete',
+        ),
+      );
+      // The turn is in the journal before its answer; now both have it.
+      await waitFor(async () => (await onEach(nodes)).flat().every(({ behind }: Json) => behind === 0));
+      const heard = model
+        .chats()
+        .at(-1)
+        ?.messages.filter(({ role }) => role === 'user');
+      expect(heard?.map(({ content }) => content)).toEqual(said);
+    }
+    // What people say is in the journal of the bus for switchboards alone.
+    const shared = await boards[0]?.call('/api/bus/history?topic=cluster.conversations');
+    expect(shared?.body.data.count).toBeGreaterThan(0);
+    expect(JSON.stringify(shared?.body)).not.toContain('Word');
+  }, 120_000);
 
   it('nothing of one that is gone, and does not wait for it', async () => {
     await boards.pop()?.stop();

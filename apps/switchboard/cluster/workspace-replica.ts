@@ -19,7 +19,7 @@ export interface Sealing {
   exchange: Pick<SealExchange, 'open'>;
 }
 
-/** On a shared bus, writes each command's change into every workspace. */
+/** On a shared bus, writes each command's change into every workspace, and lists it among the changes there. */
 export class WorkspaceReplica implements Plugin {
   readonly name = 'workspace-replica';
   #log: SharedLog<SharedFile> | undefined;
@@ -64,7 +64,8 @@ export class WorkspaceReplica implements Plugin {
     if (!isOwn) this.#overwritten.add(entryOf(file));
     else if (!this.#overwritten.delete(entryOf(file))) return;
     const whole = await this.#opened(file, context);
-    if (whole !== undefined) await apply(whole, context);
+    // The change of an own file is listed since it was made.
+    if (whole !== undefined) await apply(isOwn ? { ...whole, change: undefined } : whole, context);
   }
 
   #shared(written: WrittenFile): SharedFile {
@@ -94,10 +95,11 @@ function entryOf({ kind, name }: Pick<WrittenFile, 'kind' | 'name'>): string {
   return `${kind}/${name}`;
 }
 
-async function apply({ kind, name, file, text, by }: WrittenFile, context: PluginContext): Promise<void> {
+async function apply(written: WrittenFile, context: PluginContext): Promise<void> {
+  const { kind, name, file, text, by, change } = written;
   const { controlPlane, logger } = context;
   if ((await controlPlane.read(kind, name)) === text) return;
-  const note = { actor: by, quiet: true };
+  const note = { actor: by, ...(change === undefined ? { quiet: true } : { shared: change }) };
   try {
     if (text === null) await controlPlane.remove(kind, name, note);
     else await controlPlane.writeText(kind, name, text, note);

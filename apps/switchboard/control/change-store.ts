@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Change } from '../api-types.ts';
@@ -22,28 +23,51 @@ const migrations = [
    CREATE INDEX changes_by_file ON changes (file, id);`,
 ];
 
+interface ChangeStoreOptions {
+  /** Other switchboards have the same changes. */
+  isShared?: boolean;
+  now?: () => number;
+}
+
 /** The oldest changes are deleted first. */
 const mostChanges = 20_000;
 
 /** Who changed what in the workspace, and when. */
 export class ChangeStore extends Store {
+  readonly #isShared: boolean;
+
   /** Stores whole texts, credentials included, so that changes can be undone: only the owner can read the file. */
-  constructor(path: string) {
+  constructor(path: string, { isShared = false, now }: ChangeStoreOptions = {}) {
     makePrivate(path);
-    super(path, migrations);
+    super(path, migrations, now);
+    this.#isShared = isShared;
   }
 
-  /** A redelivered command is one change. */
-  add(change: Omit<Change, 'id'>): Change {
+  /** A redelivered command is one change. With an id it is a change of another switchboard. */
+  add({ id, ...change }: Omit<Change, 'id'> & { id?: number | undefined }): Change {
+    // Should two switchboards have given one id, the second gets the next one here.
+    const added = this.#insert(id ?? this.#nextId(), change) ?? (this.#insert(null, change) as Change);
+    this.write('DELETE FROM changes WHERE id <= (SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET ?)', [
+      mostChanges,
+    ]);
+    return added;
+  }
+
+  #insert(id: number | null, change: Omit<Change, 'id'>): Change | undefined {
     const { at, by, reason, messageId, topic, kind, name, file, before, after, undoes } = change;
     this.write(
-      `INSERT INTO changes (at, by, reason, messageId, topic, kind, name, file, before, after, undoes)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      [at, by, reason, messageId, topic, kind, name, file, before, after, undoes],
+      `INSERT INTO changes (id, at, by, reason, messageId, topic, kind, name, file, before, after, undoes)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      [id, at, by, reason, messageId, topic, kind, name, file, before, after, undoes],
     );
-    const added = this.one<Change>('SELECT * FROM changes WHERE messageId = ?', [messageId]) as Change;
-    this.write('DELETE FROM changes WHERE id <= ?', [added.id - mostChanges]);
-    return added;
+    return this.one<Change>('SELECT * FROM changes WHERE messageId = ?', [messageId]);
+  }
+
+  /** Switchboards that share a bus number by time, so that an id means the same change everywhere. */
+  #nextId(): number | null {
+    if (!this.#isShared) return null;
+    const last = this.one<{ id: number | null }>('SELECT max(id) AS id FROM changes')?.id ?? 0;
+    return Math.max(this.now() * 1000 + randomInt(1000), last + 1);
   }
 
   /** Deletes the entry of a change that failed. */

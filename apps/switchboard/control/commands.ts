@@ -19,6 +19,8 @@ export interface CommandSettings {
   bus: Bus;
   controlPlane: ControlPlane;
   openSealed: (sealed: string, about: string) => Promise<string>;
+  /** Resolves when the workspace has the changes of other switchboards. */
+  catchUp: () => Promise<void>;
   logger: Logger;
 }
 
@@ -31,9 +33,7 @@ export async function startCommands(settings: CommandSettings): Promise<void> {
       changeEntry(kind, message, settings),
     );
   }
-  await listen('command.change.undo', 'registrar-undo', settings, (message) =>
-    undo(message, settings.controlPlane),
-  );
+  await listen('command.change.undo', 'registrar-undo', settings, (message) => undo(message, settings));
 }
 
 async function listen(
@@ -79,8 +79,11 @@ function throwProblem(problem: unknown): void {
   throw new ControlPlaneError(known, text(error) ?? '');
 }
 
-async function undo(message: Message, controlPlane: ControlPlane): Promise<number> {
-  const change = await controlPlane.undo(Number(fieldsOf(message.payload).id), noteOf(message));
+async function undo(message: Message, { controlPlane, catchUp }: CommandSettings): Promise<number> {
+  // It may have been made at another switchboard, a moment ago.
+  await catchUp();
+  const { id, change: named } = fieldsOf(message.payload);
+  const change = await controlPlane.undo(Number(id), noteOf(message), text(named));
   return change.id;
 }
 

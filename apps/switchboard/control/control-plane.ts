@@ -35,7 +35,12 @@ export interface ChangeNote {
   quiet?: boolean;
   /** A redelivered command is one change. */
   command?: { id: string; topic: string };
+  /** The change was made at another switchboard, which has told the others. */
+  shared?: SharedChange;
 }
+
+/** What makes a change the same one at every switchboard. */
+type SharedChange = Pick<Change, 'id' | 'at' | 'reason' | 'messageId' | 'topic' | 'undoes'>;
 
 interface Order {
   kind: KindName;
@@ -57,6 +62,8 @@ export interface WrittenFile {
   file: string;
   text: string | null;
   by: string;
+  /** Missing in what older versions share. */
+  change?: SharedChange | undefined;
 }
 
 /** The only writer of the workspace: checks every change, writes it atomically, and records what was there before. */
@@ -129,11 +136,12 @@ export class ControlPlane {
     });
   }
 
-  /** Restores what was there before a change, unless the file was changed since. */
-  undo(id: number, note: ChangeNote): Promise<Change> {
+  /** Restores what was there before a change, unless the file was changed since; `messageId` makes sure which is meant. */
+  undo(id: number, note: ChangeNote, messageId?: string): Promise<Change> {
     return this.#writes.run(async () => {
       const change = this.#settings.changes.get(id);
-      if (change === undefined || !(change.kind in kinds))
+      const isMeant = messageId === undefined || change?.messageId === messageId;
+      if (change === undefined || !isMeant || !(change.kind in kinds))
         throw new ControlPlaneError('change_unknown', `There is no change ${id} that could be undone.`);
       const { file, name, before, after } = change;
       const kind = change.kind as KindName;
@@ -160,14 +168,18 @@ export class ControlPlane {
       throw error instanceof StorageError && error.code === 'file_changed' ? overtaken(file) : error;
     }
     if (note.quiet === true) this.#settings.changes.amend(file, before, text);
-    else for (const tell of this.#listeners) await tell({ kind, name, file, text, by: note.actor });
+    else if (note.shared === undefined) {
+      const written = { kind, name, file, text, by: note.actor, change: sharedOf(change) };
+      for (const tell of this.#listeners) await tell(written);
+    }
     return change;
   }
 
   /** An entry in two files cannot be changed: the other file would bring the old text back. */
   async #standing({ kind, name, note, file }: Order): Promise<{ file: string; before: string | null }> {
     const standing = this.fileOf(kind, name);
-    if (note.quiet !== true && standsTwice(this.#settings.directory, standing)) throw twice(standing);
+    const isCopy = note.quiet === true || note.shared !== undefined;
+    if (!isCopy && standsTwice(this.#settings.directory, standing)) throw twice(standing);
     const before = await this.#current(standing);
     return { file: before === null ? (file ?? standing) : standing, before };
   }
@@ -195,6 +207,7 @@ export class ControlPlane {
       before,
       after: text,
       undoes: undoes ?? null,
+      ...note.shared,
     };
     return note.quiet === true ? { id: 0, ...change } : this.#settings.changes.add(change);
   }
@@ -207,6 +220,10 @@ export class ControlPlane {
       throw error;
     }
   }
+}
+
+function sharedOf({ id, at, reason, messageId, topic, undoes }: Change): SharedChange {
+  return { id, at, reason, messageId, topic, undoes };
 }
 
 /** Refuses names that could lead out of the folder. */

@@ -43,6 +43,24 @@ export interface RemotePlace {
   taskId?: string;
 }
 
+interface TalkRow {
+  key: string;
+  conversationId: string;
+  agent: string;
+  until: number;
+}
+
+interface PlaceRow {
+  conversationId: string;
+  agent: string;
+  contextId: string | null;
+  taskId: string | null;
+  at: number;
+}
+
+/** A row as it is written, for the other switchboards. */
+export type ConversationEntry = { talk: TalkRow } | { turn: TurnRow } | { place: PlaceRow };
+
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 
 const migrations = [
@@ -65,6 +83,8 @@ const migrations = [
 
 /** Conversations and their turns; deleted a week after the last message. */
 export class ConversationStore extends Store {
+  readonly #listeners = new Set<(entry: ConversationEntry) => void>();
+
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
   }
@@ -80,36 +100,53 @@ export class ConversationStore extends Store {
   /** Extends the open conversation or starts one; returns its id. */
   hold(key: string, agent: string, lastsMs: number): string {
     const conversationId = this.talk(key)?.conversationId ?? randomUUID();
-    this.write('INSERT OR REPLACE INTO talks (key, conversationId, agent, until) VALUES (?, ?, ?, ?)', [
-      key,
-      conversationId,
-      agent,
-      this.now() + lastsMs,
-    ]);
+    this.#add({ talk: { key, conversationId, agent, until: this.now() + lastsMs } });
     return conversationId;
   }
 
   /** A redelivered request is one turn. */
-  addTurn(turn: Omit<Turn, 'at'>): void {
-    const { conversationId, agent, requestId, said, answered, owner } = turn;
-    const [origins, saidOrigins] = [turn.origins, turn.saidOrigins].map((list) =>
-      list === undefined ? null : JSON.stringify(list),
-    );
-    this.write(
-      `INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at, origins, saidOrigins, owner)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        conversationId,
-        agent,
-        requestId,
-        said,
-        answered,
-        this.now(),
-        origins ?? null,
-        saidOrigins ?? null,
-        owner,
-      ],
-    );
+  addTurn({ origins, saidOrigins, ...turn }: Omit<Turn, 'at'>): void {
+    const [marks, saidMarks] = [origins, saidOrigins].map((list) => (list ? JSON.stringify(list) : null));
+    const row = { ...turn, at: this.now(), origins: marks ?? null, saidOrigins: saidMarks ?? null };
+    this.#add({ turn: row });
+  }
+
+  /** Calls back with every row that is written here; returns a function that stops it. */
+  onWrite(listener: (entry: ConversationEntry) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #add(entry: ConversationEntry): void {
+    this.take(entry);
+    for (const tell of this.#listeners) tell(entry);
+  }
+
+  /** Writes a row of this switchboard or another. */
+  take(entry: ConversationEntry): void {
+    if ('talk' in entry) {
+      const { key, conversationId, agent, until } = entry.talk;
+      this.write(
+        `INSERT INTO talks (key, conversationId, agent, until) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (key) DO UPDATE SET conversationId = ?2, agent = ?3,
+           until = CASE WHEN conversationId = ?2 THEN max(until, ?4) ELSE ?4 END`,
+        [key, conversationId, agent, until],
+      );
+    } else if ('turn' in entry) {
+      const { conversationId, agent, requestId, said, answered, at, origins, saidOrigins, owner } =
+        entry.turn;
+      this.write(
+        `INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at, origins, saidOrigins, owner)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        [conversationId, agent, requestId, said, answered, at, origins, saidOrigins, owner],
+      );
+    } else {
+      const { conversationId, agent, contextId, taskId, at } = entry.place;
+      this.write(
+        'INSERT OR REPLACE INTO places (conversationId, agent, contextId, taskId, at) VALUES (?, ?, ?, ?, ?)',
+        [conversationId, agent, contextId, taskId, at],
+      );
+    }
   }
 
   /** The newest turns, in the order in which they were said. */
@@ -117,7 +154,7 @@ export class ConversationStore extends Store {
     const seen = viewer === undefined ? { sql: 'TRUE', values: [] } : ownerFilter(viewer);
     return this.all<TurnRow>(
       `SELECT * FROM turns WHERE ${seen.sql} AND conversationId = coalesce(?, conversationId) AND agent = coalesce(?, agent)
-         ORDER BY rowid DESC LIMIT ?`,
+         ORDER BY at DESC, rowid DESC LIMIT ?`,
       [...seen.values, conversationId ?? null, agent ?? null, limit],
     )
       .map(({ origins, saidOrigins, ...turn }) => ({
@@ -140,10 +177,8 @@ export class ConversationStore extends Store {
   }
 
   keep(conversationId: string, agent: string, { contextId, taskId }: RemotePlace): void {
-    this.write(
-      'INSERT OR REPLACE INTO places (conversationId, agent, contextId, taskId, at) VALUES (?, ?, ?, ?, ?)',
-      [conversationId, agent, contextId ?? null, taskId ?? null, this.now()],
-    );
+    const place = { contextId: contextId ?? null, taskId: taskId ?? null, at: this.now() };
+    this.#add({ place: { conversationId, agent, ...place } });
   }
 
   sweep(): void {

@@ -24,6 +24,7 @@ const durableTopics = [
   'operator.message.request',
   'schedule.fires',
   'config.files',
+  'cluster.conversations',
   'ceremony.#',
   'dispatch.dropped.#',
 ];

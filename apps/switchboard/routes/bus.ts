@@ -53,9 +53,7 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const { logger } = context.var;
     let reader: SseSubscriber | undefined;
     const { topic } = context.req.valid('query');
-    // Every switchboard greets the others every other second, and their answers are long.
-    const isShown = ({ topic: name }: Message) =>
-      topic.startsWith('cluster.') || !matchesTopic(clusterTopics, name);
+    const isShown = shownUnder(topic);
     const show = (message: Message) => {
       if (isShown(message) && isSeen(message)) reader?.send(eventOf(redactMessage(message)));
     };
@@ -87,14 +85,19 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
       ...(before !== undefined && { before }),
     };
     const entries = await bus.history(query).catch(throwBusFailure);
-    const isSeen = messageFilter(context);
+    const [isSeen, isShown] = [messageFilter(context), shownUnder(topic ?? '')];
     const messages = entries
-      .filter(({ message }) => isSeen(message))
+      .filter(({ message }) => isShown(message) && isSeen(message))
       .map(({ position, message }) => ({ position, message: redactMessage(message) }));
     // Pages past messages that this caller may not see.
     const earlier = entries.length < limit ? null : (entries[0]?.position ?? null);
     return context.json({ success: true, data: { count: messages.length, messages, earlier } });
   });
+}
+
+/** Every switchboard greets the others every other second, and what they tell each other is long: shown when asked for. */
+function shownUnder(pattern: string): (message: Message) => boolean {
+  return ({ topic }) => pattern.startsWith('cluster.') || !matchesTopic(clusterTopics, topic);
 }
 
 async function subscribe(bus: Bus, pattern: string, handler: (message: Message) => void) {

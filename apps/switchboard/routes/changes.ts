@@ -19,7 +19,21 @@ const listQuery = z.object({
 });
 const undoBody = z.object({ reason: z.string().max(1000).optional() }).default({});
 
-export function mountChanges(app: Hono<SwitchboardEnv>, bus: CommandBus, changes: ChangeStore): void {
+interface ChangeParts {
+  bus: CommandBus;
+  changes: ChangeStore;
+  /** Resolves when the changes of other switchboards are here. */
+  catchUp: () => Promise<void>;
+}
+
+export function mountChanges(app: Hono<SwitchboardEnv>, { bus, changes, catchUp }: ChangeParts): void {
+  const found = async (id: string) => {
+    const number = /^\d{1,16}$/.test(id) ? Number(id) : 0;
+    if (changes.get(number) === undefined) await catchUp();
+    const change = changes.get(number);
+    if (change === undefined) throw commandErrors.change_unknown({ words: `There is no change ${id}.` });
+    return withDiff(change);
+  };
   const audit = describeRoute({
     summary: 'Changes of the workspace with their differences, the newest first',
   });
@@ -28,8 +42,8 @@ export function mountChanges(app: Hono<SwitchboardEnv>, bus: CommandBus, changes
     return context.json({ success: true, data: changes.list(limit, wanted).map(withDiff) });
   });
   const one = describeRoute({ summary: 'One change', errors: [commandErrors.change_unknown] });
-  app.get('/api/changes/:id', one, (context) =>
-    context.json({ success: true, data: withDiff(found(changes, context.req.param('id'))) }),
+  app.get('/api/changes/:id', one, async (context) =>
+    context.json({ success: true, data: await found(context.req.param('id')) }),
   );
   const { change_unknown, change_overtaken } = commandErrors;
   const undo = describeRoute({
@@ -37,17 +51,12 @@ export function mountChanges(app: Hono<SwitchboardEnv>, bus: CommandBus, changes
     errors: [change_unknown, change_overtaken],
   });
   app.post('/api/changes/:id/undo', undo, validate('json', undoBody), async (context) => {
-    const { id } = found(changes, context.req.param('id'));
-    const payload = { id, ...context.req.valid('json') };
+    const { id, messageId } = await found(context.req.param('id'));
+    // Changes from before switchboards shared them have numbers that another may have given too.
+    const payload = { id, change: messageId, ...context.req.valid('json') };
     const undone = await sendCommand(context, bus, 'command.change.undo', payload);
-    return context.json({ success: true, data: withDiff(found(changes, String(undone))) });
+    return context.json({ success: true, data: await found(String(undone)) });
   });
-}
-
-function found(changes: ChangeStore, id: string): Change {
-  const change = /^\d{1,15}$/.test(id) ? changes.get(Number(id)) : undefined;
-  if (change === undefined) throw commandErrors.change_unknown({ words: `There is no change ${id}.` });
-  return change;
 }
 
 /** Redacted; the store keeps credentials, so that the change can be undone. */

@@ -67,7 +67,8 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
       listedElsewhere: () => workspace.listedElsewhere(),
       secrets: options.natsUrl === undefined ? secretStoreOf(env) : undefined,
     }),
-  (app, { commands, stores }) => mountChanges(app, commands.bus, stores.changes),
+  (app, { commands, stores, parts: { catchUp } }) =>
+    mountChanges(app, { bus: commands.bus, changes: stores.changes, catchUp }),
   (app, { bus, exchange: { routing, limiter }, stores, a2a }) =>
     mountOpenAiApi(app, {
       ...agentsAsModels({ bus, routing, limiter }),

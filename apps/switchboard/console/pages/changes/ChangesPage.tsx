@@ -85,7 +85,7 @@ function ChangeRow({ change, isTakenBack: isBack, onUndo }: ChangeRowProps) {
             <span className="block truncate text-12 text-muted">
               {change.by}
               {change.reason && `: ${change.reason}`}
-              {change.undoes !== null && `, takes back change ${change.undoes}`}
+              {change.undoes !== null && ', takes back an earlier change'}
             </span>
           </span>
         </button>
