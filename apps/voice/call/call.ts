@@ -255,8 +255,9 @@ export class Call implements VoiceSession {
   }
 
   #createInput(speakingRate: SpeakingRate): SpeechInput {
-    const { speech, logger } = this.#components;
+    const { line, speech, logger } = this.#components;
     return new SpeechInput({
+      caller: line.id,
       recognizer: speech.recognizer,
       speakingRate,
       logger,
@@ -297,10 +298,17 @@ export class Call implements VoiceSession {
   }
 
   #voice(): Voice {
-    const { speech, speechCache, persona } = this.#components;
+    const { line, speech, speechCache, persona } = this.#components;
     const { voice, lang, tts_backend: backend } = persona.skill;
     return ({ text, cached }, signal) =>
-      (cached ? speechCache : speech.synthesizer).speak({ text, voice, lang, backend, signal });
+      (cached ? speechCache : speech.synthesizer).speak({
+        text,
+        voice,
+        lang,
+        backend,
+        caller: line.id,
+        signal,
+      });
   }
 
   #botStarted(): void {

@@ -53,6 +53,18 @@ describe('the voices of this machine', () => {
     expect(wordError(sentences, quick)).toBeLessThanOrEqual(0.2);
   }, 120_000);
 
+  it('Piper speaks to four callers at once, and all four are understood at once', async () => {
+    const said = sentences.slice(0, 4);
+    const heard = await Promise.all(
+      said.map(async (text, index) => {
+        const caller = `caller ${index}`;
+        const sound = await spoken(speech.synthesizer, { text, voice: 'piper', caller });
+        return speech.recognizer.recognize(await toMono(sound, rate), { final: true, caller });
+      }),
+    );
+    expect(wordError(said, heard)).toBeLessThanOrEqual(0.1);
+  }, 120_000);
+
   it('Kokoro is understood, with voices of both Englishes, and says what half precision cannot [V040]', async () => {
     // The second of them needs more than half precision.
     const said = {

@@ -6,6 +6,10 @@ export class SpeechError extends Error {
     | 'crashed'
     | 'timeout'
     | 'busy'
+    /** A guess that was given up for work that somebody waits for. */
+    | 'dropped'
+    /** A voice that cannot keep up leaves the rest to another. */
+    | 'behind'
     | 'unreachable'
     | 'refused'
     | 'unreadable'

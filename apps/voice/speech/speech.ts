@@ -216,7 +216,7 @@ function createFrameParts(
   const noise = createHost('the noise filter', script('./noise/rnnoise/rnnoise.worker.ts'));
   const path = smartTurn === 'local' ? smartTurnPath(directory) : undefined;
   const settings: SmartTurnSettings = { path: path ?? '' };
-  const ending = createHost('the end-of-turn model', script('./ending/smart-turn.worker.ts'), settings);
+  const ending = createHost('the end-of-turn model', script('./ending/smart-turn.worker.ts'), { settings });
   if (smartTurn === 'local' && path === undefined)
     logger.warn({ directory }, 'SMART_TURN=local does nothing: put smart-turn.onnx into this directory');
   const openDetector = createDetectors(activity);

@@ -1,10 +1,13 @@
 import type { Logger } from '@trunkline/config';
 import type { SmartTurn } from '../../speech/frame-models.ts';
 import type { Recognizer } from '../../speech/recognition/recognizer.ts';
+import { SpeechError } from '../../speech/speech-error.ts';
 import { type SpeakingRate, type Tone, toneOf } from '../turns/endpointing.ts';
 import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';
 
 export interface SpeechInputDeps {
+  /** The call; the recognizer serves calls in turn. */
+  caller?: string;
   recognizer: Recognizer;
   speakingRate: SpeakingRate;
   logger: Logger;
@@ -247,11 +250,13 @@ export class SpeechInput {
   ): Promise<string | undefined> {
     utterance.sentMs += this.#recording.lengthMs;
     try {
-      const recognized = this.#deps.recognizer.recognize(this.#recording.samples(), { final, signal });
+      const { recognizer, caller } = this.#deps;
+      const recognized = recognizer.recognize(this.#recording.samples(), { final, caller, signal });
       const [before, text] = await Promise.all([utterance.settled, recognized]);
       return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
     } catch (error) {
-      if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'speech recognition failed');
+      if (!signal.aborted && !isDropped(error))
+        this.#deps.logger.warn({ err: error }, 'speech recognition failed');
       return undefined;
     }
   }
@@ -266,6 +271,11 @@ export class SpeechInput {
   #isCurrent(utterance: UserUtterance, pause: Pause): boolean {
     return this.#utterance === utterance && utterance.pause === pause;
   }
+}
+
+/** Guesses are dropped under load; the next comes soon. */
+function isDropped(error: unknown): boolean {
+  return error instanceof SpeechError && error.code === 'dropped';
 }
 
 function newUserUtterance(): UserUtterance {

@@ -1,11 +1,13 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { choice, group, text } from '@trunkline/config';
-import { createLocalVoice } from '../synthesis/inprocess/local-voice.ts';
+import { createLocalVoice, type UtteranceWork } from '../synthesis/inprocess/local-voice.ts';
 import { automaticVoice, localVoices, VoiceChoice } from '../synthesis/inprocess/voice-choice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import { defaultPreset, diagnoseWeights, languageLetters, languages, presets } from '../weights.ts';
-import { pinRuntime, type WorkerHost } from '../worker/host.ts';
+import type { WorkerHost } from '../worker/host.ts';
+import { pinRuntime } from '../worker/thread.ts';
 import { defineSpeechBackend } from './definition.ts';
 
 /** Speaks with local models: Kokoro, and Piper, which is faster and plainer. */
@@ -33,13 +35,22 @@ export const inprocess = defineSpeechBackend({
       const script = (path: string) => new URL(`../synthesis/inprocess/${path}`, import.meta.url);
       piperDirectory ??= join(directory, 'piper');
       const settings: PiperSettings = { directory: piperDirectory, isSteady };
-      const kokoroHost = createHost('the Kokoro voice', script('kokoro/kokoro.worker.ts'));
-      const piperHost = createHost('the Piper voice', script('piper/piper.worker.ts'), settings);
+      const kokoroHost = createHost('the Kokoro voice', script('kokoro/kokoro.worker.ts'), {
+        // Each takes two cores.
+        threads: Math.max(1, Math.floor(availableParallelism() / 2)),
+        warmUp: [{ text: 'Hello.', voice: defaultPreset, language: 'a' } satisfies UtteranceWork],
+        memoryBytes: kokoroMemoryBytes,
+      });
+      const piperHost = createHost('the Piper voice', script('piper/piper.worker.ts'), {
+        settings,
+        threads: availableParallelism(),
+        warmUp: [{ text: 'Hello.', voice: String(defaultSpeaker), language: 'a' } satisfies UtteranceWork],
+      });
       const [best, fast] = localVoices(language);
       const isAutomatic = inprocVoice === automaticVoice;
       const standard = { warnings, voice: isAutomatic ? best.voice : inprocVoice };
       const kokoro = createKokoroVoice({ ...standard, host: kokoroHost, language });
-      const piper = createPiperVoice({ ...standard, host: piperHost });
+      const piper = createPiperVoice({ ...standard, host: piperHost, language });
       const choice = new VoiceChoice({
         voices: [
           {
@@ -108,7 +119,7 @@ function createKokoroVoice(deps: VoiceDeps & { language: string }): Synthesizer 
     const own = wanted === undefined ? standard.language : voice.slice(0, 1);
     return { voice, language: languageOf(lang ?? own, voice) };
   };
-  return createLocalVoice({ backend: 'inprocess (Kokoro)', host, warnings, choose });
+  return createLocalVoice({ backend: 'inprocess (Kokoro)', host, warnings, choose, handsOver: true });
 }
 
 const codes: Readonly<Record<string, string>> = {
@@ -142,7 +153,8 @@ const defaultSpeaker = 79;
 const pattern = /^piper(?::(\d{1,3}))?$/;
 
 /** Speaks by Piper, six times as fast as Kokoro and plainer; a skill's voice is `piper` or `piper:<speaker>`. English only. */
-function createPiperVoice({ host, warnings, voice: standard }: VoiceDeps): Synthesizer {
+function createPiperVoice(deps: VoiceDeps & { language: string }): Synthesizer {
+  const { host, warnings, voice: standard, language } = deps;
   const fallback = speakerOf(standard) ?? defaultSpeaker;
   const choose = ({ voice: wanted }: SpeechRequest) => {
     const speaker = wanted === undefined ? fallback : speakerOf(wanted);
@@ -158,6 +170,9 @@ function createPiperVoice({ host, warnings, voice: standard }: VoiceDeps): Synth
     host,
     warnings,
     choose,
+    // A skill that names a voice of Piper gets it whatever its language.
+    speaks: ({ voice = standard, lang }) =>
+      isPiper(voice) || isEnglish(lang ?? (presets.includes(voice) ? voice.slice(0, 1) : language), voice),
     prepare: () => pinRuntime('sherpa-onnx-node'),
   });
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { windowLength } from '../activity/silero/model.ts';
 import { decodeSound } from '../audio/decode.ts';
 import { toMono } from '../audio/resample.ts';
@@ -8,6 +9,8 @@ const sampleRate = 16_000;
 export interface RecognitionOptions {
   /** False for an interim transcript while the caller still speaks; it may be dropped for a newer one. */
   final: boolean;
+  /** The call that it is for: calls take turns. */
+  caller?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -74,15 +77,25 @@ export interface LocalRecognition {
   close(): Promise<void>;
 }
 
-/** Final transcripts go first; the smaller model makes interim ones. */
+/** Half a second loads a model. */
+const silence = new Float32Array(8000);
+
+/** Final transcripts go first; the smaller model makes interim ones, which are dropped when others wait. */
 export function createLocalRecognition(
   createHost: CreateHost,
   settings: RecognitionSettings,
 ): LocalRecognition {
   const script = new URL('./recognition.worker.ts', import.meta.url);
-  const host = createHost('speech recognition', script, settings);
-  const ask = <Value>(work: RecognitionWork, { signal, final }: RecognitionOptions) =>
-    host.ask<Value>(work, { signal, urgent: final });
+  const host = createHost('speech recognition', script, {
+    settings,
+    threads: availableParallelism(),
+    warmUp: [
+      { kind: 'scan', samples: silence },
+      { kind: 'transcribe', samples: silence, model: 'careful' },
+    ] satisfies RecognitionWork[],
+  });
+  const ask = <Value>(work: RecognitionWork, { signal, final, caller }: RecognitionOptions) =>
+    host.ask<Value>(work, { signal, caller, urgent: final, droppable: !final });
   return {
     scan: (samples, options) => ask({ kind: 'scan', samples }, options),
     transcribe: (samples, options) =>

@@ -1,7 +1,7 @@
 import { CircuitBreaker, errorMessage, TimeoutError, withTimeout } from '@trunkline/std';
 import { SpeechError } from '../speech-error.ts';
 import type { SpeechWarnings } from '../warnings.ts';
-import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
+import { BehindError, type SpeechRequest, type Synthesizer } from './synthesizer.ts';
 
 /** Reading speed of voices; rather low, as a repeated word is better than a missing one. */
 const charactersPerSecond = 13;
@@ -25,7 +25,9 @@ interface Progress {
 }
 
 /** Speaks with the first backend that works. If it fails in the middle, the next speaks the rest. */
-export function createFallbackSynthesizer(options: FallbackOptions): Required<Synthesizer> {
+export function createFallbackSynthesizer(
+  options: FallbackOptions,
+): Synthesizer & Required<Pick<Synthesizer, 'close'>> {
   const health = new BackendHealth(options.warnings, options.now ?? (() => performance.now()));
   const closing = new AbortController();
   return {
@@ -44,14 +46,15 @@ export function createFallbackSynthesizer(options: FallbackOptions): Required<Sy
 
 async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, health: BackendHealth) {
   if (!/[\p{L}\p{N}]/u.test(request.text)) return;
-  const backends = usable(options.order(request), health);
+  const backends = usable(options.order(request), request, health);
   const progress: Progress = { rest: request.text };
   const failures: unknown[] = [];
   for (const [index, backend] of backends.entries()) {
     const next = backends[index + 1];
     const timeoutMs = next === undefined ? undefined : options.timeoutMs(backend);
     try {
-      yield* speakBy(backend, request, progress, timeoutMs);
+      const mayHandOver = next !== undefined && rankOf(next, request) === 0;
+      yield* speakBy(backend, { ...request, mayHandOver }, progress, timeoutMs);
       return health.succeeded(backend);
     } catch (error) {
       request.signal?.throwIfAborted();
@@ -63,7 +66,7 @@ async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, h
   throw failures[0];
 }
 
-const harmless: readonly SpeechError['code'][] = ['unsupported', 'busy'];
+const harmless: readonly SpeechError['code'][] = ['unsupported', 'busy', 'behind'];
 
 /** A text that a backend cannot read, or has no time for, says nothing about its health. */
 function reportFailure(
@@ -78,10 +81,21 @@ function reportFailure(
   else health.failed(backend, error, next?.backend);
 }
 
-/** If all are down, all are tried. */
-function usable(backends: readonly Synthesizer[], health: BackendHealth): readonly Synthesizer[] {
+/** If all are down, all are tried. One that cannot keep up comes after the others, one without the language last. */
+function usable(
+  backends: readonly Synthesizer[],
+  request: SpeechRequest,
+  health: BackendHealth,
+): readonly Synthesizer[] {
   const up = backends.filter((backend) => health.isUp(backend));
-  return up.length === 0 ? backends : up;
+  const tried = up.length === 0 ? backends : up;
+  const ranks = new Map(tried.map((each) => [each, rankOf(each, request)]));
+  return tried.toSorted((left, right) => (ranks.get(left) ?? 0) - (ranks.get(right) ?? 0));
+}
+
+function rankOf(backend: Synthesizer, request: SpeechRequest): number {
+  if (backend.speaks?.(request) === false) return 2;
+  return backend.isBehind?.() ? 1 : 0;
 }
 
 async function* speakBy(
@@ -102,7 +116,7 @@ async function* speakBy(
     }
     if (seconds === 0) throw new SpeechError('unreadable', 'it gave no sound');
   } catch (error) {
-    progress.rest = restOfText(progress.rest, seconds);
+    progress.rest = error instanceof BehindError ? error.rest : restOfText(progress.rest, seconds);
     throw error;
   } finally {
     leaving.abort();

@@ -1,4 +1,5 @@
 import type { AudioFrame } from '../audio/samples.ts';
+import { SpeechError } from '../speech-error.ts';
 
 /** Words in round brackets that a voice acts out; others are text. */
 const acted =
@@ -20,6 +21,10 @@ export interface SpeechRequest {
   lang?: string | undefined;
   /** The skill's; the configured one if not given. */
   backend?: string | undefined;
+  /** The call that it is for: calls take turns. */
+  caller?: string | undefined;
+  /** Another voice speaks the rest if this one throws a `BehindError`. */
+  mayHandOver?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -27,7 +32,23 @@ export interface SpeechRequest {
 export interface Synthesizer {
   readonly backend: string;
   speak(request: SpeechRequest): AsyncIterable<AudioFrame>;
+  /** Whether it knows the language of a request; without this it does. */
+  speaks?(request: SpeechRequest): boolean;
+  /** It cannot keep up with its callers now. */
+  isBehind?(): boolean;
   close?(): Promise<void>;
+}
+
+/** A voice cannot keep up with its callers, and has spoken only whole sentences. */
+export class BehindError extends SpeechError {
+  override readonly name = 'BehindError';
+  /** The sentences that it has not begun. */
+  readonly rest: string;
+
+  constructor(backend: string, rest: string) {
+    super('behind', `${backend} cannot keep up with its callers`);
+    this.rest = rest;
+  }
 }
 
 /** Removes the sidecar's prosody tags, which other voices would read aloud. */

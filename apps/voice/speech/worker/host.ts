@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
-import { Worker } from 'node:worker_threads';
 import type { Logger } from '@trunkline/config';
 import { SpeechError } from '../speech-error.ts';
+import { WorkerThread } from './thread.ts';
+import { droppedError, type Task, type WorkPriority, WorkQueue } from './work-queue.ts';
 
 export interface WorkerHostOptions {
   /** Names the worker in errors and in the log. */
@@ -9,49 +9,62 @@ export interface WorkerHostOptions {
   script: URL;
   /** Passed to the worker when it starts. */
   settings?: unknown;
+  /** Threads that may work at the same time. The second starts when work waits for a first that is loaded. */
+  threads?: number;
+  /** Loads the model of each thread after the first, before it takes work that somebody waits for. */
+  warmUp?: readonly unknown[];
+  /** Each thread after the first needs this much free memory. */
+  memoryBytes?: number;
   /** More work than this is refused. */
   maxWaiting?: number;
   /** A worker that does not answer within this time counts as stuck, and another takes its place. */
   timeoutMs?: number;
+  /** Called with the time that a piece of work took, in milliseconds. */
+  onWorked?(ms: number): void;
   logger: Logger;
 }
 
-export interface WorkOptions {
+export interface WorkOptions extends WorkPriority {
   signal?: AbortSignal | undefined;
-  /** Goes before work that is not urgent. */
-  urgent?: boolean;
 }
 
-interface Task {
-  id: number;
-  work: unknown;
-  urgent: boolean;
-  result: PromiseWithResolvers<unknown>;
-}
+/** Threads after the first end when they had nothing to do for this long, which frees their memory. */
+const idleMs = 120_000;
 
-/** A closed worker gets this long to finish its work; on a busy machine a model takes that to load. */
-const closingMs = 30_000;
-
-/** A worker thread that does one piece of work after the other; started when first needed, and again after it died. */
+/** A pool of worker threads that share one queue; each does one piece of work at a time. */
 export class WorkerHost {
   readonly #options: Required<WorkerHostOptions>;
-  readonly #waiting: Task[] = [];
-  #running: Task | undefined;
-  #worker: Worker | undefined;
-  #timeout: NodeJS.Timeout | undefined;
+  readonly #queue = new WorkQueue();
+  readonly #threads: WorkerThread[] = [];
+  /** Threads that load their model. */
+  readonly #warming = new Set<WorkerThread>();
+  #idle: NodeJS.Timeout | undefined;
   #lastId = 0;
-  /** Called when the running work is over. */
-  #finished: (() => void) | undefined;
   #closed = false;
 
   constructor(options: WorkerHostOptions) {
-    // 60 s are enough to check and load the largest model on a busy machine.
-    this.#options = { settings: {}, maxWaiting: 64, timeoutMs: 60_000, ...options };
+    this.#options = {
+      settings: {},
+      threads: 1,
+      warmUp: [],
+      memoryBytes: 0,
+      maxWaiting: 64,
+      // Enough to check and load the largest model on a busy machine.
+      timeoutMs: 60_000,
+      onWorked: () => undefined,
+      ...options,
+    };
+    this.#addThread();
   }
 
-  async ask<Value>(work: unknown, { signal, urgent = false }: WorkOptions = {}): Promise<Value> {
+  /** Threads that can take work now, or after what they do. */
+  get threads(): number {
+    return this.#threads.length - this.#warming.size;
+  }
+
+  async ask<Value>(work: unknown, { signal, ...priority }: WorkOptions = {}): Promise<Value> {
     signal?.throwIfAborted();
-    const task = this.#enqueue(work, urgent);
+    const task = this.#enqueue(work, priority);
     const cancel = () => this.#cancel(task, signal?.reason);
     signal?.addEventListener('abort', cancel, { once: true });
     try {
@@ -61,166 +74,127 @@ export class WorkerHost {
     }
   }
 
-  /** Ends a worker that has nothing to do, which frees its model; the next work starts another. */
+  /** Ends workers that have nothing to do, which frees their models; the next work starts another. */
   async release(): Promise<void> {
-    if (this.#running === undefined)
-      await this.#end(new SpeechError('closed', `${this.#options.name} was released`));
+    if (this.#threads.some(({ task }) => task !== undefined)) return;
+    const reason = new SpeechError('closed', `${this.#options.name} was released`);
+    const threads = [...this.#threads];
+    this.#threads.splice(1);
+    await Promise.all(threads.map((thread) => thread.end(reason)));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#idle);
     const closed = new SpeechError('closed', `${this.#options.name} is closed`);
-    for (const task of this.#waiting.splice(0)) task.result.reject(closed);
-    await this.#letFinish(closed);
-    await this.#end(closed);
+    this.#queue.rejectAll(closed);
+    await Promise.all(this.#threads.map((thread) => thread.finish(closed)));
+    await Promise.all(this.#threads.map((thread) => thread.end(closed)));
   }
 
-  /** Native code that is cut off in the middle crashes the process, so a worker may finish its work. */
-  async #letFinish(reason: SpeechError): Promise<void> {
-    const task = this.#running;
-    if (task === undefined) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#finished = resolve;
-    this.#cancel(task, reason);
-    const limit = setTimeout(resolve, closingMs);
-    await promise;
-    clearTimeout(limit);
-  }
-
-  #enqueue(work: unknown, urgent: boolean): Task {
+  #enqueue(work: unknown, priority: WorkPriority): Task {
     const { name, maxWaiting } = this.#options;
     if (this.#closed) throw new SpeechError('closed', `${name} is closed`);
-    if (this.#waiting.length >= maxWaiting) throw new SpeechError('busy', `${name} has too much to do`);
-    this.#lastId += 1;
-    const task: Task = { id: this.#lastId, work, urgent, result: Promise.withResolvers() };
-    const place = urgent ? this.#waiting.findIndex((other) => !other.urgent) : -1;
-    this.#waiting.splice(place < 0 ? this.#waiting.length : place, 0, task);
+    if (priority.droppable) this.#queue.dropGuess(this.threads, priority.caller);
+    else if (this.#queue.length >= maxWaiting) this.#queue.dropGuess(1);
+    if (this.#queue.length >= maxWaiting) throw new SpeechError('busy', `${name} has too much to do`);
+    const task = this.#createTask(work, priority);
+    this.#queue.add(task);
     this.#next();
+    if (!priority.droppable && this.#queue.hasMoreThanGuesses) this.#stopGuess();
     return task;
+  }
+
+  #createTask(work: unknown, priority: WorkPriority = {}): Task {
+    this.#lastId += 1;
+    return { ...priority, id: this.#lastId, work, result: Promise.withResolvers() };
+  }
+
+  /** Frees a thread that works on a guess. */
+  #stopGuess(): void {
+    const guessing = this.#threads.find(({ task }) => task?.droppable);
+    // Once: a thread stops at its next step.
+    if (guessing?.task !== undefined) guessing.task.droppable = false;
+    guessing?.cancel(droppedError());
   }
 
   #cancel(task: Task, reason: unknown): void {
     task.result.reject(reason);
-    const place = this.#waiting.indexOf(task);
-    if (place >= 0) this.#waiting.splice(place, 1);
-    if (task === this.#running) this.#post({ id: task.id, cancel: true });
+    if (!this.#queue.remove(task)) this.#threads.find((thread) => thread.task === task)?.cancel(reason);
   }
 
   #next(): void {
-    if (this.#running !== undefined) return;
-    const task = this.#waiting.shift();
-    // An idle worker does not keep the process alive.
-    if (task === undefined) return void this.#worker?.unref();
-    this.#running = task;
-    this.#worker ??= this.#start();
-    this.#worker.ref();
-    this.#limitTime();
-    this.#post({ id: task.id, work: task.work });
+    for (const thread of this.#threads) {
+      if (thread.task !== undefined || this.#warming.has(thread)) continue;
+      const task = this.#queue.next();
+      if (task === undefined) thread.rest();
+      else thread.run(task);
+    }
+    if (this.#queue.hasMoreThanGuesses && this.#mayGrow()) void this.#grow();
   }
 
-  #start(): Worker {
-    const { script, name, settings } = this.#options;
-    pinRuntime('onnxruntime-node');
-    const worker = new Worker(script, {
-      name,
-      workerData: settings,
-      execArgv: [],
-      stdout: false,
-      stderr: false,
-    });
-    worker.on('message', (message: WorkerMessage) => this.#receive(message));
-    worker.on('error', (error) => this.#died(worker, error));
-    worker.on('exit', (code) => this.#died(worker, new Error(`it ended with ${code}`)));
-    return worker;
+  /** One thread after the other: while one loads, no other starts. */
+  #mayGrow(): boolean {
+    const { threads, memoryBytes } = this.#options;
+    if (this.#closed || this.#threads.length >= threads || this.#warming.size > 0) return false;
+    return this.#threads.every(({ isWarm }) => isWarm) && process.availableMemory() >= memoryBytes;
   }
 
-  #receive(message: WorkerMessage): void {
-    const task = this.#running;
-    if (task === undefined || task.id !== message.id) return;
-    if ('error' in message) task.result.reject(revived(message.error));
-    else task.result.resolve(message.value);
-    this.#done();
-  }
-
-  #done(): void {
-    clearTimeout(this.#timeout);
-    this.#running = undefined;
-    this.#finished?.();
+  async #grow(): Promise<void> {
+    const thread = this.#addThread();
+    this.#warming.add(thread);
+    try {
+      for (const work of this.#options.warmUp) {
+        const task = this.#createTask(work);
+        thread.run(task);
+        await task.result.promise;
+      }
+    } catch (error) {
+      // One that is being closed may finish its work.
+      if (this.#closed) return;
+      const { logger, name } = this.#options;
+      logger.warn({ err: error, worker: name }, 'failed to start another thread');
+      this.#remove(thread);
+    }
+    this.#warming.delete(thread);
     this.#next();
   }
 
-  #died(worker: Worker, cause: unknown): void {
-    if (worker !== this.#worker) return;
-    const { name, logger } = this.#options;
-    this.#worker = undefined;
-    logger.warn({ error: cause, worker: name }, 'speech worker died; it restarts when it is needed');
-    this.#running?.result.reject(new SpeechError('crashed', `${name} died while it worked`, { cause }));
-    this.#done();
+  #addThread(): WorkerThread {
+    const { name, script, settings, timeoutMs, logger, onWorked } = this.#options;
+    const onFree = (_task: Task, ms: number) => {
+      onWorked(ms);
+      this.#shrinkLater();
+      this.#next();
+    };
+    const thread = new WorkerThread({ name, script, settings, timeoutMs, logger, onFree });
+    this.#threads.push(thread);
+    return thread;
   }
 
-  #limitTime(): void {
-    const { name, timeoutMs } = this.#options;
-    this.#timeout = setTimeout(() => {
-      const message = `${name} said nothing for ${timeoutMs / 1000} s and was given up`;
-      void this.#end(new SpeechError('timeout', message)).then(() => this.#next());
-    }, timeoutMs);
-    this.#timeout.unref();
+  #remove(thread: WorkerThread): void {
+    const place = this.#threads.indexOf(thread);
+    if (place > 0) this.#threads.splice(place, 1);
+    void thread.end(new SpeechError('closed', `${this.#options.name} needs fewer threads`));
   }
 
-  async #end(reason: SpeechError): Promise<void> {
-    clearTimeout(this.#timeout);
-    const worker = this.#worker;
-    const isBusy = this.#running !== undefined;
-    this.#worker = undefined;
-    this.#running?.result.reject(reason);
-    this.#running = undefined;
-    if (worker !== undefined) await (isBusy ? abandon(worker) : worker.terminate());
-  }
-
-  #post(message: HostMessage): void {
-    this.#worker?.postMessage(message);
+  #shrinkLater(): void {
+    clearTimeout(this.#idle);
+    if (this.#closed || this.#threads.length < 2) return;
+    this.#idle = setTimeout(() => {
+      for (const thread of this.#threads.slice(1)) if (thread.task === undefined) this.#remove(thread);
+    }, idleMs);
+    this.#idle.unref();
   }
 }
 
-const pinned = new Set<string>();
+/** All that a host of a model is made from, besides its name and script. */
+export type HostSettings = Omit<WorkerHostOptions, 'name' | 'script' | 'logger' | 'onWorked'>;
 
-/**
- * Loads a native runtime in this thread too. Where only a worker loads it, Linux on arm64 unloads it with that worker:
- * under its own threads, or so that no later worker can load it again ("Module did not self-register").
- */
-export function pinRuntime(name: string): void {
-  if (pinned.has(name)) return;
-  pinned.add(name);
-  try {
-    createRequire(import.meta.url)(name);
-  } catch {
-    // The worker fails in the same way and reports it, with what to do.
-  }
-}
-
-/** Native code that is cut off in the middle crashes the process: such a worker ends with its next message, or with the process. */
-function abandon(worker: Worker): void {
-  worker.removeAllListeners('message');
-  worker.once('message', () => void worker.terminate());
-  worker.unref();
-}
-
-const codes: readonly string[] = ['missing', 'unsupported', 'unreadable'] satisfies SpeechError['code'][];
-
-function revived({ message, code }: { message: string; code: string | undefined }): SpeechError {
-  const known = code !== undefined && codes.includes(code) ? (code as SpeechError['code']) : 'crashed';
-  return new SpeechError(known, message);
-}
-
-export type CreateHost = (name: string, script: URL, settings?: object) => WorkerHost;
+export type CreateHost = (name: string, script: URL, options?: HostSettings) => WorkerHost;
 
 /** Creates the workers of all models; none starts before it is needed. */
-export function createHosts(logger: Logger): CreateHost {
-  return (name, script, settings) => new WorkerHost({ name, script, settings, logger });
+export function createHosts(logger: Logger, onWorked?: (ms: number) => void): CreateHost {
+  return (name, script, options) =>
+    new WorkerHost({ ...options, name, script, logger, ...(onWorked && { onWorked }) });
 }
-
-export type HostMessage = { id: number; work: unknown } | { id: number; cancel: true };
-
-export type WorkerMessage =
-  | { id: number; value: unknown }
-  | { id: number; error: { message: string; code: string | undefined } };

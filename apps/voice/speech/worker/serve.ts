@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
-import type { HostMessage, WorkerMessage } from './host.ts';
+import type { HostMessage, WorkerMessage } from './thread.ts';
 
 /** The worker's side: does what the host asks for. The host sends one piece of work at a time. */
 export function serveWork<Work>(handle: (work: Work, signal: AbortSignal) => Promise<unknown>): void {

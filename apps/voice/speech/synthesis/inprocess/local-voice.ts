@@ -1,8 +1,9 @@
-import { toInt16 } from '../../audio/samples.ts';
+import { type AudioFrame, toInt16 } from '../../audio/samples.ts';
 import type { SpeechWarnings } from '../../warnings.ts';
 import type { WorkerHost } from '../../worker/host.ts';
-import { type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesizer.ts';
+import { BehindError, type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesizer.ts';
 import { normalise } from './normalise.ts';
+import { VoicePace } from './voice-pace.ts';
 
 /** Softer is silence: -46 dB of full scale. */
 const silent = 0.005;
@@ -15,35 +16,81 @@ const longest = 160;
 
 interface LocalVoiceOptions {
   backend: string;
-  host: WorkerHost;
+  host: Pick<WorkerHost, 'ask' | 'threads' | 'close'>;
   warnings: SpeechWarnings;
   /** Called before the worker is asked. */
   prepare?(): void;
   choose(request: SpeechRequest): Omit<UtteranceWork, 'text'>;
+  /** Whether it knows the language of a request; without this it does. */
+  speaks?(request: SpeechRequest): boolean;
+  /** There is a faster voice, which speaks when this one falls behind. */
+  handsOver?: boolean;
+  now?: () => number;
 }
 
 /** Seconds of silence kept around a piece. */
 const pauses = { before: 0.02, afterClause: 0.12, afterSentence: 0.28 };
 
-/** A local voice. It speaks piece by piece, so that callers take turns and the first sound comes early. */
+/**
+ * A local voice. It speaks piece by piece, so that callers take turns and the first sound comes early. While more
+ * callers listen than it has threads, a sentence begins when its end will be there in time, and a voice that falls
+ * behind leaves the sentences that follow to another.
+ */
 export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
-  const { backend, host, warnings, choose } = options;
+  const { backend, host, warnings, choose, now } = options;
+  const pace = new VoicePace({ threads: () => host.threads, ...(now && { now }) });
   return {
     backend,
+    ...(options.speaks && { speaks: options.speaks }),
+    ...(options.handsOver && { isBehind: () => pace.isBehind() }),
     async *speak(request) {
+      const { signal, caller } = request;
       options.prepare?.();
       const choice = choose(request);
-      const pieces = splitForSpeech(normalise(withoutProsody(request.text), choice.language));
-      for (const [index, text] of pieces.entries()) {
-        const { signal } = request;
+      const sentences = splitForSpeech(normalise(withoutProsody(request.text), choice.language));
+      const synthesize = async (text: string, urgent: boolean): Promise<AudioFrame> => {
         const work: UtteranceWork = { text, ...choice };
-        const utterance = await host.ask<Utterance>(work, { signal, urgent: index === 0 });
+        const utterance = await host.ask<Utterance>(work, { signal, urgent, caller });
         if (utterance.notice !== undefined) warnings.report(utterance.notice, utterance.notice);
-        yield { samples: toInt16(trimmed(text, utterance)), sampleRate: utterance.sampleRate };
+        pace.note(utterance.workMs, utterance.samples.length / utterance.sampleRate);
+        return { samples: toInt16(trimmed(text, utterance)), sampleRate: utterance.sampleRate };
+      };
+      const leave = pace.open(caller);
+      try {
+        for (const [index, sentence] of sentences.entries()) {
+          if (index > 0 && options.handsOver && request.mayHandOver && pace.isBehind())
+            throw new BehindError(backend, sentences.slice(index).flat().join(' '));
+          // What somebody waits for, or hears the beginning of, goes before sentences that come later.
+          yield* speakSentence(sentence, (text, place) => synthesize(text, index === 0 || place > 0), pace);
+        }
+        pace.keptUp();
+      } finally {
+        leave();
       }
     },
     close: () => host.close(),
   };
+}
+
+/** Gives pieces as they come, once the rest will come in time. */
+async function* speakSentence(
+  pieces: readonly string[],
+  synthesize: (text: string, place: number) => Promise<AudioFrame>,
+  pace: VoicePace,
+) {
+  let held: AudioFrame[] = [];
+  let isHeard = false;
+  for (const [place, text] of pieces.entries()) {
+    held.push(await synthesize(text, place));
+    isHeard ||= pace.isFluent(secondsOf(held), pieces.slice(place + 1));
+    if (!isHeard) continue;
+    yield* held;
+    held = [];
+  }
+}
+
+function secondsOf(frames: readonly AudioFrame[]): number {
+  return frames.reduce((sum, { samples, sampleRate }) => sum + samples.length / sampleRate, 0);
 }
 
 function trimmed(text: string, { samples, sampleRate }: Utterance): Float32Array {
@@ -51,14 +98,16 @@ function trimmed(text: string, { samples, sampleRate }: Utterance): Float32Array
   return trimSilence(samples, sampleRate, { before: pauses.before, after });
 }
 
-/** Splits a text into sentences, and long ones into clauses. */
-export function splitForSpeech(text: string): string[] {
+/** Splits a text into sentences, each with its pieces: long ones are split into clauses. */
+export function splitForSpeech(text: string): string[][] {
   const sentences = text
     .split(/(?<=[.!?…।]["')\]]?)\s+(?=\S)/)
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
   const [first, ...rest] = sentences;
   if (first === undefined) return [];
-  return [...shortened(first, shortFirst), ...rest].flatMap((sentence) => fitted(sentence));
+  return [shortened(first, shortFirst), ...rest.map((sentence) => [sentence])].map((pieces) =>
+    pieces.flatMap(fitted),
+  );
 }
 
 /** Separates the first clause of a long sentence. */
@@ -100,5 +149,7 @@ export interface UtteranceWork {
 export interface Utterance {
   samples: Float32Array;
   sampleRate: number;
+  /** What it took, without the loading of the model. */
+  workMs: number;
   notice?: string | undefined;
 }

@@ -8,7 +8,8 @@ const kokoro = once(async () => loadKokoro(await loadOnnx()));
 
 serveWork(async ({ text, voice, language }: UtteranceWork): Promise<Utterance> => {
   const model = await kokoro();
+  const startedAt = performance.now();
   const { phonemes, notice } = await readAloud(text, language);
   const samples = await model.speak(phonemes, voice);
-  return { samples, sampleRate: kokoroRate, notice };
+  return { samples, sampleRate: kokoroRate, workMs: performance.now() - startedAt, notice };
 });

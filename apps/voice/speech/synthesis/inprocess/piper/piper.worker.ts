@@ -25,7 +25,9 @@ const piper = once(load);
 
 serveWork(async ({ text, voice }: UtteranceWork): Promise<Utterance> => {
   const model = await piper();
-  return model.generate({ text, sid: Number(voice), speed: 1, enableExternalBuffer: false });
+  const startedAt = performance.now();
+  const sound = model.generate({ text, sid: Number(voice), speed: 1, enableExternalBuffer: false });
+  return { ...sound, workMs: performance.now() - startedAt };
 });
 
 async function load() {

@@ -1,0 +1,127 @@
+import { expect, it } from 'vitest';
+import { loggerInto } from '../../speech.suite.ts';
+import { SpeechWarnings } from '../../warnings.ts';
+import { createFallbackSynthesizer } from '../fallback-synthesizer.ts';
+import { createLocalVoice, splitForSpeech, type UtteranceWork } from './local-voice.ts';
+
+const sampleRate = 1000;
+
+/** A voice of one thread that reads 14 characters a second, and takes so much time for a second of speech. */
+function createVoice(name: string, { factor = 0.1, english = true, now = (): number => 0 } = {}) {
+  const asked: string[] = [];
+  const voice = createLocalVoice({
+    backend: name,
+    warnings: new SpeechWarnings(loggerInto([])),
+    choose: () => ({ voice: name, language: 'a' }),
+    speaks: ({ lang = 'en' }) => english || lang !== 'en',
+    handsOver: name === 'best',
+    now,
+    host: {
+      threads: 1,
+      async ask<Value>(work: unknown) {
+        const { text } = work as UtteranceWork;
+        asked.push(text);
+        const samples = new Float32Array(Math.round((text.length / 14) * sampleRate)).fill(0.5);
+        const workMs = (samples.length / sampleRate) * 1000 * factor;
+        return { samples, sampleRate, workMs } as Value;
+      },
+      close: async () => undefined,
+    },
+  });
+  return { voice, asked };
+}
+
+function chain(...voices: ReturnType<typeof createVoice>[]) {
+  return createFallbackSynthesizer({
+    backend: 'test',
+    order: () => voices.map(({ voice }) => voice),
+    timeoutMs: () => undefined,
+    warnings: new SpeechWarnings(loggerInto([])),
+    close: async () => undefined,
+  });
+}
+
+async function all(frames: AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  for await (const _frame of frames) count += 1;
+  return count;
+}
+
+const [one, two, three] = ['It opens at nine.', 'It closes at five.', 'On Monday it is closed.'];
+const text = [one, two, three].join(' ');
+
+it('a voice that cannot keep up with two callers hands over between sentences', async () => {
+  const [best, fast] = [createVoice('best', { factor: 0.8 }), createVoice('fast')];
+  const voices = chain(best, fast);
+  const ann = voices.speak({ text, caller: 'ann' })[Symbol.asyncIterator]();
+  await ann.next();
+  // The second caller comes while the first is in mid-reply.
+  const bob = voices.speak({ text, caller: 'bob' })[Symbol.asyncIterator]();
+  await bob.next();
+  await all({ [Symbol.asyncIterator]: () => ann });
+  await all({ [Symbol.asyncIterator]: () => bob });
+  expect([...best.asked, ...fast.asked].toSorted()).toEqual([one, one, two, two, three, three].toSorted());
+  expect(best.asked).toEqual([one, one]);
+  expect(fast.asked).toContain(three);
+});
+
+it('one caller alone keeps a slow voice', async () => {
+  const [best, fast] = [createVoice('best', { factor: 1.3 }), createVoice('fast')];
+  await all(chain(best, fast).speak({ text, caller: 'ann' }));
+  expect([best.asked, fast.asked]).toEqual([[one, two, three], []]);
+});
+
+it('a voice that fell behind rests, so that callers do not hear it change back and forth', async () => {
+  let at = 0;
+  const best = createVoice('best', { factor: 0.8, now: () => at });
+  const fast = createVoice('fast');
+  const voices = chain(best, fast);
+  const streams = ['ann', 'bob'].map((caller) => voices.speak({ text, caller })[Symbol.asyncIterator]());
+  for (const stream of streams) await stream.next();
+  for (const stream of streams) await all({ [Symbol.asyncIterator]: () => stream });
+  const before = best.asked.length;
+  at += 29_000;
+  await all(voices.speak({ text: one, caller: 'cleo' }));
+  expect(best.asked.length).toBe(before);
+  at += 2000;
+  await all(voices.speak({ text: one, caller: 'cleo' }));
+  expect(best.asked.length).toBe(before + 1);
+});
+
+it('the fastest voice keeps its callers, however slow it gets', async () => {
+  const [best, fast] = [createVoice('best'), createVoice('fast', { factor: 3 })];
+  const voices = chain(fast, best);
+  const streams = ['ann', 'bob'].map((caller) => voices.speak({ text, caller })[Symbol.asyncIterator]());
+  for (const stream of streams) await stream.next();
+  for (const stream of streams) await all({ [Symbol.asyncIterator]: () => stream });
+  await all(voices.speak({ text, caller: 'cleo' }));
+  expect(best.asked).toEqual([]);
+});
+
+it('no voice without the language speaks instead', async () => {
+  const [best, fast] = [createVoice('best', { factor: 0.8 }), createVoice('fast', { english: false })];
+  const voices = chain(best, fast);
+  const streams = ['ann', 'bob'].map((caller) =>
+    voices.speak({ text, caller, lang: 'en' })[Symbol.asyncIterator](),
+  );
+  for (const stream of streams) await stream.next();
+  for (const stream of streams) await all({ [Symbol.asyncIterator]: () => stream });
+  expect(fast.asked).toEqual([]);
+  expect(best.asked.length).toBe(6);
+});
+
+it('a sentence in pieces begins when its end will come in time', async () => {
+  const { voice, asked } = createVoice('only', { factor: 0.8 });
+  const long = `Let me have a look, ${'and so it goes on and on without an end in sight '.repeat(5).trim()}.`;
+  const pieces = splitForSpeech(long).flat().length;
+  const ann = voice.speak({ text: long, caller: 'ann' })[Symbol.asyncIterator]();
+  await ann.next();
+  // Alone, the first piece is heard as soon as it is there.
+  expect(asked.length).toBe(1);
+  const bob = voice.speak({ text: long, caller: 'bob' })[Symbol.asyncIterator]();
+  await bob.next();
+  // With two callers a second of speech takes each of them 1.6 s: the short first piece waits for the second, which is
+  // long enough for the third to come in time.
+  expect(pieces).toBe(3);
+  expect(asked.length).toBe(3);
+});

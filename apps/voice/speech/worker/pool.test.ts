@@ -1,0 +1,96 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { loggerInto } from '../speech.suite.ts';
+import { WorkerHost, type WorkOptions } from './host.ts';
+
+/** Work of a caller that ends when it is told to. */
+interface Held {
+  release(): void;
+  result: Promise<unknown>;
+}
+
+function start(threads: number, warmUp: readonly unknown[] = []) {
+  const host = new WorkerHost({
+    name: 'the test',
+    script: new URL('./fixtures/obedient-worker.ts', import.meta.url),
+    threads,
+    warmUp,
+    logger: loggerInto([]),
+  });
+  onTestFinished(() => host.close());
+  const echo = (value: number, options: WorkOptions = {}) => host.ask({ do: 'echo', value }, options);
+  const hold = (options: WorkOptions = {}): Held => {
+    const controller = new AbortController();
+    const result = host.ask({ do: 'listen' }, { ...options, signal: controller.signal });
+    result.catch(() => undefined);
+    return { release: () => controller.abort(new Error('released')), result };
+  };
+  return { host, echo, hold };
+}
+
+it('callers take turns: one with much to do does not make another wait for all of it', async () => {
+  const { echo, hold } = start(1);
+  const running = hold({ caller: 'ann' });
+  const order: string[] = [];
+  const note = (name: string, options: WorkOptions) => echo(1, options).then(() => order.push(name));
+  const done = Promise.all([
+    ...['ann 1', 'ann 2', 'ann 3'].map((name) => note(name, { caller: 'ann' })),
+    note('bob 1', { caller: 'bob' }),
+    note('bob 2', { caller: 'bob' }),
+    note('cleo 1', { caller: 'cleo' }),
+    note('ann urgent', { caller: 'ann', urgent: true }),
+  ]);
+  running.release();
+  await done;
+  expect(order).toEqual(['ann urgent', 'bob 1', 'cleo 1', 'ann 1', 'bob 2', 'ann 2', 'ann 3']);
+});
+
+it('a guess that runs is stopped for work that somebody waits for', async () => {
+  const { echo, hold } = start(1);
+  const guess = hold({ caller: 'ann', droppable: true });
+  const final = echo(7, { caller: 'bob', urgent: true });
+  await expect(guess.result).rejects.toMatchObject({ code: 'dropped' });
+  expect(await final).toBe(7);
+});
+
+it('guesses wait behind all other work, and an older one is dropped for a newer one', async () => {
+  const { echo, hold } = start(1);
+  const running = hold({ caller: 'ann' });
+  const order: string[] = [];
+  const note = (name: string, options: WorkOptions) =>
+    echo(1, options).then(
+      () => order.push(name),
+      (error: { code: string }) => order.push(`${name} ${error.code}`),
+    );
+  const done = Promise.all([
+    note('guess of bob', { caller: 'bob', droppable: true }),
+    note('guess of cleo', { caller: 'cleo', droppable: true }),
+    note('final', { caller: 'ann', urgent: true }),
+    note('later', { caller: 'ann' }),
+  ]);
+  running.release();
+  await done;
+  expect(order).toEqual(['guess of bob dropped', 'final', 'later', 'guess of cleo']);
+});
+
+it('another thread starts when work waits, and loads its model first', async () => {
+  const { host, echo, hold } = start(2, [{ do: 'echo', value: 0 }]);
+  expect(await echo(1)).toBe(1);
+  const first = hold();
+  const guess = echo(3, { droppable: true });
+  expect(host.threads).toBe(1);
+  // The first thread is taken as long as the test lasts.
+  expect(await echo(2)).toBe(2);
+  expect(host.threads).toBe(2);
+  expect(await guess).toBe(3);
+  first.release();
+});
+
+it('a thread that cannot load its model is given up, and the first does the work', async () => {
+  const { host, echo, hold } = start(2, [{ do: 'fail' }]);
+  expect(await echo(1)).toBe(1);
+  const first = hold();
+  const waiting = echo(2);
+  await expect.poll(() => host.threads, { timeout: 60_000 }).toBe(1);
+  first.release();
+  expect(await waiting).toBe(2);
+});
