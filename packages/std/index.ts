@@ -32,6 +32,8 @@ export {
   type ModelPlace,
   type ModelTest,
   type ModelUnderTest,
+  morningDigest,
+  morningDigestJob,
   type ProviderPreset,
   type SavedModel,
   type SearchTrial,

@@ -248,3 +248,20 @@ export function testTopicAt(topic: string, place: string): string {
 function escaped(segment: string): string {
   return encodeURIComponent(segment).replace(/[.*]/g, (character) => (character === '.' ? '%2E' : '%2A'));
 }
+
+/** The morning digest that the setup offers. Its runs, the first of which is written at once, show in one chat. */
+export const morningDigest = { id: 'morning-digest', time: '07:00', topics: 'technology, science' };
+
+/** As `POST /api/scheduler/jobs` of the agent takes it. `time` is HH:MM. */
+export function morningDigestJob({ time, topics, timezone }: Record<'time' | 'topics' | 'timezone', string>) {
+  const [hours = 7, minutes = 0] = time.split(':').map(Number);
+  const news =
+    topics.trim() === '' ? '' : ` Then the most important news about ${topics.trim()}, with sources.`;
+  return {
+    prompt: `Write my morning digest. Begin with what is due today in my notes, tasks and schedules.${news} Keep it under 250 words.`,
+    when: `${minutes} ${hours} * * *`,
+    timezone,
+    job_id: morningDigest.id,
+    session_id: morningDigest.id,
+  };
+}

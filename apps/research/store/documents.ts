@@ -278,10 +278,17 @@ async function hashOf(title: string, parts: readonly Part[]): Promise<string> {
  */
 function snippetOf(text: string, words: readonly string[]): string {
   const start = bestStart(placesOf(text, words));
-  const from = start === 0 ? 0 : wordStart(text, Math.max(0, start - LENGTH / 4));
+  const from = start === 0 ? 0 : leadStart(text, Math.max(0, start - LENGTH / 4), start);
   const to = Math.min(text.length, from + LENGTH);
   const end = to === text.length ? to : Math.max(from + LENGTH / 2, text.lastIndexOf(' ', to));
   return `${from === 0 ? '' : ' … '}${text.slice(from, end).trim()}${end === text.length ? '' : ' … '}`;
+}
+
+/** The first sentence or line that begins in this stretch, so that no rest of another leads the snippet; else the first word. */
+function leadStart(text: string, least: number, most: number): number {
+  if (least === 0) return 0;
+  const end = /[.!?]["')\]]*\s+|\n\s*/.exec(text.slice(least, most));
+  return end === null ? wordStart(text, least) : least + end.index + end[0].length;
 }
 
 interface Place {

@@ -26,6 +26,7 @@ import { serviceSteps } from '../init/service-steps.ts';
 import { RunningServices } from '../init/services.ts';
 import { confirm, openTerminal, type Terminal } from '../init/terminal.ts';
 import { directTrials, recordChange } from '../init/trials.ts';
+import { liveServices } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
 import { CommandError, defineCommand } from './command.ts';
 
@@ -88,7 +89,7 @@ const run = defineCommand({
       } else if (isScript) await setUpBy(options, terminal, setup, signal);
       else {
         terminal.say('Setting up Trunkline. Enter skips a step; Ctrl-C stops, and what was saved stays.\n');
-        const services = servicesOf(options, env);
+        const services = await servicesOf(options, env);
         const home = options.trunklineHome;
         const direct = directTrials({ home, env, logger: errorsOnly() });
         if (await modelStep(terminal, setup, signal, await services.overrides())) record(home, 'chat');
@@ -157,13 +158,16 @@ async function modelOf(
   throw new CommandError(listed.problem ?? `Choose one with --model: ${listed.models.join(', ')}`);
 }
 
-function servicesOf(options: InitOptions, env: Environment): RunningServices {
-  const at = (port: number) => `http://127.0.0.1:${port}`;
+/** Where they run from this home, else at their ports. */
+async function servicesOf(options: InitOptions, env: Environment): Promise<RunningServices> {
+  const live = await liveServices(options.trunklineHome);
+  const at = (name: string, port: number) =>
+    live.find((service) => service.name === name)?.url ?? `http://127.0.0.1:${port}`;
   const urls = {
-    voice: at(options.voicePort),
-    agent: at(options.agentPort),
-    research: at(options.researchPort),
-    switchboard: at(options.switchboardPort),
+    voice: at('voice', options.voicePort),
+    agent: at('agent', options.agentPort),
+    research: at('research', options.researchPort),
+    switchboard: at('switchboard', options.switchboardPort),
   };
   return new RunningServices(urls, options.trunklineHome, env);
 }

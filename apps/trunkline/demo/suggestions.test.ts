@@ -1,53 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Suggestion, suggestions } from '@trunkline/std';
-import { type CorpusPage, type SearchServer, startSearchServer } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SwitchboardClient } from '../commands/send.ts';
-import { type Locked, type Name, startLocked } from '../security/security.suite.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { firstDigest } from '../init/first-digest.ts';
+import { RunningServices } from '../init/services.ts';
+import type { Name } from '../security/security.suite.ts';
+import { type Reply, servicesOfDemo } from './demo.suite.ts';
+import { conversations, fileIn, notSaid, quotations } from './guides.suite.ts';
 
-const pages: CorpusPage[] = [
-  {
-    path: '/tides',
-    title: 'Tidal power',
-    text: 'Tidal power turns the energy of tides into electricity. Heat pumps move heat instead of making it.',
-  },
-];
-
-let locked: Locked;
-let search: SearchServer;
-beforeAll(async () => {
-  search = await startSearchServer({ pages });
-  // As on a first run: nothing is set but where to search, so that nothing leaves this machine.
-  const env = { SEARXNG_URL: search.searxngUrl, FETCH_ALLOWED_CIDRS: '127.0.0.0/8' };
-  const open = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
-  locked = await startLocked({ env: { ...env, ...open }, files: { 'voice/config/users.yaml': undefined } });
-});
-afterAll(async () => {
-  await locked.stop();
-  await search.stop();
-});
-
-async function call<Body>(name: Name, path: string, body?: unknown): Promise<Body> {
-  const response = await fetch(`${locked.target(name).url}${path}`, {
-    headers: { 'content-type': 'application/json' },
-    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-  });
-  expect(response.status, `${path} of ${name}`).toBeLessThan(300);
-  return (await response.json()) as Body;
-}
-
-interface Reply {
-  response: string;
-  state: string;
-}
-
-let conversations = 0;
-
-/** Says it to the agent, in a conversation of its own unless one is named. */
-async function say(message: string, session = `suggestion-${++conversations}`): Promise<Reply> {
-  return await call<Reply>('agent', '/api/chat', { message, session_id: session });
-}
+const { fleet, call, say, send, spoken, reported, checkedAnswer } = servicesOfDemo();
 
 /** Somebody who is not known is remembered within a conversation alone. */
 const inOneConversation: readonly Suggestion[] = ['remember', 'recall', 'memories', 'log'];
@@ -248,18 +209,6 @@ describe('a suggestion keeps its promise at the agent', () => {
   });
 });
 
-/** As `trunkline send` does it. */
-async function send(text: string): Promise<{ text: string; failed: boolean }> {
-  const client = new SwitchboardClient({
-    url: locked.target('switchboard').url,
-    key: undefined,
-    operatorHeaders: {},
-    timeoutS: 60,
-  });
-  for await (const event of client.send(text, undefined)) if (event.type === 'end') return event;
-  throw new Error('no answer came');
-}
-
 describe('by trunkline send', () => {
   it('asks research', async () => {
     const { text, failed } = await send('Ask research to compare heat pumps and boilers');
@@ -287,23 +236,11 @@ describe('by voice', () => {
     [suggestions.capital, /Lima[\s\S]*World Factbook \(offline/],
     [suggestions.word, /good luck/],
     [suggestions.compare, /126,919,659[\s\S]*80,854,408/],
-  ])('%s', async (text, words) => {
-    const params = { message: { role: 'user', messageId: text, parts: [{ kind: 'text', text }] } };
-    const body = { jsonrpc: '2.0', id: 1, method: 'message/send', params };
-    expect(JSON.stringify(await call('voice', '/a2a', body)).replaceAll('\\n', '\n')).toMatch(words);
-  });
+  ])('%s', async (text, words) => await spoken(words)(text));
 });
 
 describe('in research, after a report on one of them', () => {
-  beforeAll(async () => {
-    const { researchId } = await call<{ researchId: string }>('research', '/api/research/deep', {
-      query: suggestions.compare,
-    });
-    const path = `/api/research/deep/${researchId}`;
-    // The events end with the job.
-    await (await fetch(`${locked.target('research').url}${path}`)).text();
-    expect(await call('research', `${path}/status`)).toMatchObject({ status: 'complete' });
-  });
+  beforeAll(async () => void (await reported({ query: suggestions.compare })));
 
   it.each([
     [suggestions.capital, /^Capital of Peru: Lima/],
@@ -321,42 +258,89 @@ describe('in research, after a report on one of them', () => {
   });
 
   it('takes the word of the demo model about itself for no statement', async () => {
-    const response = await fetch(`${locked.target('research').url}/api/chat`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ messages: [{ role: 'user', content: suggestions.capital }] }),
-    });
-    const lines = (await response.text()).split('\n');
-    const [checked] = lines.filter((line) => line.includes('"citations"')).map((line) => line.slice(2));
-    const [{ text, citations }] = JSON.parse(checked ?? '[{}]') as [{ text: string; citations: unknown }];
+    const { text, citations } = await checkedAnswer(suggestions.capital);
     expect(text).toMatch(/^Capital of Peru: Lima[\s\S]*offline demo model/);
     expect(text).not.toContain('[?]');
     expect(citations).toMatchObject({ uncited: 0 });
   });
 });
 
-describe('a conversation in the guides', () => {
-  const root = join(import.meta.dirname, '../../..');
-  const guides = [
-    'README.md',
-    ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.md'))
-      .map((path) => join('docs', path)),
-  ];
-  const said = guides.flatMap((path) => conversationsIn(readFileSync(join(root, path), 'utf8')));
-
-  it.each([...new Set(said)])('%s', async (text) => {
+describe('what the guides have people say', () => {
+  it.each(conversations())('%s', async (text) => {
     const { response } = await say(text);
     expect(response).not.toMatch(/found nothing in that|failed:|^Error/);
   });
+
+  /** The quotations of the running text, each said where the guide says so. */
+  const said: Record<string, (text: string) => Promise<void>> = {
+    'What is 15 percent of 80, and what time is it in Tokyo?': spoken(/ = 12\. Time in Tokyo: /),
+    'Remember that I prefer tea': async () => void (await say('Remember that I prefer tea', 'memory')),
+    'What do you know about me?': async () =>
+      expect((await say('What do you know about me?', 'memory')).response).toContain('I prefer tea'),
+    'Every morning at 8, search the news for heat pumps and write me a digest': async () => {
+      await say('Every morning at 8, search the news for heat pumps and write me a digest');
+      const prompt = 'Search the news for heat pumps and write me a digest';
+      expect(await schedules()).toContain(`"prompt":"${prompt}","schedule":"0 8 * * *"`);
+      expect((await say(prompt)).response).toMatch(/Heat pumps move heat[\s\S]*\/tides/);
+    },
+    'When is the rent due?': async () => {
+      const guide = 'docs/tutorials/research-desk.md';
+      const form = new FormData();
+      for (const name of ['lease.md', 'energy.md'])
+        form.append('file', new File([fileIn(guide, name)], name));
+      await fetch(`${fleet().target('research').url}/api/files`, { method: 'POST', body: form });
+      const { text } = await checkedAnswer('When is the rent due?');
+      const [quoted = ''] = Object.keys(notSaid).filter((words) => words.startsWith('The rent is'));
+      expect(text.replace(/\n[\s\S]*/, '')).toContain(quoted);
+      expect(text).toMatch(/^The lease runs/);
+    },
+    'What does the workshop cost to run, and what would a heat pump change?': async () => {
+      const query = 'What does the workshop cost to run, and what would a heat pump change?';
+      const { report, citations } = await reported({ query, sources: ['files'] });
+      expect(report).toMatch(/18,400 kWh[\s\S]*21,900 euros/);
+      expect(citations.supported).toBe(citations.total);
+    },
+    'Research what the heat pump would change.': async () => {
+      await spoken(/research answered: /)('Research what the heat pump would change.');
+      expect(await researched()).toContain('"query":"what the heat pump would change"');
+    },
+    'What is 17 times 23?': spoken(/ = 391/),
+    'Ask research to compare heat pumps.': spoken(/research answered: /),
+    'Remind me in two minutes to stretch': spoken(/Scheduled for .*Reminder: stretch/),
+    'Report an incident: the build server is slow': async () => {
+      const agents = join(fleet().home, 'switchboard/workspace/agents');
+      writeFileSync(join(agents, 'ops.yaml'), fileIn('docs/tutorials/team-agent.md', 'ops.yaml'));
+      const known = () => call<object>('switchboard', '/api/workspace').then((body) => JSON.stringify(body));
+      await expect.poll(known).toContain('"ops"');
+      const { text } = await send('Report an incident: the build server is slow', 'operations');
+      expect(text).toContain('Reported as INC-001. Its title: "the build server is slow".');
+    },
+    'Run the command uptime': async () => {
+      const { text } = await send('Run the command uptime', 'operations');
+      expect(text).toMatch(/ops: May I run this command\?[\s\S]*\nuptime\n/);
+    },
+  };
+
+  it('in their running text is run here, or named with the reason why not', () => {
+    expect(new Set(quotations())).toEqual(new Set([...Object.keys(said), ...Object.keys(notSaid)]));
+  });
+
+  it.each(Object.keys(said))('%s', async (text) => await said[text]?.(text));
 });
 
-/** What blocks of a guide have a person say: after `>` in a terminal, or as the word of ask and send. */
-function conversationsIn(markdown: string): string[] {
-  const blocks = [...markdown.matchAll(/^```(?:sh|text)?\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);
-  return blocks.flatMap((block) =>
-    [...block.matchAll(/^> (.+)$|^ask "([^"$]+)"|\btrunkline send (?:--\S+ \S+ )*"([^"$]+)"/gm)].map(
-      ([, typed, asked, sent]) => typed ?? asked ?? sent ?? '',
-    ),
+/** The same prompt that the page at /setup/result says, by the demo model. */
+it('writes the morning digest of the setup at once, in the terminal', async () => {
+  const told: string[] = [];
+  const answers = ['06:30', 'tidal power'];
+  const terminal = { say: (text: string) => void told.push(text), ask: async () => answers.shift() };
+  const urls = Object.fromEntries(
+    fleet()
+      .targets()
+      .map(({ name, url }) => [name, url]),
+  ) as Record<Name, string>;
+  await firstDigest(terminal, new RunningServices(urls, fleet().home, {}));
+  expect(told.join('\n')).toMatch(
+    /^Writing the first one \.\.\.\n[\s\S]* {2}web_search\n[\s\S]*Reminder: call mum[\s\S]*clean the windows[\s\S]*Inbox empty[\s\S]*energy of tides[\s\S]*\/tides[\s\S]*The next one comes /,
   );
-}
+  expect(await schedules()).toMatch(/"id":"morning-digest"[^}]*"schedule":"30 6 \* \* \*"/);
+});

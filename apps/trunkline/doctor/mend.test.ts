@@ -1,7 +1,9 @@
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -88,7 +90,11 @@ it('mends names in .env alone, and keeps its mode and a copy of it', async () =>
   ];
   writeFileSync(file, before.join('\n'));
   chmodSync(file, 0o640);
+  const reader = openSync(file, 'r');
+  onTestFinished(() => closeSync(reader));
   const done = await mendIn(home);
+  // The file is replaced, not written over: whoever reads it meanwhile has one or the other, never a part.
+  expect(readFileSync(reader, 'utf8')).toBe(before.join('\n'));
   const [copies = ''] = readdirSync(home);
   const copy = join(home, copies, '.env');
   expect(done).toEqual([
@@ -120,7 +126,7 @@ it('tells what it could not change, and goes on', async () => {
   // Where it cannot keep a copy, it leaves the file as it is.
   const environmentFile = join(temporary.path, '.env');
   writeFileSync(environmentFile, 'SEARXNG_ULR=http://a\n');
-  vi.useFakeTimers({ now: 0 });
+  vi.useFakeTimers({ now: 0, toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   writeFileSync(at('before-doctor-fix-1970-01-01T00-00-00-000Z'), 'in its place');
   expect(await mendIn(at(''), (failure) => failures.push(failure))).toContain(

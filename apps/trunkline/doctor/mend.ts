@@ -7,12 +7,12 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { assignmentsOf, knownVariables, nearest } from '@trunkline/config';
 import { modelRoles } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
+import { writeFileAtomic } from '@trunkline/storage';
 import { ensurePages } from '@trunkline/ui/build';
 import { isNoSlip, mostSlips } from '../misspelt.ts';
 
@@ -32,9 +32,9 @@ export async function mend({
   build = buildPages,
   onFailure = () => undefined,
 }: MendOptions): Promise<string[]> {
-  const tried: Try = (what, change) => {
+  const tried: Try = async (what, change) => {
     try {
-      change();
+      await change();
       return true;
     } catch (error) {
       onFailure(`could not ${what}: ${errorMessage(error)}`);
@@ -42,32 +42,34 @@ export async function mend({
     }
   };
   return [
-    ...folder(home, tried),
-    ...ownerOnly(home, tried),
-    ...staleRecords(home, tried),
-    ...misspeltVariables(environmentFile, home, tried),
-    ...misspelt(join(home, 'settings.yaml'), tried, ({ depth }) => (depth === 0 ? knownVariables() : NONE)),
-    ...misspelt(join(home, 'models.yaml'), tried, ({ depth, section }) => {
+    ...(await folder(home, tried)),
+    ...(await ownerOnly(home, tried)),
+    ...(await staleRecords(home, tried)),
+    ...(await misspeltVariables(environmentFile, home, tried)),
+    ...(await misspelt(join(home, 'settings.yaml'), tried, ({ depth }) =>
+      depth === 0 ? knownVariables() : NONE,
+    )),
+    ...(await misspelt(join(home, 'models.yaml'), tried, ({ depth, section }) => {
       if (depth === 0) return new Set(['roles', 'models']);
       return depth === 1 && section === 'roles' ? new Set<string>(modelRoles) : NONE;
-    }),
+    })),
     ...(await build()),
   ];
 }
 
 /** Makes a change and says whether it could; what fails is told, and the rest goes on. */
-type Try = (what: string, change: () => void) => boolean;
+type Try = (what: string, change: () => void | Promise<void>) => Promise<boolean>;
 
 const NONE: ReadonlySet<string> = new Set();
 
-function folder(home: string, tried: Try): string[] {
+async function folder(home: string, tried: Try): Promise<string[]> {
   if (existsSync(home)) return [];
-  const isDone = tried(`create ${home}`, () => mkdirSync(home, { recursive: true, mode: 0o700 }));
+  const isDone = await tried(`create ${home}`, () => void mkdirSync(home, { recursive: true, mode: 0o700 }));
   return isDone ? [`created ${home}.`] : [];
 }
 
 /** Files with keys, and the home itself, belong to nobody else. What a link leads to is not ours to change. */
-function ownerOnly(home: string, tried: Try): string[] {
+async function ownerOnly(home: string, tried: Try): Promise<string[]> {
   const names = [
     '',
     'operator-key',
@@ -77,26 +79,30 @@ function ownerOnly(home: string, tried: Try): string[] {
     'settings.yaml',
     'models.yaml',
   ];
-  return names.flatMap((name) => {
-    const path = join(home, name);
+  const done: string[] = [];
+  for (const path of names.map((name) => join(home, name))) {
     const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found === undefined || found.isSymbolicLink() || (found.mode & 0o077) === 0) return [];
+    if (found === undefined || found.isSymbolicLink() || (found.mode & 0o077) === 0) continue;
     const { mode } = found;
     const what = `take the rights of group and others from ${path}`;
-    if (!tried(what, () => chmodSync(path, mode & 0o700))) return [];
-    return [`took the rights of group and others from ${path} (mode was ${(mode & 0o777).toString(8)}).`];
-  });
+    if (await tried(what, () => chmodSync(path, mode & 0o700)))
+      done.push(`took the rights of group and others from ${path} (mode was ${(mode & 0o777).toString(8)}).`);
+  }
+  return done;
 }
 
 /** Records of processes that ended without a word. */
-function staleRecords(home: string, tried: Try): string[] {
+async function staleRecords(home: string, tried: Try): Promise<string[]> {
   const running = join(home, 'running');
   if (!existsSync(running)) return [];
-  return readdirSync(running)
-    .filter((name) => /^\d+\.json$/.test(name) && !isAlive(Number.parseInt(name, 10)))
-    .map((name) => join(running, name))
-    .filter((path) => tried(`remove ${path}`, () => rmSync(path, { force: true })))
-    .map((path) => `removed ${path}, the record of a process that is gone.`);
+  const stale = readdirSync(running).filter(
+    (name) => /^\d+\.json$/.test(name) && !isAlive(Number.parseInt(name, 10)),
+  );
+  const done: string[] = [];
+  for (const path of stale.map((name) => join(running, name)))
+    if (await tried(`remove ${path}`, () => rmSync(path, { force: true })))
+      done.push(`removed ${path}, the record of a process that is gone.`);
+  return done;
 }
 
 function isAlive(pid: number): boolean {
@@ -125,7 +131,11 @@ interface Slip {
 }
 
 /** Mends names of a YAML file that are not known and have one known name close by; all else in the file stays as it is. */
-function misspelt(file: string, tried: Try, knownAt: (place: Place) => ReadonlySet<string>): string[] {
+async function misspelt(
+  file: string,
+  tried: Try,
+  knownAt: (place: Place) => ReadonlySet<string>,
+): Promise<string[]> {
   if (!existsSync(file)) return [];
   const found: Slip[] = [];
   const text = readFileSync(file, 'utf8');
@@ -140,11 +150,11 @@ function misspelt(file: string, tried: Try, knownAt: (place: Place) => ReadonlyS
     if (meant !== undefined) found.push({ at, name, meant });
   }
   const slips = unambiguous(found, (meant) => new RegExp(`^ *["']?${meant}["']?\\s*:`, 'm').test(text));
-  return rename({ file, text, slips }, tried, (changed) => writeFileSync(file, changed));
+  return await rename({ file, text, slips }, tried);
 }
 
 /** The same in `.env`, which may be shared with other programs: a copy of the file stays in the home. */
-function misspeltVariables(file: string, home: string, tried: Try): string[] {
+async function misspeltVariables(file: string, home: string, tried: Try): Promise<string[]> {
   if (!existsSync(file)) return [];
   const text = readFileSync(file, 'utf8');
   const known = knownVariables();
@@ -155,10 +165,9 @@ function misspeltVariables(file: string, home: string, tried: Try): string[] {
   });
   const slips = unambiguous(found, (meant) => assigned.some(({ name }) => name === meant));
   const copies = join(home, `before-doctor-fix-${new Date().toISOString().replace(/[:.]/g, '-')}`);
-  const done = rename({ file, text, slips }, tried, (changed) => {
+  const done = await rename({ file, text, slips }, tried, () => {
     mkdirSync(copies, { recursive: true, mode: 0o700 });
     copyFileSync(file, join(copies, '.env'));
-    writeFileSync(file, changed);
   });
   return done.length === 0 ? [] : [...done, `kept ${file} as it was in ${join(copies, '.env')}.`];
 }
@@ -176,12 +185,20 @@ interface Renaming {
   slips: readonly Slip[];
 }
 
-function rename({ file, text, slips }: Renaming, tried: Try, write: (changed: string) => void): string[] {
+/** The file is replaced as a whole: a full disk or a kill leaves the one that was there. */
+async function rename(
+  { file, text, slips }: Renaming,
+  tried: Try,
+  keepCopy: () => void = () => undefined,
+): Promise<string[]> {
   const lines = text.split('\n');
   for (const { at, name, meant } of slips)
     lines[at] = lines[at]?.replace(new RegExp(`\\b${name}\\b`), meant) ?? '';
-  if (slips.length === 0 || !tried(`rename misspelt names in ${file}`, () => write(lines.join('\n'))))
-    return [];
+  const replace = async () => {
+    keepCopy();
+    await writeFileAtomic(file, lines.join('\n'), { over: text });
+  };
+  if (slips.length === 0 || !(await tried(`rename misspelt names in ${file}`, replace))) return [];
   return slips.map(({ name, meant }) => `renamed ${name} to ${meant} in ${file}.`);
 }
 

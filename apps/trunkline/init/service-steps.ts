@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Setup } from '@trunkline/setup';
 import { type SetupStep, testMessage, testTopicAt } from '@trunkline/std';
 import { CommandError } from '../commands/command.ts';
+import { firstDigest } from './first-digest.ts';
 import type { RunningServices, ServiceName } from './services.ts';
 import { choose, confirm, type Terminal } from './terminal.ts';
 import { type Connector, runningTrials, type Trials } from './trials.ts';
@@ -213,15 +214,17 @@ async function result({ terminal, setup, services }: StepDeps): Promise<boolean>
     'nothing now',
   );
   const chosen = at === undefined ? undefined : results[at];
-  await setup.setSteps(
-    chosen === undefined
-      ? { steps: { result: 'skipped' } }
-      : { steps: { result: 'done' }, result: chosen.id },
-  );
-  if (chosen === undefined) return false;
-  const page = `${services.url(chosen.service)}/setup/result#${chosen.id}`;
+  if (chosen === undefined) {
+    await setup.setSteps({ steps: { result: 'skipped' } });
+    return false;
+  }
   const isRunning = await services.isRunning(chosen.service);
-  terminal.say(isRunning ? `Open ${page}` : `${startAdvice}, then open ${page}`);
-  terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
+  if (isRunning && chosen.id === 'digest') await firstDigest(terminal, services);
+  else {
+    const page = `${services.url(chosen.service)}/setup/result#${chosen.id}`;
+    terminal.say(isRunning ? `Open ${page}` : `${startAdvice}, then open ${page}`);
+    terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
+  }
+  await setup.setSteps({ steps: { result: 'done' }, result: chosen.id });
   return true;
 }

@@ -150,19 +150,26 @@ describeWithBrowser('the setup', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
   });
 
-  it('ends on a real schedule, and keeps what was done', async () => {
+  it('ends on a digest that is written at once and every day, and keeps what was done', async () => {
     const { page } = opened;
     await page.goto(at('switchboard', '/setup/result'));
     await page.getByRole('radio', { name: /A morning digest/ }).check();
     await page.getByRole('link', { name: 'Go on in Agent' }).click();
-    await page.getByRole('button', { name: 'Schedule it' }).click();
+    await page.getByRole('button', { name: 'Write it now, and every day' }).click();
     await page.getByText('Your morning digest is scheduled.').waitFor(SOON);
+    const digest = page.getByRole('region', { name: 'Your first digest' });
+    await digest.getByText('Hello, and good morning to you.').waitFor(SOON);
+    const chat = await digest.getByRole('link', { name: 'Open the chat' }).getAttribute('href', SOON);
     await checkLooks({ ...opened, problems: [] });
+    const asked = JSON.stringify(model.chats().at(-1)?.messages);
+    expect(asked).toContain('Write my morning digest. Begin with what is due today');
     const { jobs } = await (await fetch(at('agent', '/api/scheduler/jobs'))).json();
     const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     expect(jobs).toMatchObject([
-      { id: expect.stringContaining('morning-digest'), schedule: '0 7 * * *', timezone },
+      { id: 'morning-digest', schedule: '0 7 * * *', timezone, session_id: 'morning-digest' },
     ]);
+    await page.goto(at('agent', chat ?? ''));
+    await page.getByRole('main').getByText('Hello, and good morning to you.').first().waitFor(SOON);
     const { steps, result } = await (await fetch(at('voice', '/operator/setup'))).json();
     expect(Object.values(steps)).toEqual(['done', 'done', 'done', 'done', 'done']);
     expect(result).toBe('digest');

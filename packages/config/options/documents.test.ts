@@ -153,6 +153,10 @@ describe('environmentExample', () => {
 
   it('tells other names, and each meaning where services differ', () => {
     expect(example).toContain('Also read from PORT.');
+    const together = defineOptions('up', 'Together', { port: integer({ env: 'PORT', doc: 'Of all.' }) });
+    const withOwnLine = environmentExample([voice, together]);
+    expect(withOwnLine.match(/\bPORT\b/g)).toEqual(['PORT']);
+    expect(withOwnLine).toContain('# Of all.\n# PORT=\n');
     expect(example).toContain(
       '# Voice: Name on the card. / Agent: Prefix of metrics.\n# Default: Voice: voice / Agent: core.\n# AGENT_NAME=\n',
     );

@@ -45,26 +45,31 @@ const opening = [
   'Most people set three: LLM_GATEWAY_URL, LLM_API_KEY and LLM_MODEL.',
 ];
 
-/** The text of `.env.example`: secrets blank, defaults commented out, shared variables once. */
+/** The text of `.env.example`: secrets blank, defaults commented out, each variable once. */
 export function environmentExample(tables: readonly OptionTable[]): string {
   const head = opening.flatMap((paragraph) => [...comment(paragraph), '#']).slice(0, -1);
-  return `${[...head, ...sectionsOf(tables).flatMap(exampleSection)].join('\n')}\n`;
+  const sections = sectionsOf(tables);
+  const rows = sections.flatMap(({ groups }) => groups.flatMap((group) => group.rows));
+  const own = new Set(rows.flatMap(({ names: [name = ''] }) => name));
+  return `${[...head, ...sections.flatMap((section) => exampleSection(section, own))].join('\n')}\n`;
 }
 
-function exampleSection({ title, groups }: Section): string[] {
-  const lines = groups.flatMap(exampleGroup);
+/** `own`: variables that have a line of their own. */
+function exampleSection({ title, groups }: Section, own: ReadonlySet<string>): string[] {
+  const lines = groups.flatMap((group) => exampleGroup(group, own));
   const rule = `# ${`== ${title} `.padEnd(WIDTH - 2, '=')}`;
   return lines.length === 0 ? [] : ['', rule, ...lines];
 }
 
-function exampleGroup({ heading, rows }: Group): string[] {
-  const lines = rows.filter(({ names }) => names.length > 0).flatMap(exampleRow);
+function exampleGroup({ heading, rows }: Group, own: ReadonlySet<string>): string[] {
+  const lines = rows.filter(({ names }) => names.length > 0).flatMap((row) => exampleRow(row, own));
   if (lines.length === 0) return [];
   return heading === '' ? lines : ['', `# -- ${heading}`, ...lines];
 }
 
-function exampleRow(row: Row): string[] {
-  const [name, ...others] = row.names;
+function exampleRow(row: Row, own: ReadonlySet<string>): string[] {
+  const [name] = row.names;
+  const others = row.names.slice(1).filter((other) => !own.has(other));
   const also = others.length === 0 ? '' : `Also read from ${others.join(', ')}.`;
   const otherwise = row.defaultText === undefined && row.fallback ? `Default: ${row.fallback}.` : '';
   const facts = [valueText(row.expected), otherwise, also].filter(Boolean).join(' ');

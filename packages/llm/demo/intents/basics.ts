@@ -85,7 +85,10 @@ export const runCommand: Intent = {
 };
 
 const searchLead =
-  /^(?:(?:do a |run a )?(?:web |internet )?search(?: the web| the internet| online| the encyclopedia| wikipedia)?(?: for| about)?|look (?:up|for)|google|find(?: out)?(?: me)?(?: information| something| news| articles)?(?: about| on)?|what(?:'s| is) (?:the (?:latest )?)?news (?:about|on))\s+(.+)$/i;
+  /^(?:(?:do a |run a )?(?:web |internet )?search(?: the web| the internet| the news| online| the encyclopedia| wikipedia)?(?: for| about)?|look (?:up|for)|google|find(?: out)?(?: me)?(?: information| something| news| articles)?(?: about| on)?|(?:what(?:'s| is) )?(?:the )?(?:latest |most important )?news (?:about|on))\s+(.+)$/i;
+/** What is to become of the results is not what is searched for. */
+const searchTail =
+  /,? (?:with sources|and (?:write|make|give|send)(?: me)? (?:a |the )?(?:digest|summary|overview)(?: of it)?)$/i;
 const question =
   /^(?:who|what|when|where|why|how|which|is|are|was|were|does|did|tell me about|explain|define|describe)\b\s*(.+)$/i;
 const telling = /^(?:tell me about|explain|define|describe)\s+/i;
@@ -96,7 +99,9 @@ export const search: Intent = {
   examples: [suggestions.search],
   recognise(clause, situation) {
     const wanted = searchLead.exec(clause)?.[1];
-    return wanted === undefined ? undefined : searchCalls(trimPhrase(wanted), clause, situation);
+    return wanted === undefined
+      ? undefined
+      : searchCalls(trimPhrase(wanted).replace(searchTail, ''), clause, situation);
   },
 };
 

@@ -103,14 +103,17 @@ export const goal: Intent = {
   },
 };
 
-/** "What is on today?": what waits, wherever it is kept. */
+/** "What is on today?", "Write my morning digest": what waits, wherever it is kept. */
 export const agenda: Intent = {
   tools: ['list_schedules', 'beads_list', 'check_inbox'],
   examples: [suggestions.today],
   recognise(clause, situation) {
     const asks =
       /^(?:what(?:'s| is)|show)(?: me)?(?: there)?(?: my)? (?:on (?:for )?(?:today|(?:my|the) (?:agenda|plate))|(?:planned|to do)(?: for)? today|agenda|day)\b/i;
-    if (!asks.test(trimPhrase(clause))) return undefined;
+    const orders =
+      /^(?:(?:write|give|make|prepare)(?: me)?(?: my| the| a)? (?:morning|daily|evening) (?:digest|briefing)$|begin with what is due today\b)/i;
+    const sentence = trimPhrase(clause);
+    if (!asks.test(sentence) && !orders.test(sentence)) return undefined;
     const calls = agenda.tools.flatMap((name) => offeredCall(name, {}, situation) ?? []);
     return calls.length > 0 ? calls : undefined;
   },

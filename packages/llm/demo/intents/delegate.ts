@@ -62,15 +62,16 @@ export const form: Intent = {
   },
 };
 
-/** "ask research to X", "delegate to research: X", "hand X to research". */
+/** "ask research to X", "delegate to research: X", "hand X to research", "research X". */
 const orders = [
   /^(?<verb>ask|tell|have)\s+(?:the\s+)?(?<name>[\w.-]+)(?:\s+(?:agent|assistant|delegate))?\s+(?:to\s+|about\s+|for\s+)?(?<query>.+)$/is,
   /^(?<verb>delegate|hand(?: over)?|forward|pass)\s+(?:this\s+|it\s+)?to\s+(?:the\s+)?(?<name>[\w.-]+)(?:\s+agent)?[:,]?\s+(?:to\s+)?(?<query>.+)$/is,
   /^(?<verb>delegate|hand(?: over)?|forward|pass)\s+(?<query>.+?)\s+to\s+(?:the\s+)?(?<name>[\w.-]+)$/is,
+  /^(?<verb>(?<name>research))\s+(?<query>.+)$/is,
 ];
 const notAnAgent = /^(?:me|us|him|her|them|the|a|an|it|you|yourself|human|user)$/i;
 /** Verbs that also stand for other things, so the name after them must be a known one. */
-const loose = /^(?:tell|have)$/i;
+const loose = /^(?:tell|have|research)$/i;
 
 interface Route {
   tool: string;

@@ -67,6 +67,8 @@ describe('one wish', () => {
     ['list my schedules', 'list_schedules', {}],
     ['cancel job agent-123-abc', 'cancel_schedule', { job_id: 'agent-123-abc' }],
     ['search the web for tidal power', 'web_search', { query: 'tidal power' }],
+    ['Search the news for heat pumps and write me a digest', 'web_search', { query: 'heat pumps' }],
+    ['Research what it would change.', 'delegate_to', { target: 'research', query: 'what it would change' }],
     ['Who built the Great Wall?', 'web_search', { query: 'Who built the Great Wall' }],
     ['Tell me about tidal power', 'look_up', { query: 'tidal power' }],
     ['Read https://example.org/page.html.', 'fetch_url', { url: 'https://example.org/page.html' }],

@@ -1,14 +1,13 @@
 import { BellRing, FileText, Newspaper } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { useApi } from '../../src/api/ApiProvider.tsx';
 import { Button, buttonClass } from '../../src/components/Button.tsx';
 import { TextAreaField, TextField } from '../../src/components/Field.tsx';
 import { Panel } from '../../src/components/Panel.tsx';
-import { RelativeTime } from '../../src/components/RelativeTime.tsx';
-import { browserTimezone } from '../../src/lib/browser.ts';
 import { cn } from '../../src/lib/cn.ts';
 import { SERVICES, type ServiceName } from '../../src/shell/services.tsx';
-import { Busy, Choice, Note, Trouble } from './parts.tsx';
+import { DigestResult } from './DigestResult.tsx';
+import { Busy, Choice, Trouble } from './parts.tsx';
 import { addressOf, StepFrame, useSetup, useWork } from './setup.tsx';
 
 const UPLOAD_MS = 120_000;
@@ -17,10 +16,10 @@ const RESULTS = [
   {
     id: 'digest',
     title: 'A morning digest',
-    detail: 'Every day at the time you choose',
+    detail: 'Now, and every day at the time you choose',
     Icon: Newspaper,
     service: 'agent',
-    Content: Digest,
+    Content: DigestResult,
   },
   {
     id: 'report',
@@ -79,81 +78,6 @@ function Elsewhere({ id, service, title }: { id: ResultId; service: ServiceName;
       </a>
     </Panel>
   );
-}
-
-interface NewJob {
-  job: { id: string; next: string };
-}
-
-function Digest() {
-  const api = useApi();
-  const { mark } = useSetup();
-  const [time, setTime] = useState('07:00');
-  const [topics, setTopics] = useState('technology, science');
-  const planning = useWork<NewJob['job']>();
-  const plan = () =>
-    planning.run(async () => {
-      const when = dailyCron(time);
-      const body = {
-        prompt: digestPrompt(topics),
-        when,
-        timezone: browserTimezone(),
-        job_id: 'morning-digest',
-      };
-      const { job } = await api.request<NewJob>('/api/scheduler/jobs', { body });
-      await mark('done', 'digest');
-      return job;
-    });
-  return (
-    <Panel
-      title="A morning digest"
-      detail="The agent looks through notes, tasks and the web, and writes a page."
-    >
-      <div className="flex flex-col gap-4">
-        <div className="grid gap-4 sm:grid-cols-[8rem_minmax(0,1fr)]">
-          <TextField
-            label="Every day at"
-            type="time"
-            required
-            hint={browserTimezone()}
-            value={time}
-            onChange={(event) => setTime(event.target.value)}
-          />
-          <TextField
-            label="News about"
-            maxLength={200}
-            value={topics}
-            onChange={(event) => setTopics(event.target.value)}
-          />
-        </div>
-        <div>
-          <Button variant="primary" busy={planning.busy} disabled={time === ''} onClick={plan}>
-            Schedule it
-          </Button>
-        </div>
-        <Trouble work={planning} what="The digest was not scheduled." />
-        {planning.answer && (
-          <Note state="live" title="Your morning digest is scheduled.">
-            The first one comes <RelativeTime at={Date.parse(planning.answer.next)} />.{' '}
-            <TextLink href="/app#/schedules">See it, or run it now</TextLink>
-          </Note>
-        )}
-      </div>
-    </Panel>
-  );
-}
-
-function digestPrompt(topics: string): string {
-  const news =
-    topics.trim() === '' ? '' : ` Then the most important news about ${topics.trim()}, with sources.`;
-  return `Write my morning digest. Begin with what is due today in my notes, tasks and schedules.${news} Keep it under 250 words.`;
-}
-
-/** The zone of this browser, so that summer time does not move the digest. */
-
-function dailyCron(time: string): string {
-  const [hours = 7, minutes = 0] = time.split(':').map(Number);
-  return `${minutes} ${hours} * * *`;
 }
 
 interface Uploaded {
@@ -277,13 +201,5 @@ function Reminder() {
         </Button>
       </form>
     </Panel>
-  );
-}
-
-function TextLink({ href, children }: { href: string; children: ReactNode }) {
-  return (
-    <a href={href} className="text-accent-text underline underline-offset-2">
-      {children}
-    </a>
   );
 }

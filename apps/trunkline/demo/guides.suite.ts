@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { guides, root } from '../docs/blocks.suite.ts';
+
+/** Made from code, or figures: nothing in them is for a reader to say. */
+const notGuides = /^docs\/(?:reference\/|troubleshooting|benchmarks)/;
+
+const texts = guides()
+  .filter((path) => !notGuides.test(relative(root, path)))
+  .map((path) => readFileSync(path, 'utf8'));
+
+/** What commands and sessions of the guides have a person say: after `>` in a terminal, or as the word of ask and send. */
+export function conversations(): string[] {
+  const said = texts.flatMap((text) => {
+    const blocks = [...text.matchAll(/^```(?:sh|text)?\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);
+    const typed = blocks.flatMap((block) => [...block.matchAll(/^> (.+)$|^ask "([^"$]+)"/gm)]);
+    const sent = [...text.matchAll(/\btrunkline send (?:--\S+ \S+ )*"([^"$]+)"/g)];
+    return [...typed, ...sent].map(([, first, second]) => (first ?? second ?? '').replaceAll('\n', ' '));
+  });
+  return [...new Set(said)];
+}
+
+/** Quotations of three words or more in the running text of the guides. */
+export function quotations(): string[] {
+  const quoted = texts.flatMap((text) => {
+    const running = text
+      .replace(/^```[\s\S]*?^```/gm, '')
+      .replace(/<[^>]*>|`[^`]*`/g, '')
+      // What the product says stands in blocks of its own.
+      .replace(/^>.*$/gm, '')
+      .replace(/\n(?!\n)/g, ' ');
+    return [...running.matchAll(/"([^"\n]+)"/g)].map(([, words = '']) => words);
+  });
+  return [...new Set(quoted)].filter((words) => words.trim().split(/\s+/).length > 2);
+}
+
+/** Quotations that nobody says to a service, or not alone. */
+export const notSaid: Record<string, string> = {
+  '2 of 3': 'words of a page',
+  'Card signed, not checked': 'words of a page',
+  'Edit as YAML': 'words of a page',
+  'For this task': 'words of a page',
+  'Open as operator': 'printed at the start',
+  'Sign out of Example ID too': 'words of a page',
+  'Sound does not get through': 'words of a page',
+  'There is no channel for alerts': 'a line of the log',
+  'Resource limits are not supported and ignored': 'what podman says',
+  'The page nowhere has this figure': 'a reason at a citation',
+  'The rent is 1,450 euros a month and is due on the third working day [1].':
+    'the answer to the question before it, checked with it',
+  'Are you still there?': 'said by the voice',
+  'Sorry, I did not catch that.': 'said by the voice',
+  'are you there?': 'ends a pause of a call: apps/voice/conversation',
+  'every Monday at 10': 'part of a reminder, which is run as a whole',
+  'the weather in': 'a sentence that is not finished',
+};
+
+/** The text of a file that a guide has its reader write with `cat`. */
+export function fileIn(guide: string, name: string): string {
+  const text = readFileSync(join(root, guide), 'utf8');
+  const [, content] = new RegExp(`^cat > \\S*${name} <<'EOF'\\n([\\s\\S]*?)^EOF$`, 'm').exec(text) ?? [];
+  if (content === undefined) throw new Error(`${guide} writes no file ${name}`);
+  return content;
+}
