@@ -175,6 +175,7 @@ const work = [
   'POST /v1/responses/:id/cancel',
   'GET /v1/responses/:id/input_items',
   'POST /v1/responses/input_tokens',
+  'POST /v1/responses/compact',
   'POST /v1/conversations',
   'GET /v1/conversations/:id',
   'POST /v1/conversations/:id',

@@ -21,6 +21,8 @@ export interface OpenAiApi {
   files?: boolean;
   /** Parameters of requests that reach a model; others are refused, or named in the header of the answer. */
   parameters?: (model: string) => readonly ModelParameter[];
+  /** Whether its models answer calls with `isSummary`; otherwise `/v1/responses/compact` is refused. */
+  isSummarising?: boolean;
   /** Words for a caller who keeps too much already. */
   refusal?: (principal: Principal) => string | undefined;
   /** Failures of the service's own, for `/openapi.json`. */
@@ -43,6 +45,8 @@ export interface CompletionCall {
   principal: Principal;
   /** Aborted when the caller leaves. */
   signal: AbortSignal;
+  /** The model alone answers, without the instructions and tools of the service. */
+  isSummary?: boolean;
 }
 
 export type Answer = (call: CompletionCall) => AsyncGenerator<AnswerEvent, void>;

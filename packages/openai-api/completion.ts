@@ -5,6 +5,8 @@ export type AnswerEvent =
   | { type: 'reasoning-delta'; text: string }
   /** A page that the answer is drawn from; the places are characters of the whole answer. */
   | { type: 'citation'; citation: UrlCitation }
+  /** A picture that the model itself made. */
+  | { type: 'image'; mediaType: string; base64: string }
   /** Parameters of the request that the model's endpoint turned out to refuse: the answer was made without them. */
   | { type: 'ignored-parameters'; names: readonly string[] }
   | {
@@ -101,6 +103,8 @@ export class Completion {
       return [this.#chunk({ content: event.text })];
     }
     if (event.type === 'reasoning-delta') return [this.#chunk({ reasoning_content: event.text })];
+    // Chat completions have no place for it: the text links to it.
+    if (event.type === 'image') return [];
     if (event.type === 'citation') {
       const url_citation = citationFields(event.citation, this.#text);
       return [this.#chunk({ annotations: [{ type: 'url_citation', url_citation }] })];

@@ -116,6 +116,10 @@ export class AgentContent {
     return { type: 'artifact', name, parts: [part] };
   }
 
+  async bytes(id: string): Promise<Buffer | undefined> {
+    return await this.#deps.store.read(id);
+  }
+
   /** An address under which whoever holds it can read the file for an hour. */
   link(id: string): string {
     return `${this.#deps.publicUrl()}${this.#deps.store.link(id)}`;

@@ -257,6 +257,9 @@ describe('what a model makes besides words', () => {
       text: expect.stringMatching(/^Here it is\.\n\n!\[image-1\.png\]\(http\S+\)$/),
       annotations: [{ type: 'url_citation', ...drawn.citations[0] }],
     });
+    expect(output.slice(1)).toMatchObject([
+      { type: 'image_generation_call', result: base64(png), output_format: 'png', status: 'completed' },
+    ]);
   });
 
   it('makes what follows ask before it has effects, where it was read from pages', async () => {

@@ -63,6 +63,7 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
     findModel: () => (call) => answer(call, deps),
     defaultModel: () => agentName,
     refusal: (principal) => deps.owners.room(quotaKey(principal), 0),
+    isSummarising: true,
     images: true,
     files: true,
     parameters: () => modelParameters,
@@ -72,6 +73,8 @@ export function agentModel(deps: AgentModelDeps): OpenAiApi {
 async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerator<AnswerEvent, void> {
   const said = new SaidTexts();
   const files: StoredFile[] = [];
+  /** By the model itself, among the files. */
+  const drawn: StoredFile[] = [];
   const refused = new RefusedParameters(call.request);
   const notes = new CallNotes();
   try {
@@ -89,8 +92,10 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
         if (event.type === 'wait' && event.code === 'loading') yield* notes.begin();
         yield* notes.add(text);
       } else if (event.type === 'citation') yield event;
-      else if (event.type === 'file') files.push(event.file);
-      else if (event.type === 'tool-end') files.push(...(event.files ?? []));
+      else if (event.type === 'file') {
+        files.push(event.file);
+        drawn.push(event.file);
+      } else if (event.type === 'tool-end') files.push(...(event.files ?? []));
       else if (event.type === 'error') {
         const end = filtered(event);
         if (said.joined === '') yield { type: 'text-delta', text: event.message };
@@ -99,6 +104,7 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
         const links = files.map((file) => linkTo(file, deps.content)).join('');
         if (links !== '') yield { type: 'text-delta', text: links };
         said.say(links);
+        for (const file of drawn) yield* picturesOf(file, deps.content);
         const ended = { ...event, text: event.text + links };
         const isOutside = hasReadOutside(event);
         if (isOutside) {
@@ -123,7 +129,7 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
  * for a person are left out; calls of the caller's own tools end the turn.
  */
 async function* turn(
-  { request, principal: asker, signal }: CompletionCall,
+  { request, principal: asker, signal, isSummary }: CompletionCall,
   { graph: compiled, observe, owners, content, outsideAnswers }: AgentModelDeps,
   refused: RefusedParameters,
 ): AsyncGenerator<TurnEvent, void> {
@@ -140,7 +146,9 @@ async function* turn(
   const spending = new Spending(graph.limits);
   const onEvent = (event: TurnEvent) => observe(sessionId, event, principal);
   const callers = callerTools(request);
-  const own = [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent })];
+  const own = isSummary
+    ? []
+    : [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent })];
   const compaction = graph.compaction();
   const forced = forcedChoice(request);
   const events = runTurn({
@@ -148,7 +156,7 @@ async function* turn(
       withCallSettings(graph.model(), callSettings(request), (names) => refused.note(names)),
       request,
     ),
-    instructions: [graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
+    instructions: [isSummary ? '' : graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
     tools: [...callers, ...own.filter(({ name }) => !callers.some((tool) => tool.name === name))],
     requiredTool: forced?.type === 'tool' ? forced.toolName : undefined,
     limits: spending.limits,
@@ -166,6 +174,15 @@ async function* turn(
     onEvent(event);
     yield event;
   }
+}
+
+/** A picture that the model made, if it is still stored. */
+async function* picturesOf(
+  { id, mediaType }: StoredFile,
+  content: AgentContent,
+): AsyncGenerator<AnswerEvent> {
+  const bytes = mediaType.startsWith('image/') ? await content.bytes(id) : undefined;
+  if (bytes !== undefined) yield { type: 'image', mediaType, base64: bytes.toString('base64') };
 }
 
 /** A file that the turn made, as Markdown: clients show pictures, and link to the rest. */

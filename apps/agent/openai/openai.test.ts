@@ -148,6 +148,19 @@ describe("the agent behind OpenAI's own client [A129]", () => {
     model.enqueue(write('owned.md'), 'No.');
     await client.responses.create({ model: name, input: 'Write it.', previous_response_id: picture.id });
     expect(held()).toContain('text from outside');
+    // A summary keeps the mark, and is made without the tools of the agent.
+    model.enqueue('A picture was sent.');
+    const { output: shorter } = await client.responses.compact({
+      model: name,
+      previous_response_id: picture.id,
+    });
+    expect(model.chats().at(-1)).not.toHaveProperty('tools');
+    const [summary] = shorter.filter(({ type }) => type === 'compaction');
+    model.enqueue(write('owned.md'), 'No.');
+    const input = [summary, { role: 'user', content: 'Write it.' }] as OpenAI.Responses.ResponseInput;
+    await client.responses.create({ model: name, input });
+    expect(held()).toContain('text from outside');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('A picture was sent.');
     const file_data = `data:text/plain;base64,${Buffer.from('The answer is 42.').toString('base64')}`;
     const file = { type: 'input_file' as const, filename: 'note.txt', file_data };
     model.enqueue('It says 42.');

@@ -114,6 +114,7 @@ export const routeAccess: Readonly<Record<string, 'operator' | 'anyone'>> = {
   'POST /v1/responses/:id/cancel': 'anyone',
   'GET /v1/responses/:id/input_items': 'anyone',
   'POST /v1/responses/input_tokens': 'anyone',
+  'POST /v1/responses/compact': 'anyone',
   'POST /v1/conversations': 'anyone',
   'GET /v1/conversations/:id': 'anyone',
   'POST /v1/conversations/:id': 'anyone',

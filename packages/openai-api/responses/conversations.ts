@@ -5,9 +5,10 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { OpenAiApi } from '../api.ts';
 import { openAiErrors } from '../errors.ts';
-import { type Item, inputItem, readInput, toMessages } from './items.ts';
-import { metadata, refuse } from './request.ts';
+import { type Item, inputItem, readInput } from './items.ts';
+import { conversationOf, metadata, type ResponseRequest, refuse } from './request.ts';
 import type { Responses } from './responses.ts';
+import { conversationIn } from './store.ts';
 
 type ResponsesApi = NonNullable<OpenAiApi['responses']>;
 
@@ -58,7 +59,7 @@ export function mountConversations<Caller>(
     const batch = `resp_${crypto.randomUUID().replaceAll('-', '')}`;
     const items = readInput(given, batch, (item) => kept.store.findItems(item, principal, conversation));
     // What no response could take is refused now.
-    toMessages(items);
+    kept.store.messages(items, principal);
     requireRoom(items, principal, engine);
     return items;
   };
@@ -179,11 +180,12 @@ export function continued(before: readonly Item[], input: readonly Item[]): Item
 }
 
 /** What an item says, without what clients leave out. */
-function saidBy({ type, role, content, call_id, name, arguments: given, output }: Item): unknown {
+function saidBy({ type, role, content, call_id, name, arguments: given, output, ...more }: Item): unknown {
+  const { encrypted_content, result } = more;
   const parts = Array.isArray(content)
     ? content.map(({ text, type: kind, ...rest }) => text ?? [kind, rest])
     : [];
-  return { type, role, parts, call_id, name, given, output };
+  return { type, role, parts, call_id, name, given, output, encrypted_content, result };
 }
 
 /** What was said in the conversation that a request names, if it takes the new items too. */
@@ -233,4 +235,32 @@ function shown({ id, createdAt, metadata: pairs }: { id: string; createdAt: numb
 /** Without our own mark of where an answer was drawn from. */
 function plain({ outside: _mark, ...item }: Item): Item {
   return item as Item;
+}
+
+/** What was said before, as far back as it is kept. */
+export function earlier(
+  request: Partial<Pick<ResponseRequest, 'previous_response_id' | 'conversation'>>,
+  kept: Responses,
+  principal: Principal,
+  added: readonly Item[],
+): Item[] {
+  const named = conversationOf(request);
+  if (named !== undefined) return itemsOfConversation(named, kept, principal, added);
+  const { previous_response_id: id } = request;
+  if (!id) return [];
+  const previous = kept.store.find(id, principal);
+  const conversation = previous && conversationIn(previous.body);
+  if (conversation !== undefined)
+    throw refuse(
+      kept.store.conversations.find(conversation, principal) === undefined
+        ? `The conversation of the response "${id}" is not here any more: send what was said as input.`
+        : `The response "${id}" is of a conversation: name "${conversation}" as conversation.`,
+      'previous_response_id',
+    );
+  if (kept.running(id) !== undefined && previous !== undefined)
+    throw refuse(`The response "${id}" is still being made: wait for its end.`, 'previous_response_id');
+  const items = kept.store.conversation(id, principal);
+  if (items !== undefined) return items;
+  const message = `Previous response "${id}" is not here, or one before it: send the conversation as input.`;
+  throw openAiErrors.previous_response_not_found({ message }, { details: { param: 'previous_response_id' } });
 }

@@ -25,6 +25,8 @@ const prefixes: Record<string, string> = {
   function_call: 'fc',
   function_call_output: 'fco',
   reasoning: 'rs',
+  image_generation_call: 'ig',
+  compaction: 'cmp',
 };
 
 /** Ids of items name their response, so that a reference to one finds it. */
@@ -45,7 +47,9 @@ export function readInput(
 ): Item[] {
   const given = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input;
   return given.map((item, index) => {
-    if (item.type === 'item_reference') return referenced(item.id ?? '', index, find);
+    // A picture may come back by its id alone.
+    const isPictureId = item.type === 'image_generation_call' && typeof item.result !== 'string';
+    if (item.type === 'item_reference' || isPictureId) return referenced(item.id ?? '', index, find);
     const type = item.type ?? 'message';
     const whole = {
       ...item,
@@ -70,8 +74,14 @@ function referenced(id: string, index: number, find: (id: string) => readonly It
   );
 }
 
-/** The conversation that items tell, as messages of a chat completion. Thoughts do not go back to a model. */
-export function toMessages(items: readonly Item[]): RequestMessage[] {
+/**
+ * The conversation that items tell, as messages of a chat completion. Thoughts do not go back to a model. `open` reads the
+ * summary of a compaction.
+ */
+export function toMessages(
+  items: readonly Item[],
+  open: (sealed: string) => { text: string; outside: boolean } | undefined,
+): RequestMessage[] {
   const messages: RequestMessage[] = [];
   for (const item of items) {
     const last = messages.at(-1);
@@ -82,9 +92,34 @@ export function toMessages(items: readonly Item[]): RequestMessage[] {
         messages.push({ role: 'assistant', content: null, tool_calls: calls, ...markOf(item) });
       else Object.assign(last, { tool_calls: [...(last.tool_calls ?? []), ...calls] }, markOf(item));
     } else if (item.type === 'function_call_output') messages.push(resultOf(item));
+    else if (item.type === 'image_generation_call') messages.push(pictureOf(item));
+    else if (item.type === 'compaction') messages.push(summaryOf(item, open));
     else if (item.type !== 'reasoning') throw refuse(`input items of type "${item.type}" are not supported`);
   }
   return messages;
+}
+
+/** Models take pictures from the user alone. */
+function pictureOf({ result, output_format: format }: Item): RequestMessage {
+  if (typeof result !== 'string') throw refuse('an image_generation_call needs result with the picture');
+  const url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${result}`;
+  const text = 'The picture that you made:';
+  return {
+    role: 'user',
+    content: [
+      { type: 'text', text },
+      { type: 'image_url', image_url: { url } },
+    ],
+  };
+}
+
+function summaryOf(item: Item, open: Parameters<typeof toMessages>[1]): RequestMessage {
+  const { encrypted_content: sealed } = item;
+  const summary = typeof sealed === 'string' ? open(sealed) : undefined;
+  if (summary === undefined)
+    throw refuse('a compaction was not made here, or for somebody else: send the conversation itself');
+  const content = `Summary of the conversation so far:\n${summary.text}`;
+  return { role: 'assistant', content, ...(summary.outside && { outside: true }) };
 }
 
 /** What the store says of an answer: it may be drawn from text from outside. */

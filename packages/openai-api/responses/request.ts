@@ -98,7 +98,9 @@ export function checkParameters(request: ResponseRequest): string[] {
 }
 
 /** The id of the conversation that a request belongs to. */
-export function conversationOf({ conversation }: Pick<ResponseRequest, 'conversation'>): string | undefined {
+export function conversationOf({
+  conversation,
+}: Partial<Pick<ResponseRequest, 'conversation'>>): string | undefined {
   return (typeof conversation === 'string' ? conversation : conversation?.id) || undefined;
 }
 

@@ -14,6 +14,8 @@ class Toy {
   readonly #home = temporaryDirectory();
   now = Date.now();
   quotaBytes = 2 ** 30;
+  isSummarising = true;
+  images = false;
   answer: Answer = async function* () {
     yield { type: 'text-delta', text: 'Yes.' };
     yield end;
@@ -61,7 +63,8 @@ class Toy {
             }
           : undefined,
       defaultModel: () => 'toy',
-      images: false,
+      isSummarising: this.isSummarising,
+      images: this.images,
       parameters: () => ['temperature', 'tools', 'tool_choice', 'max_completion_tokens'],
       responses: { kept: this.responses, engine: this.a2a.engine, countTokens: (text) => text.length },
     });
@@ -791,4 +794,151 @@ describe('a background response', () => {
     await expect.poll(() => tasks.get(live.id).state).toBe('completed');
     expect(toy.executor.execute).toHaveBeenCalledOnce();
   });
+});
+
+describe('a conversation that is shortened', () => {
+  const hello = { role: 'user' as const, content: 'I am Ada.' };
+  const summarising = async (more: Partial<Toy> = {}) => {
+    toy = await Object.assign(new Toy(), more).start();
+    const answer = toy.answer;
+    toy.answer = async function* (call) {
+      if (!call.isSummary) yield* answer(call);
+      else {
+        yield { type: 'text-delta', text: 'Ada said hello.' };
+        yield { ...end, isOutside: true } as AnswerEvent;
+      }
+    };
+    return toy.client().responses;
+  };
+
+  it('is the words of the person and a summary, which later requests take', async () => {
+    const responses = await summarising();
+    const first = await responses.create({ input: [hello] });
+    const { output, object, usage } = await responses.compact({
+      model: 'toy',
+      previous_response_id: first.id,
+      input: 'What next?',
+      instructions: 'Be short.',
+    });
+    expect([object, usage.total_tokens]).toEqual(['response.compaction', 7]);
+    expect(output).toMatchObject([
+      { type: 'message', role: 'user', content: [{ text: 'I am Ada.' }] },
+      { type: 'message', role: 'user', content: [{ text: 'What next?' }] },
+      { type: 'compaction', encrypted_content: expect.not.stringContaining('Ada') },
+    ]);
+    const { messages } = toy.seen.at(-1)?.request ?? { messages: [] };
+    expect(messages.slice(0, -1)).toEqual([
+      { role: 'system', content: 'Be short.' },
+      { role: 'user', content: 'I am Ada.' },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: 'What next?' },
+    ]);
+    expect(messages.at(-1)?.content).toMatch(/^Summarise the conversation above/);
+    const summary = {
+      role: 'assistant',
+      content: 'Summary of the conversation so far:\nAda said hello.',
+      // The mark is sealed with it: whoever keeps the summary cannot take it off.
+      outside: true,
+    };
+    const input = [...output, { role: 'user', content: 'Who am I?' }] as OpenAI.Responses.ResponseInput;
+    const second = await responses.create({ input });
+    expect(toy.seen.at(-1)?.request.messages).toEqual([
+      { role: 'user', content: 'I am Ada.' },
+      { role: 'user', content: 'What next?' },
+      summary,
+      { role: 'user', content: 'Who am I?' },
+    ]);
+    await responses.create({ previous_response_id: second.id, input: 'And?' });
+    expect(toy.seen.at(-1)?.request.messages).toContainEqual(summary);
+    const { id } = await toy.client().conversations.create({ items: input });
+    await responses.create({ conversation: id, input: 'Go on' });
+    expect(toy.seen.at(-1)?.request.messages).toContainEqual(summary);
+  });
+
+  it("is its owner's alone, and nobody can change it", async () => {
+    const responses = await summarising();
+    const { output } = await responses.compact({ model: 'toy', input: [hello] });
+    const item = output.at(-1) as { encrypted_content: string };
+    const taken = (encrypted_content: string, name: string) =>
+      refusal(toy.client(name).responses.create({ input: [{ type: 'compaction', encrypted_content }] }));
+    expect((await taken(item.encrypted_content, 'bea'))?.message).toContain('compaction was not made here');
+    const changed = `${item.encrypted_content.slice(0, -4)}AAAA`;
+    expect((await taken(changed, 'ada'))?.status).toBe(400);
+    expect((await taken('', 'ada'))?.status).toBe(400);
+    expect(await taken(item.encrypted_content, 'ada')).toBeUndefined();
+  });
+
+  it('is refused by name where it cannot be', async () => {
+    const responses = await summarising({ isSummarising: false });
+    const refused = await refusal(responses.compact({ model: 'toy', input: [hello] }));
+    expect([refused?.status, refused?.message]).toEqual([
+      400,
+      expect.stringContaining('compact is not supported'),
+    ]);
+    const nothingSaid = await refusal(responses.compact({ model: 'toy' }));
+    expect(nothingSaid?.status).toBe(400);
+  });
+
+  it('is refused where the model gives no whole summary', async () => {
+    const responses = await summarising();
+    toy.answer = async function* () {
+      yield { type: 'text-delta', text: 'Ada s' };
+      yield { type: 'end', finishReason: 'length' };
+    };
+    expect((await refusal(responses.compact({ model: 'toy', input: [hello] })))?.status).toBe(502);
+    expect((await refusal(responses.compact({ model: 'toy' })))?.message).toContain('nothing to shorten');
+  });
+});
+
+it('gives pictures of the model as items, and takes them back', async () => {
+  toy = await Object.assign(new Toy(), { images: true }).start();
+  toy.answer = async function* () {
+    yield { type: 'text-delta', text: 'Here.' };
+    yield { type: 'image', mediaType: 'image/webp', base64: 'aGk=' };
+    yield end;
+  };
+  const { responses } = toy.client();
+  const events: string[] = [];
+  const stream = await responses.create({ input: 'Draw', stream: true });
+  let response: OpenAI.Responses.Response | undefined;
+  for await (const event of stream) {
+    events.push(event.type);
+    if (event.type === 'response.completed') response = event.response;
+  }
+  expect(events.filter((type) => type.includes('image'))).toEqual([
+    'response.image_generation_call.in_progress',
+    'response.image_generation_call.completed',
+  ]);
+  const picture = {
+    type: 'image_generation_call',
+    status: 'completed',
+    result: 'aGk=',
+    output_format: 'webp',
+  };
+  expect(response?.output).toMatchObject([{ type: 'message' }, picture]);
+  const seen = { type: 'image_url', image_url: { url: 'data:image/webp;base64,aGk=' } };
+  await responses.create({ previous_response_id: response?.id ?? '', input: 'Bigger' });
+  expect(JSON.stringify(toy.seen.at(-1)?.request.messages)).toContain(JSON.stringify(seen));
+  const [, drawn] = response?.output ?? [];
+  const byId = { type: 'image_generation_call', id: drawn?.id } as OpenAI.Responses.ResponseInputItem;
+  await responses.create({ input: [byId, { role: 'user', content: 'Bigger' }] });
+  expect(JSON.stringify(toy.seen.at(-1)?.request.messages)).toContain(JSON.stringify(seen));
+});
+
+it('knows every method of the client', async () => {
+  toy = await new Toy().start();
+  const { responses, conversations } = toy.client();
+  const methodsOf = (resource: object) =>
+    Object.getOwnPropertyNames(Object.getPrototypeOf(resource)).filter((name) => name !== 'constructor');
+  // `parse` and `stream` are `create` with help of the client. Each of the others has a test in this file.
+  expect(methodsOf(responses).sort()).toEqual(
+    ['cancel', 'compact', 'create', 'delete', 'parse', 'retrieve', 'stream'].sort(),
+  );
+  expect(methodsOf(responses.inputItems)).toEqual(['list']);
+  expect(methodsOf(responses.inputTokens)).toEqual(['count']);
+  expect(methodsOf(conversations)).toEqual(['create', 'retrieve', 'update', 'delete']);
+  expect(methodsOf(conversations.items)).toEqual(['create', 'retrieve', 'list', 'delete']);
+  const parsed = await responses.parse({ input: 'Hi' });
+  expect(parsed.output_text).toBe('Yes.');
+  expect((await responses.stream({ input: 'Hi' }).finalResponse()).output_text).toBe('Yes.');
 });

@@ -190,7 +190,7 @@ export class RunningResponse {
 /** The same answer as the task tells it. */
 function taskEvents(event: AnswerEvent): ExecutionEvent[] {
   if (event.type === 'text-delta' || event.type === 'reasoning-delta') return [event];
-  if (event.type === 'ignored-parameters' || event.type === 'citation') return [];
+  if (event.type === 'ignored-parameters' || event.type === 'citation' || event.type === 'image') return [];
   const { usage, text, toolCalls = [] } = event;
   const names = toolCalls.map((call) => call.function.name).join(', ');
   return [

@@ -7,22 +7,15 @@ import {
   sse,
   validate,
 } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { checkRequest, firstEvent, ignoredHeader, type OpenAiApi, requireModel, resumed } from '../api.ts';
 import type { AnswerEvent } from '../completion.ts';
 import { openAiErrors } from '../errors.ts';
-import {
-  continued,
-  itemsOfConversation,
-  listed,
-  listQuery,
-  mountConversations,
-  requireRoom,
-} from './conversations.ts';
+import { mountCompaction } from './compaction.ts';
+import { continued, earlier, listed, listQuery, mountConversations, requireRoom } from './conversations.ts';
 import { inputTokens } from './input-tokens.ts';
-import { type Item, readInput, toMessages } from './items.ts';
+import { type Item, readInput } from './items.ts';
 import {
   checkParameters,
   conversationOf,
@@ -32,8 +25,7 @@ import {
   responseRequest,
   toCompletionRequest,
 } from './request.ts';
-import type { Responses } from './responses.ts';
-import { conversationIn, type StoredResponse } from './store.ts';
+import type { StoredResponse } from './store.ts';
 import { type ResponseEvent, ResponseWriter } from './writer.ts';
 
 const { response_not_found } = defineErrors({
@@ -63,6 +55,7 @@ export function mountResponses<Caller>(
   { kept, engine, countTokens }: ResponsesApi,
 ): void {
   mountConversations(app, { kept, engine });
+  mountCompaction(app, api, { kept });
   const { model_not_found, rate_limit_error, insufficient_quota, upstream_error } = openAiErrors;
   const find = (context: Context<AppEnv<Caller>>, id: string): StoredResponse => {
     const found = kept.store.find(id, context.get('principal'));
@@ -88,7 +81,8 @@ export function mountResponses<Caller>(
       checkParameters({ ...request, model: model ?? '', input: input ?? [] });
       const named = conversationOf(request);
       const given = readInput(input ?? [], 'resp_', (item) => kept.store.findItems(item, principal, named));
-      const messages = toMessages(continued(earlier(request, kept, principal, given), given));
+      const said = continued(earlier(request, kept, principal, given), given);
+      const messages = kept.store.messages(said, principal);
       return context.json({
         object: 'response.input_tokens',
         input_tokens: inputTokens({ ...request, messages }, countTokens),
@@ -161,7 +155,10 @@ async function respond<Caller>(
   const named = conversationOf(request);
   const input = readInput(request.input, id, (item) => kept.store.findItems(item, principal, named));
   const conversation = continued(earlier(request, kept, principal, input), input);
-  const completion = toCompletionRequest({ ...request, model: body.model }, toMessages(conversation));
+  const completion = toCompletionRequest(
+    { ...request, model: body.model },
+    kept.store.messages(conversation, principal),
+  );
   if (completion.messages.length === 0) throw refuse('input: say something', 'input');
   const checked = { ...completion, model: request.model };
   const ignored = [...hasNoEffect, ...checkRequest(api, checked, principal, nameOf)];
@@ -243,34 +240,6 @@ async function* told(
 
 async function* frames(events: AsyncIterable<ResponseEvent>): AsyncGenerator<SseFrame> {
   for await (const event of events) yield { event: event.type, data: JSON.stringify(event) };
-}
-
-/** What was said before, as far back as it is kept. */
-function earlier(
-  request: Pick<ResponseRequest, 'previous_response_id' | 'conversation'>,
-  kept: Responses,
-  principal: Principal,
-  added: readonly Item[],
-): Item[] {
-  const named = conversationOf(request);
-  if (named !== undefined) return itemsOfConversation(named, kept, principal, added);
-  const { previous_response_id: id } = request;
-  if (!id) return [];
-  const previous = kept.store.find(id, principal);
-  const conversation = previous && conversationIn(previous.body);
-  if (conversation !== undefined)
-    throw refuse(
-      kept.store.conversations.find(conversation, principal) === undefined
-        ? `The conversation of the response "${id}" is not here any more: send what was said as input.`
-        : `The response "${id}" is of a conversation: name "${conversation}" as conversation.`,
-      'previous_response_id',
-    );
-  if (kept.running(id) !== undefined && previous !== undefined)
-    throw refuse(`The response "${id}" is still being made: wait for its end.`, 'previous_response_id');
-  const items = kept.store.conversation(id, principal);
-  if (items !== undefined) return items;
-  const message = `Previous response "${id}" is not here, or one before it: send the conversation as input.`;
-  throw openAiErrors.previous_response_not_found({ message }, { details: { param: 'previous_response_id' } });
 }
 
 function lastText(input: readonly Item[]): string {

@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { maySee, ownerKey, type Principal } from '@trunkline/identity';
 import { type Database, openDatabase, storedBytes } from '@trunkline/storage';
+import type { RequestMessage } from '../request.ts';
+import { CompactionSeal } from './compaction-seal.ts';
 import { ConversationStore, conversationItemMigration, conversationMigration } from './conversation-store.ts';
-import { type Item, responseOfItem } from './items.ts';
+import { type Item, responseOfItem, toMessages } from './items.ts';
 import type { ResponseBody } from './writer.ts';
 
 const migrations = [
@@ -15,6 +18,10 @@ const migrations = [
   'ALTER TABLE responses ADD COLUMN outside INTEGER NOT NULL DEFAULT 1;',
   conversationMigration,
   conversationItemMigration,
+  (database: Database) => {
+    database.exec('CREATE TABLE compaction_key (key BLOB NOT NULL) STRICT');
+    database.prepare('INSERT INTO compaction_key (key) VALUES (?)').run(randomBytes(32));
+  },
 ];
 
 /** As long as OpenAI keeps them. */
@@ -46,11 +53,14 @@ export class ResponseStore {
   readonly #database: Database;
   readonly #now: () => number;
   readonly conversations: ConversationStore;
+  readonly seal: CompactionSeal;
   #isClosed = false;
 
   constructor(path: string, now: () => number = Date.now) {
     this.#database = openDatabase(path, { migrations });
     this.#now = now;
+    const { key } = this.#database.prepare<{ key: Uint8Array }>('SELECT key FROM compaction_key').get() ?? {};
+    this.seal = new CompactionSeal(Buffer.from(key ?? []));
     this.conversations = new ConversationStore(this.#database, now);
     this.#endInterrupted();
   }
@@ -111,6 +121,11 @@ export class ResponseStore {
       next = response.previous;
     }
     return links.reverse().flat();
+  }
+
+  /** What items say, as messages of a chat completion; refuses those that nothing here can take. */
+  messages(items: readonly Item[], principal: Principal): RequestMessage[] {
+    return toMessages(items, (sealed) => this.seal.open(sealed, principal));
   }
 
   delete(id: string): void {

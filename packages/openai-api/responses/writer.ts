@@ -37,7 +37,14 @@ interface Growing {
   citations: UrlCitation[];
 }
 
-type Output = Growing | { type: 'function_call'; id: string; call: ToolCall };
+interface Picture {
+  type: 'image_generation_call';
+  id: string;
+  mediaType: string;
+  base64: string;
+}
+
+type Output = Growing | Picture | { type: 'function_call'; id: string; call: ToolCall };
 
 export interface ResponseSettings {
   id: string;
@@ -99,6 +106,8 @@ export class ResponseWriter {
         return this.#grow('reasoning', event.text);
       case 'citation':
         return this.#cite(event.citation);
+      case 'image':
+        return this.#draw(event);
       case 'ignored-parameters':
         this.#ignored.push(...event.names.map(nameOf));
         return [];
@@ -239,6 +248,25 @@ export class ResponseWriter {
     ];
   }
 
+  #draw({ mediaType, base64 }: Extract<AnswerEvent, { type: 'image' }>): ResponseEvent[] {
+    const closed = this.#close();
+    const type = 'image_generation_call' as const;
+    const item: Picture = { type, id: this.#nextId(type), mediaType, base64 };
+    this.#output.push(item);
+    const output_index = this.#output.length - 1;
+    const place = { item_id: item.id, output_index };
+    return [
+      ...closed,
+      this.#event('response.output_item.added', {
+        output_index,
+        item: { ...itemOf(item, 'in_progress'), result: null },
+      }),
+      this.#event('response.image_generation_call.in_progress', place),
+      this.#event('response.image_generation_call.completed', place),
+      this.#event('response.output_item.done', { output_index, item: itemOf(item, 'completed') }),
+    ];
+  }
+
   #finish({ finishReason, text, usage, toolCalls = [], isOutside = false }: EndEvent): ResponseEvent[] {
     this.#usage = usage;
     this.isOutside = isOutside;
@@ -330,11 +358,21 @@ function itemOf(output: Output, status: string): Item {
     const { id: call_id, function: called } = output.call;
     return { id, type, status, call_id, name: called.name, arguments: called.arguments };
   }
+  if (type === 'image_generation_call') {
+    const { mediaType, base64: result } = output;
+    return {
+      id,
+      type,
+      status,
+      result,
+      output_format: mediaType.replace(/^image\//, '').replace(/\+.*$/, ''),
+    };
+  }
   if (type === 'message') return { id, type, status, role: 'assistant', content: [partOf(output)] };
   return { id, type, status, summary: [partOf(output)] };
 }
 
-function usageBody(usage: TokenUsage | undefined) {
+export function usageBody(usage: TokenUsage | undefined) {
   if (usage === undefined) return null;
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = usage;
   return {
