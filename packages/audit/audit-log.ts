@@ -10,6 +10,7 @@ export interface AuditQuery {
   before?: number | undefined;
   limit?: number | undefined;
   service?: string | undefined;
+  /** Who asked, as `kind:id` or the id alone, or whoever handed it on: `person:user:ava`, `schedule:tea`. */
   principal?: string | undefined;
   action?: string | undefined;
   decision?: string | undefined;
@@ -74,7 +75,7 @@ export class AuditLog {
     const filters: [string, string | number | undefined][] = [
       ['sequence < ?', query.before],
       ['service = ?', query.service],
-      ['principal = ?', query.principal],
+      [CHAIN_SQL, query.principal],
       ['action = ?', query.action],
       ['decision = ?', query.decision],
       [SEARCH_SQL, query.search?.toLowerCase()],
@@ -189,6 +190,7 @@ const PAGE_SQL = 'SELECT * FROM entries WHERE sequence > ? ORDER BY sequence LIM
 /** Writes nothing where another process has used the sequence, or has removed entries up to it. */
 const INSERT_SQL = `INSERT INTO entries (${columns.join(', ')}) SELECT ${columns.map((_, index) => `?${index + 1}`).join(', ')}
   WHERE ?1 > (SELECT sequence FROM anchor) ON CONFLICT (sequence) DO NOTHING`;
+const CHAIN_SQL = `? IN (SELECT value FROM json_each(via) UNION ALL SELECT principal UNION ALL SELECT substr(principal, instr(principal, ':') + 1))`;
 const SEARCH_SQL = `instr(lower(subject || ' ' || ifnull(rule, '') || ' ' || ifnull(result, '') || ' ' || ifnull(task, '')), ?) > 0`;
 
 /** One statement, so no transaction has to be opened and closed around it. False: the entry does not fit the file. */

@@ -29,6 +29,8 @@ export {
   quotaKey,
   type Role,
   roleOf,
+  scheduleName,
+  schedulesOf,
   withOrigins,
 } from './principal.ts';
 export { readOrCreateSecret } from './secret-file.ts';

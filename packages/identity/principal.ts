@@ -5,7 +5,8 @@ import { joinOrigins, type Origin, parseOrigins } from './origin.ts';
  * - `person`: somebody with a key of their own (a voice user), or an identity on a chat surface.
  * - `approver`: a chat identity that the operator paired; may approve, not configure.
  * - `agent`: a program with a service's token or a scoped key.
- * - `service`: one of our own services that acts for itself, such as a schedule.
+ * - `service`: one of our own services that acts for itself. A schedule that nobody else made is one, with the id
+ *   `schedule:ID`; one that somebody made acts for them and stands in the chain under that name, see `schedulesOf`.
  * - `anonymous`: nobody known. Has only what a service without a key gives to everybody.
  */
 export type PrincipalKind = 'operator' | 'person' | 'approver' | 'agent' | 'service' | 'anonymous';
@@ -63,6 +64,18 @@ const MAX_ENCODED = 4096;
 /** The principal as the next service sees it when this one hands the request on. */
 export function handedOn(principal: Principal, by: string): Principal {
   return { ...principal, via: [...principal.via, by].slice(-MAX_VIA) };
+}
+
+const SCHEDULE_PREFIX = 'schedule:';
+
+/** How a schedule is named: as a principal of its own, and in the chain of whoever it runs for. */
+export function scheduleName(id: string): string {
+  return SCHEDULE_PREFIX + id;
+}
+
+/** The schedules that started what is done, by name. Nobody calls in person then. */
+export function schedulesOf({ kind, id, via }: Principal): string[] {
+  return [...(kind === 'service' ? [id] : []), ...via].filter((name) => name.startsWith(SCHEDULE_PREFIX));
 }
 
 /** The principal of words that were drawn from these origins as well. */

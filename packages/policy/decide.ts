@@ -1,4 +1,4 @@
-import { describeOrigins, type Origin, type Principal, roleOf } from '@trunkline/identity';
+import { describeOrigins, type Origin, type Principal, roleOf, schedulesOf } from '@trunkline/identity';
 import { effects as allEffects, type CallSubject, type Effect } from '@trunkline/llm';
 import { BoundedMap } from '@trunkline/std';
 import { commandPattern, hostPattern, pathPattern, textPattern } from './patterns.ts';
@@ -182,12 +182,17 @@ function compileSubject(given: NonNullable<Rule['arguments']>, allows: boolean):
   return (request) => conditions.every((fits) => fits(request));
 }
 
-/** By kind, by kind and id, or by role (`guest` or `role:guest`). Nobody but people and operators has a role. */
+/**
+ * By kind, by kind and id, by role (`guest` or `role:guest`), or by the schedule that started it (`schedule`,
+ * `schedule:ID`), whoever it runs for. Nobody but people and operators has a role.
+ */
 export function compilePrincipal(patterns: readonly string[]): (principal: Principal) => boolean {
   const fits = anyText(patterns);
   return (principal) => {
     const { kind, id } = principal;
     if (fits(kind) || fits(`${kind}:${id}`)) return true;
+    const schedules = schedulesOf(principal);
+    if (schedules.length > 0 && (fits('schedule') || schedules.some(fits))) return true;
     if (kind !== 'person' && kind !== 'operator' && principal.role === undefined) return false;
     const role = roleOf(principal);
     return fits(role) || fits(`role:${role}`);

@@ -198,6 +198,23 @@ it.each([
   if (rule.includes('*')) expect(decided(policy, { ...write, principal: mimic })).toBe('deny');
 });
 
+it('names schedules, whoever they run for', () => {
+  const policy = open(
+    'rules: [{ principal: schedule:tea, decision: deny }, { principal: schedule, taint: tainted, decision: allow }]',
+  );
+  const schedule = (id: string): Principal => ({ kind: 'service', id: `schedule:${id}`, via: [] });
+  const by = (principal: Principal) => decided(policy, call('write_file', { principal, origins: page }));
+  expect(by(schedule('tea'))).toBe('deny');
+  expect(by({ ...operator, via: ['schedule:tea', 'switchboard'] })).toBe('deny');
+  expect(by(schedule('nightly'))).toBe('allow');
+  expect(by({ ...operator, via: ['schedule:nightly'] })).toBe('allow');
+  // Nobody becomes one by their name, and those of strangers have no effects.
+  expect(by(operator)).toBe('ask');
+  expect(by({ kind: 'agent', id: 'schedule:nightly', via: [] })).toBe('ask');
+  expect(by({ kind: 'person', id: 'schedule:nightly', via: [] })).toBe('ask');
+  expect(by({ ...guest, via: ['schedule:nightly'] })).toBe('deny');
+});
+
 it('lets hosts be read and agents be relaxed', () => {
   const policy = open("hosts: ['*.example.org']\nagents: { rex: { taint: relaxed } }");
   const subject = { url: 'https://a.example.org/?d=1', host: 'a.example.org' };

@@ -6,7 +6,7 @@ const texts = z.union([text, z.array(text).min(1)]).transform((given) => [given]
 
 const ruleSchema = z
   .strictObject({
-    /** `operator`, `person`, `person:voice:ava`, or a role: `guest`, `role:guest`; `*` stands for any text. */
+    /** `operator`, `person`, `person:voice:ava`, a role (`guest`, `role:guest`), or a schedule: `schedule`, `schedule:ID`; `*` stands for any text. */
     principal: texts.optional(),
     /** The service, or the agent of the switchboard, that makes the call. */
     agent: texts.optional(),

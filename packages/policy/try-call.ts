@@ -1,5 +1,5 @@
 import { ConfigError } from '@trunkline/config';
-import type { Origin, Principal, PrincipalKind } from '@trunkline/identity';
+import { type Origin, type Principal, type PrincipalKind, scheduleName } from '@trunkline/identity';
 import {
   type CallSubject,
   type Effect,
@@ -55,6 +55,8 @@ function principalOf(given: string): Principal {
   const text = given.replace(/^role:/, '');
   if (text === 'guest' || text === 'member') return { kind: 'person', id: text, via: [], role: text };
   if (text === 'owner') return { kind: 'operator', id: text, via: [], role: text };
+  if (text === 'schedule' || text.startsWith('schedule:'))
+    return { kind: 'service', id: scheduleName(text.slice('schedule:'.length)), via: [] };
   const [kind = '', ...id] = text.split(':');
   return { kind: kind as PrincipalKind, id: id.join(':') || kind, via: [] };
 }

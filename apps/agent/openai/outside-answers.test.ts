@@ -69,7 +69,11 @@ it('lets a caller with very many answers push out their own alone', () => {
   const open = () => new OutsideAnswers(join(directory.path, 'answers.db'), { most: 40 });
   let answers = open();
   const eve: Principal = { ...ava, id: 'user:eve' };
-  const guest = (index: number): Principal => ({ ...ava, id: `mail:${index}@elsewhere.example`, role: 'guest' });
+  const guest = (index: number): Principal => ({
+    ...ava,
+    id: `mail:${index}@elsewhere.example`,
+    role: 'guest',
+  });
   const long = 'The page says that the room is booked, and that the invoice has to be paid by Friday noon.';
   const texts = ['one', 'two', 'three', long];
   for (const text of texts) answers.add([part(text)], ava);

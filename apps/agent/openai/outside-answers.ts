@@ -88,8 +88,7 @@ export class OutsideAnswers {
       `DELETE FROM outside_answers WHERE owner = ?1
        AND id <= (SELECT id FROM outside_answers WHERE owner = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
     );
-    for (const { owner, count } of counts)
-      if (count > share) this.#count -= remove.run(owner, share).changes;
+    for (const { owner, count } of counts) if (count > share) this.#count -= remove.run(owner, share).changes;
   }
 
   #counts(): { owner: string; count: number }[] {

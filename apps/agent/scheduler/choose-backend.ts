@@ -7,14 +7,14 @@ import {
   encodePrincipal,
   handedOn,
   ownerKey,
-  type Principal,
   principalHeader,
   readOrCreateSecret,
+  scheduleName,
 } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import { type Actor, operatorActor } from '../owners.ts';
-import { createInvoke } from './invoke.ts';
+import { createInvoke, type DueJob } from './invoke.ts';
 import { askerField, receiveRun, sealAsker } from './job-asker.ts';
 import { LiveSeals } from './live-seals.ts';
 import { LocalBackend, operator } from './local-backend.ts';
@@ -68,9 +68,9 @@ export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): S
   if (settings.schedulerBackend === 'switchboard') return switchboardBackend(settings, deps);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
   const { directory, owner, isOwn, url, headers, serviceToken, current, clock, logger } = deps;
-  const forOthers = (principal: Principal) => ({
+  const forOthers = ({ jobId, principal }: DueJob) => ({
     authorization: `Bearer ${serviceToken}`,
-    [principalHeader]: encodePrincipal(actingFor(principal, 'scheduler')),
+    [principalHeader]: encodePrincipal(actingFor(principal, scheduleName(jobId))),
   });
   const invoke = createInvoke({
     agentName,

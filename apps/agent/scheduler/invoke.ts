@@ -22,8 +22,8 @@ export interface InvokeOptions {
   agentName: string;
   /** Asked at each fire, as the port may be known only after the start. */
   url: () => string;
-  /** What to show the service for a job of theirs. */
-  headers?: (principal: Principal) => Readonly<Record<string, string>>;
+  /** What to show the service for a job. */
+  headers?: (job: DueJob) => Readonly<Record<string, string>>;
   timeoutS: number;
   logger: { warn(fields: object, message: string): void };
 }
@@ -52,7 +52,7 @@ export function createInvoke({
     try {
       const response = await fetch(address, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers(job.principal) },
+        headers: { 'content-type': 'application/json', ...headers(job) },
         body: JSON.stringify(envelope(job, agentName)),
         signal: AbortSignal.any([signal, limit]),
       });

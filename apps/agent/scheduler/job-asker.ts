@@ -8,6 +8,7 @@ import {
   handedOn,
   type Principal,
   roleOf,
+  scheduleName,
   withOrigins,
 } from '@trunkline/identity';
 import { isoTime, parseSchedule } from '@trunkline/schedule';
@@ -94,7 +95,8 @@ export function receiveRun(command: SendCommand, receiver: RunReceiver): SendCom
     return { ...plain, principal: withOrigins(principal, [{ kind: 'schedule', source: id }]) };
   receiver.seals.prolong(id, String(sealed));
   const { sessionId, timezone } = asked;
-  const asker = actingFor(accountOf(asked.principal, receiver.current), 'scheduler');
+  const own = scheduleName(id);
+  const asker = actingFor(accountOf(asked.principal, receiver.current), own);
   const shown = {
     ...(timezone !== 'UTC' && { timezone }),
     ...(sessionId !== undefined && { scheduled_in: sessionId }),
@@ -103,7 +105,10 @@ export function receiveRun(command: SendCommand, receiver: RunReceiver): SendCom
     ...plain,
     ...run,
     metadata: { ...metadata, ...shown },
-    principal: withOrigins(principal.via.reduce(handedOn, asker), principal.origins),
+    principal: withOrigins(
+      principal.via.filter((by) => by !== own).reduce(handedOn, asker),
+      principal.origins,
+    ),
   };
 }
 
@@ -125,7 +130,7 @@ function runOf(
   { message, metadata, principal }: SendCommand,
   { id, asked, receiver }: { id: string; asked: Asked; receiver: RunReceiver },
 ): Pick<SendCommand, 'requestId'> | undefined {
-  const own = `schedule:${id}`;
+  const own = scheduleName(id);
   const isFired = principal.id === own || principal.via.includes(own);
   if (isFired && principal.via.at(-1) === 'switchboard') return {};
   if (receiver.isPeer) return undefined;

@@ -410,7 +410,7 @@ describe('a fire', () => {
     const command = run({});
     expect(command.principal).toEqual({
       ...{ kind: 'person', id: 'chat:7', role: 'member', origins },
-      via: ['chat', 'scheduler', 'schedule:ada-tea', 'switchboard'],
+      via: ['chat', 'schedule:ada-tea', 'switchboard'],
     });
     expect(JSON.stringify(command)).not.toContain('on_behalf_of');
     const shown = { timezone: 'Europe/Berlin', scheduled_in: 'chat-7' };
@@ -442,7 +442,7 @@ describe('a fire', () => {
     // A switchboard elsewhere has no other token: a time of the schedule counts, as one task.
     const due = replayed('2026-03-01T08:00:00.000Z');
     expect(due).toMatchObject({ requestId: 'ada-tea@2026-03-01T08:00:00.000Z', metadata: shown });
-    expect(due.principal).toMatchObject({ id: 'chat:7', via: ['chat', 'scheduler'], origins });
+    expect(due.principal).toMatchObject({ id: 'chat:7', via: ['chat', 'schedule:ada-tea'], origins });
     const guest: Principal = { kind: 'person', id: 'mail:eve', via: [], role: 'guest' };
     expect(run({ by: guest }).principal).toMatchObject({ id: 'mail:eve', role: 'guest' });
     expect(run({}, { scheduler_job_id: 'ada-tea' }).principal).toEqual(board);

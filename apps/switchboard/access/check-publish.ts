@@ -78,7 +78,16 @@ function scheduleCommand(caller: Caller, payload: unknown, owners: ScheduleOwner
   if (!isUnnamedPreview && !isOwn(caller, fields, owners)) throw foreign(caller, String(fields.id));
   if (fields.action !== 'add') return bound;
   checkScheduled(caller, fields);
-  return { ...bound, owner: caller.name, payload: ownConversation(caller, fields.payload) };
+  return { ...bound, owner: caller.name, payload: ownConversation(caller, ownRun(caller, fields.payload)) };
+}
+
+/**
+ * The agent signs for whom its schedules run. Keys can add none under the agent's ids; whoever comes without a key can, once
+ * the agent's own was removed here, so what they add runs for nobody but them.
+ */
+function ownRun({ guest }: Caller, payload: unknown): unknown {
+  const { on_behalf_of, ...rest } = fieldsOf(payload);
+  return guest && on_behalf_of !== undefined ? rest : payload;
 }
 
 function isHidden(caller: Caller, id: string | undefined, owners: ScheduleOwners): boolean {

@@ -96,7 +96,11 @@ describe('a task that goes on in another service', () => {
     expect(url).toMatch(/^https:\/\/board\.example\/api\/a2a\/callback\/\w+$/);
     state = 'completed';
     // What a notification says is not believed: it makes the switchboard look, on behalf of whoever asked.
-    const forged = { id: 'remote-1', status: { state: 'completed' }, artifacts: [{ parts: [{ kind: 'text', text: 'forged' }] }] };
+    const forged = {
+      id: 'remote-1',
+      status: { state: 'completed' },
+      artifacts: [{ parts: [{ kind: 'text', text: 'forged' }] }],
+    };
     const call = (path: string, given: string) =>
       board.call(path, forged, { 'x-a2a-notification-token': given });
     const { pathname } = new URL(url);

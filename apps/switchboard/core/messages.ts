@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
 import type { Draft } from '@trunkline/bus';
-import { anonymous, handedOn, ownerKey, type Principal, withOrigins } from '@trunkline/identity';
+import {
+  anonymous,
+  handedOn,
+  ownerKey,
+  type Principal,
+  scheduleName,
+  withOrigins,
+} from '@trunkline/identity';
 import { guest } from '../access/caller.ts';
 
 interface Asked {
@@ -45,7 +52,7 @@ export function fromOutside(draft: Draft): Draft {
  * What another service had scheduled for the operator has nobody's rights.
  */
 export function scheduled(id: string, owner: string | undefined): Principal {
-  const own = `schedule:${id}`;
+  const own = scheduleName(id);
   if (owner === undefined) return { kind: 'service', id: own, via: [] };
   if (owner.startsWith('person:')) return onBehalfOf(owner, own);
   if (owner === guest.name || owner.includes(':')) return handedOn(anonymous, own);

@@ -120,7 +120,7 @@ describe('a message carries who asked', () => {
 });
 
 describe('what fires by itself', () => {
-  const job = { schedule: '0 0 1 1 *', payload: { content: 'x', skillHint: 'chat' } };
+  const job = { schedule: '0 0 1 1 *', payload: { content: 'x', skillHint: 'chat', on_behalf_of: 'sealed' } };
   const fired = async (id: string, headers: Record<string, string>) => {
     await board.call('/api/schedules', { ...job, id, topic: `cron.${id}` }, headers);
     await board.call(`/api/schedules/${id}/run-now`, {}, headers);
@@ -131,6 +131,9 @@ describe('what fires by itself', () => {
     const own = { kind: 'service', id: 'schedule:own', via: [] };
     expect(await fired('own', asOperator)).toEqual(own);
     expect(await fired('guests', {})).toEqual({ ...stranger, via: ['schedule:guests'] });
+    // For whom a schedule of the agent runs is brought by the agent or the operator, and put back by nobody else.
+    const sealed = await Promise.all(['own', 'guests'].map((id) => history(`topic=cron.${id}`)));
+    expect(sealed.map(([message]) => message?.payload.on_behalf_of)).toEqual(['sealed', undefined]);
   });
 
   it('is a ceremony for whoever began it', async () => {

@@ -9,7 +9,7 @@ const usage = `Usage: trunkline policy show
        trunkline policy test --tool NAME [--args JSON] [--principal WHO] [--agent NAME]
                              [--taint ORIGIN[,ORIGIN]] [--effects NAME[,NAME]] [--known]
 
-  --principal  operator, member, guest, agent, service, anonymous, or person:voice:ava and the like
+  --principal  operator, member, guest, agent, service, anonymous, schedule:ID, or person:voice:ava and the like
   --taint      what the turn has read from outside, such as "fetch_url https://example.com"
   --effects    for tools that are not built in; all effects are assumed when left out
   --known      the address was named by whoever asked, or stood in a text that was read`;

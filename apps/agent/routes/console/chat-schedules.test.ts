@@ -124,3 +124,24 @@ it('shows no run in a chat that is gone', async () => {
   await waitFor(async () => (await jobs()).every(({ running }) => !running) && model.chats().length > before);
   expect(await turns()).toEqual([]);
 });
+
+it('is named by rules of the policy and in the audit log, also where it runs for the operator', async () => {
+  const text = 'rules: [{ principal: "schedule:str*", tool: memory_ingest, decision: deny }]';
+  const policy = await agent.fetch('/operator/policy', { ...post({ text, before: null }), method: 'PUT' });
+  expect(policy.status).toBe(200);
+  const store = { toolCalls: [{ name: 'memory_ingest', arguments: { content: 'Tall.' } }] };
+  const results = () => prompts().flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
+  model.enqueue(store, 'Not stored.');
+  await run();
+  await waitFor(() => results().some((result) => result.includes('policy refuses it: rules[0]')));
+  model.enqueue(store, 'Stored.');
+  await agent.send('Store it');
+  const list = async (principal: string) => {
+    const response = await agent.fetch(`/operator/audit?action=tool.call&principal=${principal}`);
+    const { entries } = (await response.json()) as { entries: { subject: string; decision: string }[] };
+    return entries.filter(({ subject }) => subject === 'memory_ingest');
+  };
+  const chain = ['schedule:stretch'];
+  expect(await list('schedule:stretch')).toMatchObject([{ decision: 'deny', rule: 'rules[0]', via: chain }]);
+  expect((await list('anonymous:anonymous')).map(({ decision }) => decision)).toEqual(['allow', 'deny']);
+});
