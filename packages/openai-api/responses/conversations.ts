@@ -189,7 +189,7 @@ function saidBy({ type, role, content, call_id, name, arguments: given, output, 
 }
 
 /** What was said in the conversation that a request names, if it takes the new items too. */
-export function itemsOfConversation(
+function itemsOfConversation(
   id: string,
   kept: Responses,
   principal: Principal,
