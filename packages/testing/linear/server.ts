@@ -30,6 +30,8 @@ const results: Record<string, string> = {
 export class FakeLinear {
   readonly server = new JsonServer();
   readonly mutations: Mutation[] = [];
+  /** Stored files by their path; they are given out to whoever shows the credentials of the API. */
+  readonly uploads = new Map<string, Buffer>();
   /** The refresh token that works now: each works once. */
   refreshToken: string;
   grants = 0;
@@ -41,6 +43,16 @@ export class FakeLinear {
     this.#options = options;
     this.refreshToken = options.oauth?.refreshToken ?? '';
     this.server.on('POST /graphql', (request) => this.#mutate(request));
+    this.server.on('PUT /uploads/:name', ({ path, bytes, headers }) => {
+      if (headers['x-goog-signed'] !== 'yes') return { status: 403, body: 'SignatureDoesNotMatch' };
+      this.uploads.set(path, bytes);
+      return {};
+    });
+    this.server.on('GET /uploads/:name', ({ path, headers }) => {
+      if (!this.#knows(headers.authorization)) return { status: 401, body: 'Unauthorized' };
+      const body = this.uploads.get(path);
+      return body === undefined ? { status: 404, body: 'Not Found' } : { body };
+    });
     this.server.on('POST /oauth/token', (request) => this.#grant(request));
   }
 
@@ -89,6 +101,13 @@ export class FakeLinear {
     const { query, variables } = request.body as { query: string; variables: Record<string, unknown> };
     if (/\bviewer\b/.test(query))
       return { body: { data: { viewer: { id: 'me', name: 'Trunk', active: true } } } };
+    if (query.includes('fileUpload(')) {
+      const { filename, contentType, size } = variables;
+      const url = `${this.url}/uploads/${encodeURIComponent(String(filename))}`;
+      const headers = [{ key: 'x-goog-signed', value: 'yes' }];
+      const uploadFile = { uploadUrl: url, assetUrl: url, headers, filename, contentType, size };
+      return { body: { data: { fileUpload: { lastSyncId: 1, success: true, uploadFile } } } };
+    }
     const name = Object.keys(results).find((each) => query.includes(`${each}(`));
     if (name === undefined) return { status: 400, body: { errors: [{ message: 'Unknown operation' }] } };
     const input = variables.input as Record<string, unknown>;

@@ -1,6 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { FakeGitHub, freePort, type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  FakeGitHub,
+  freePort,
+  JsonServer,
+  type ModelServer,
+  startModelServer,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { agent } from '../../fixtures/crew.ts';
 import { type Observer, observe } from '../../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../../fixtures/start-switchboard.ts';
@@ -192,6 +199,41 @@ describe('webhooks of the code host', () => {
     await send('release', { action: 'published', release });
     await seen.first('release.published');
     expect(seen.messages.filter(({ topic }) => topic.startsWith('message.inbound'))).toEqual([]);
+  });
+
+  it('bring what members attach, by the token at the own host alone, and name what strangers do', async () => {
+    const stored: Json = { 1: 'The train leaves at 07:42.', 2: 'no' };
+    github.server.on('GET /user-attachments/files/:id/:name', ({ headers }, { id = '' }) =>
+      headers.authorization === 'Bearer token-of-the-test'
+        ? { body: stored[id] }
+        : { status: 404, body: 'No' },
+    );
+    const elsewhere = new JsonServer();
+    await elsewhere.listen();
+    onTestFinished(() => elsewhere.stop());
+    const attached = (id: string, host = github) => `${host.url}/user-attachments/files/${id}/plan.txt`;
+    const body = `@trunk-bot see [plan.txt](${attached('1')}) and <img src="${attached('2', elsewhere as never)}">`;
+    const asked = (author_association: string) =>
+      send('issue_comment', { action: 'created', issue, comment: comment(body, { author_association }) });
+    await asked('MEMBER');
+    const { payload } = await waitFor(() => seen.messages.find((each) => each.payload.files));
+    expect(payload.files).toMatchObject([{ name: 'plan.txt', mediaType: 'text/plain', size: 26 }]);
+    await post();
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('07:42');
+    expect(elsewhere.requests).toEqual([]);
+    await board.call('/publish', {
+      topic: 'message.outbound.codehost.acme.rail%2Eway.5',
+      payload: { content: 'Here.', files: payload.files },
+    });
+    const answer = await waitFor(() => github.posts.find((each) => each.body.startsWith('Here.')));
+    expect(answer.body).toMatch(
+      /^Here\.\n\n\(Not attached, as GitHub takes no files from programs: plan\.txt\.\)/,
+    );
+    seen.messages.length = 0;
+    await asked('NONE');
+    const stranger = await seen.first('message.inbound.codehost.acme.rail%2Eway.issue_comment.5');
+    expect(stranger.payload.content).toMatch(/\[Not read: plan\.txt\. Files are taken from owners, members/);
+    expect(stranger.payload).not.toHaveProperty('files');
   });
 
   it('tell of releases, merges and verdicts set aside [S136] [S137]', async () => {

@@ -31,6 +31,8 @@ export interface EventOutcome {
   drafts: Draft[];
   /** What to acknowledge. */
   seen?: Reactable;
+  /** What the author of the request is to the repository. */
+  association?: string | undefined;
 }
 
 /** Other events may use the same field names differently. */
@@ -51,7 +53,7 @@ export function readEvent(event: HookEvent, settings: EventSettings): EventOutco
   const signals = signalsOf(event.name, hook, settings.ownLogins);
   const asked = isOurs(hook, settings) ? undefined : requestOf(event, hook, settings);
   const drafts = [...signals, ...(asked?.drafts ?? [])].map((draft) => withId(draft, event));
-  return { drafts, ...(asked?.seen && { seen: asked.seen }) };
+  return { drafts, ...(asked?.seen && { seen: asked.seen }), association: asked?.association };
 }
 
 function isOurs({ sender, comment }: HookPayload, { ownLogins }: EventSettings): boolean {
@@ -67,7 +69,10 @@ function withId(draft: Draft, { deliveryId }: HookEvent): Draft {
 function requestOf(event: HookEvent, hook: HookPayload, { config }: EventSettings): EventOutcome | undefined {
   if (event.name === 'repository' && hook.action === 'created') return repositoryCreated(hook);
   const asked = askedBy(event.name, hook, config);
-  return asked && request(event, hook, asked);
+  const { comment, issue, pull_request: pull } = hook;
+  const { author_association: association } = comment ?? issue ?? pull ?? {};
+  const outcome = asked && request(event, hook, asked);
+  return outcome && { ...outcome, association };
 }
 
 /** What is asked of an agent; undefined for what nobody asked. */

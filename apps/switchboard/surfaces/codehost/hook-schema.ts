@@ -13,7 +13,16 @@ const repository = z.object({
   default_branch: text,
 });
 
-const issue = z.object({ number: z.int(), title: z.string(), body: text, html_url: z.string() });
+/** What the author is to the repository: OWNER, MEMBER, COLLABORATOR, CONTRIBUTOR, NONE and others. */
+const author_association = z.string().optional();
+
+const issue = z.object({
+  number: z.int(),
+  title: z.string(),
+  body: text,
+  html_url: z.string(),
+  author_association,
+});
 
 const pull = z.object({
   number: z.int(),
@@ -24,6 +33,7 @@ const pull = z.object({
   merged: z.boolean().nullish(),
   merge_commit_sha: text,
   user: user.nullish(),
+  author_association,
   head: z.object({ ref: z.string(), sha: z.string() }),
   base: z.object({ ref: z.string() }),
 });
@@ -36,6 +46,7 @@ const comment = z.object({
   diff_hunk: z.string().optional(),
   in_reply_to_id: z.int().optional(),
   user: user.nullish(),
+  author_association,
 });
 
 const review = z.object({

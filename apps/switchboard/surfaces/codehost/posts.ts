@@ -1,5 +1,6 @@
 import { type Bus, escapeSegment, unescapeSegment } from '@trunkline/bus';
 import { splitMessage, withoutPictures } from '@trunkline/tools';
+import { filesOf } from '../../content/references.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 import { type CodehostClients, codehostFailure } from './clients.ts';
@@ -25,7 +26,8 @@ export function createPoster(
     const fields = fieldsOf(message.payload);
     const given = text(fields.content);
     // Whoever opens the page would fetch them, from an address that text from outside may have shaped.
-    const content = given && message.principal?.origins ? withoutPictures(given) : given;
+    const shown = given && message.principal?.origins ? withoutPictures(given) : given;
+    const content = [shown, notAttached(filesOf(message.payload))].filter(Boolean).join('\n\n') || undefined;
     if (address === undefined) throw misaddressed(message.topic);
     if (content === undefined) throw new DeliveryError('The message has no content.', { permanent: true });
     const identity = fields.chained === true ? 'chain' : 'reply';
@@ -39,6 +41,12 @@ export function createPoster(
       throw error instanceof DeliveryError ? error : codehostFailure(error);
     }
   };
+}
+
+/** There is no documented way for programs to attach files to a comment. */
+function notAttached(files: readonly { name: string }[]): string {
+  if (files.length === 0) return '';
+  return `(Not attached, as GitHub takes no files from programs: ${files.map(({ name }) => name).join(', ')}.)`;
 }
 
 type Octokit = Awaited<ReturnType<CodehostClients['of']>>;

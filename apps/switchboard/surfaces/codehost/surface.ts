@@ -1,10 +1,15 @@
+import type { Draft } from '@trunkline/bus';
 import { parseJson } from '@trunkline/http';
+import { plainName } from '@trunkline/loop';
+import type { FileSource } from '../../content/references.ts';
 import { fromOutside } from '../../core/messages.ts';
+import { fieldsOf, text } from '../../dispatch/request.ts';
+import { type FileHost, linkedFiles } from '../linked-files.ts';
 import { defineSurface } from '../surface.ts';
 import { AcceptedWebhooks, deliveryIdOf, type Webhook, WebhookReceiver } from '../webhooks.ts';
 import { CodehostClients, clientSettings, createWebhookRegistry } from './clients.ts';
 import { type Reactable, readEvent } from './events.ts';
-import { codehostOptions } from './options.ts';
+import { type CodehostOptions, codehostOptions } from './options.ts';
 import { createPoster } from './posts.ts';
 
 const reactionMs = 10_000;
@@ -44,11 +49,12 @@ export const codehostSurface = defineSurface({
       off: token === undefined ? 'Set CODEHOST_TOKEN to switch it on.' : undefined,
       repositories: createWebhookRegistry(options),
       mount: (app) => webhooks.mount(app),
-      async start({ bus, workspace, logger }) {
+      async start({ bus, workspace, logger, files }) {
         const stopping = new AbortController();
         const soon = () => AbortSignal.any([stopping.signal, AbortSignal.timeout(reactionMs)]);
         const accepted = await AcceptedWebhooks.open(bus, 'codehost');
         const clients = await CodehostClients.open(clientSettings(options));
+        const host = fileHost(options);
         let ownLogins: readonly string[] = [];
         const take = async (webhook: Webhook) => {
           const { body, header, arrivedAt } = webhook;
@@ -62,10 +68,19 @@ export const codehostSurface = defineSurface({
           return await accepted.once(deliveryId, async () => {
             const own = [...ownLogins, ...workspace.fleet().codehost.reviewerBotLogins];
             const logins = new Set(own.map((login) => login.toLowerCase()));
-            const { drafts, seen } = readEvent(event, { config: workspace.codehost(), ownLogins: logins });
+            const { drafts, seen, association } = readEvent(event, {
+              config: workspace.codehost(),
+              ownLogins: logins,
+            });
             const flows: string[] = [];
             for (const draft of drafts) {
-              const { correlationId } = await bus.publish(fromOutside(draft));
+              const stamped = fromOutside(draft);
+              const sources = linkedFiles(contentOf(draft), host);
+              const { correlationId } = await bus.publish(
+                isTrusted(association)
+                  ? await files.receive(stamped, sources)
+                  : withoutFiles(stamped, sources),
+              );
               if (draft.topic.startsWith('message.inbound.')) flows.push(correlationId);
             }
             // A failure costs only the reaction.
@@ -100,6 +115,47 @@ export const codehostSurface = defineSurface({
     };
   },
 });
+
+/** GitHub waits ten seconds for an answer to a webhook. */
+const filesMs = 7000;
+
+/** What people attach to issues and comments; GitHub names no other addresses for it in its API. */
+function fileHost({ codehostApiUrl, codehostToken, maxFileMb }: CodehostOptions & FileLimit): FileHost {
+  const api = new URL(codehostApiUrl);
+  const isPublic = api.hostname === 'api.github.com';
+  const origin = isPublic ? 'https://github.com' : api.origin;
+  return {
+    origin,
+    isFile: ({ origin: there, hostname, pathname }) =>
+      there === origin
+        ? /^\/(user-attachments|[^/]+\/[^/]+)\/(assets|files)\/./.test(pathname)
+        : isPublic && /^(private-)?user-images\.githubusercontent\.com$/.test(hostname),
+    authorized: (_signal, call) => call(codehostToken && `Bearer ${codehostToken}`),
+    maxBytes: maxFileMb * 2 ** 20,
+    timeoutMs: filesMs,
+  };
+}
+
+interface FileLimit {
+  maxFileMb: number;
+}
+
+/** Anybody may write on a public repository; what strangers attach is not fetched. */
+function isTrusted(association: string | undefined): boolean {
+  return ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association ?? '');
+}
+
+function withoutFiles(draft: Draft, sources: readonly FileSource[]): Draft {
+  if (sources.length === 0) return draft;
+  const names = sources.map(({ name }) => plainName(name)).join(', ');
+  const words = `[Not read: ${names}. Files are taken from owners, members and collaborators of the repository.]`;
+  const payload = draft.payload as object;
+  return { ...draft, payload: { ...payload, content: `${contentOf(draft)}\n${words}` } };
+}
+
+function contentOf({ payload }: Draft): string {
+  return text(fieldsOf(payload).content) ?? '';
+}
 
 /** JSON, or the form in which the code host sends it where nobody chose. */
 function payloadOf({ body, header }: Webhook): unknown {

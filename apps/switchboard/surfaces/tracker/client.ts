@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import type { LinearClient } from '@linear/sdk';
 import { type Message, unescapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { createGuardedFetch } from '@trunkline/http';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { withoutPictures } from '@trunkline/tools';
 import { z } from 'zod';
 import { derivedId, uuidOf } from '../../core/messages.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import { withoutUndefined } from '../../dispatch/request.ts';
 import { type AccessTokenSettings, AccessTokens, statusOf } from '../access-tokens.ts';
-import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
+import { type DeliveryAttempt, DeliveryError, notTaken } from '../delivery/outbox.ts';
 
 const content = z.object({ content: z.string().min(1) });
 
@@ -48,6 +50,43 @@ export class TrackerApi {
 
   constructor(settings: TrackerSettings) {
     this.#settings = settings;
+  }
+
+  /** Calls with the value of the header Authorization, as the API and the storage of files take it. */
+  async authorized<Result>(
+    signal: AbortSignal,
+    call: (authorization: string | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const { apiKey, tokens } = this.#settings;
+    return tokens === undefined
+      ? await call(apiKey)
+      : await tokens.call(signal, (token) => call(`Bearer ${token}`));
+  }
+
+  /** Stores a file at the tracker and gives its address there. */
+  async upload(
+    { name, mediaType, bytes }: { name: string; mediaType: string; bytes: Uint8Array },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { uploadFile } = await this.call(signal, (client) =>
+      client.fileUpload(mediaType, name, bytes.length),
+    );
+    if (!uploadFile) throw new DeliveryError('The tracker gave no place for the file.', { permanent: true });
+    const { uploadUrl, assetUrl, headers } = uploadFile;
+    const fetch = createGuardedFetch({ allowedHosts: [new URL(this.#settings.url).hostname] });
+    const { status } = await fetch(uploadUrl, {
+      method: 'PUT',
+      headers: {
+        'content-type': mediaType,
+        'cache-control': 'public, max-age=31536000',
+        ...Object.fromEntries(headers.map(({ key, value }) => [key.toLowerCase(), value])),
+      },
+      body: bytes,
+      signal,
+    });
+    if (status < 300) return assetUrl;
+    const isPermanent = status >= 400 && status < 500 && status !== 429;
+    throw new DeliveryError(`its storage answers with ${status}`, { permanent: isPermanent });
   }
 
   async call<Result>(signal: AbortSignal, work: (client: LinearClient) => Promise<Result>): Promise<Result> {
@@ -127,13 +166,14 @@ async function storedToken(path: string, first: string, logger: Logger): Promise
 }
 
 /** Handles the topics `tracker.*`. */
-export function createTrackerActions(api: TrackerApi) {
+export function createTrackerActions(api: TrackerApi, files: Files) {
   return async (attempt: DeliveryAttempt): Promise<void> => {
     const [, action, kind = '', id = ''] = attempt.message.topic.split('.');
     if (action === 'create' && kind === 'issue') return await createIssue(attempt, api);
     if (action === 'update' && kind === 'issue') return await updateIssue(attempt, api, unescapeSegment(id));
-    if (action === 'reply' && kind !== '') return await reply(attempt, api, unescapeSegment(kind));
-    if (action === 'agent_activity' && kind !== '') return await tell(attempt, api, unescapeSegment(kind));
+    if (action === 'reply' && kind !== '') return await reply(attempt, { api, files }, unescapeSegment(kind));
+    if (action === 'agent_activity' && kind !== '')
+      return await tell(attempt, { api, files }, unescapeSegment(kind));
     const words = `${attempt.message.topic} is nothing that the tracker does: use tracker.create.issue, tracker.update.issue.<id>, tracker.reply.<issue> or tracker.agent_activity.<session>.`;
     throw new DeliveryError(words, { permanent: true });
   };
@@ -166,10 +206,11 @@ async function updateIssue(
 
 async function reply(
   { message, signal, arrived }: DeliveryAttempt,
-  api: TrackerApi,
+  { api, files }: Deps,
   issueId: string,
 ): Promise<void> {
-  const body = bodyOf(message, read(content, message.payload).content);
+  const attached = await attachedTo(message, { api, files }, signal);
+  const body = bodyOf(message, read(contentWith(attached), message.payload).content, attached);
   const made = await api.call(signal, (client) =>
     client.createComment({ issueId, body, id: uuidOf(derivedId(message.id, 'tracker'), '4', '8') }),
   );
@@ -178,11 +219,12 @@ async function reply(
 
 async function tell(
   { message, signal, arrived }: DeliveryAttempt,
-  api: TrackerApi,
+  { api, files }: Deps,
   session: string,
 ): Promise<void> {
-  const { content: given, type, error } = read(activity, message.payload);
-  const body = bodyOf(message, given);
+  const attached = await attachedTo(message, { api, files }, signal);
+  const { content: given, type, error } = read(activity.extend(contentWith(attached).shape), message.payload);
+  const body = bodyOf(message, given, attached);
   const made = await api.call(signal, (client) =>
     client.createAgentActivity({
       agentSessionId: session,
@@ -194,8 +236,36 @@ async function tell(
 }
 
 /** After text from outside without pictures: whoever opens the issue would fetch them. */
-function bodyOf({ principal }: Message, content: string): string {
-  return principal?.origins ? withoutPictures(content) : content;
+function bodyOf({ principal }: Message, content: string, attached: readonly string[]): string {
+  const words = principal?.origins ? withoutPictures(content) : content;
+  return [words, ...attached].filter((each) => each !== '').join('\n\n');
+}
+
+type Files = Pick<PluginContext['files'], 'open'>;
+
+interface Deps {
+  api: TrackerApi;
+  files: Files;
+}
+
+/** A message may be files alone. */
+function contentWith(attached: readonly string[]) {
+  return attached.length === 0 ? content : z.object({ content: z.string().default('') });
+}
+
+/** The files of a message as Markdown, each on lines of its own, as the tracker wants pictures. */
+async function attachedTo(message: Message, { api, files }: Deps, signal: AbortSignal): Promise<string[]> {
+  const opened = await files.open(message.payload, message.principal);
+  const shown: string[] = opened.lost.map((name) => `(${name} is no longer stored.)`);
+  for (const file of opened.files)
+    try {
+      const address = await api.upload(file, signal);
+      const label = file.name.replace(/[[\]\\]/g, '');
+      shown.push(`${file.mediaType.startsWith('image/') ? '!' : ''}[${label}](${address})`);
+    } catch (error) {
+      shown.push(notTaken('The tracker', [file], error));
+    }
+  return shown;
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> {

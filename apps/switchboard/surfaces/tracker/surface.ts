@@ -2,6 +2,7 @@ import { group, integer, text, url } from '@trunkline/config';
 import { fromOutside } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
 import { reportRefreshFailure } from '../access-tokens.ts';
+import { type FileHost, linkedFiles } from '../linked-files.ts';
 import { defineSurface, type SurfaceOptions } from '../surface.ts';
 import { AcceptedWebhooks, type Webhook, WebhookReceiver } from '../webhooks.ts';
 import { createTrackerActions, createTrackerTokens, TrackerApi } from './client.ts';
@@ -87,7 +88,8 @@ export const trackerSurface = defineSurface({
         const api = createApi(settings, context);
         const stopping = new AbortController();
         const accepted = await AcceptedWebhooks.open(context.bus, 'tracker');
-        const publish = createPublisher(context, api, stopping.signal);
+        const host = fileHost(settings, api);
+        const publish = createPublisher(context, api, host, stopping.signal);
         const take = async (webhook: Webhook) => {
           const hook = parseTrackerHook(webhook);
           const id = await accepted.idOf(webhook.body, webhook.header('linear-delivery'));
@@ -97,7 +99,7 @@ export const trackerSurface = defineSurface({
         const close = await deliveries.open({
           surface: 'tracker',
           patterns: ['tracker.#'],
-          send: createTrackerActions(api),
+          send: createTrackerActions(api, context.files),
         });
         ends = [() => stopping.abort(), () => server.stop(), close];
       },
@@ -134,12 +136,37 @@ function createApi(settings: TrackerOptions, { home, bus, logger }: PluginContex
   return new TrackerApi({ url: trackerApiUrl, apiKey, tokens });
 }
 
+/** Linear waits five seconds for an answer to a webhook. */
+const filesMs = 3000;
+
+/** The storage of what people attach; it takes the credentials of the API. */
+function fileHost(
+  { trackerApiUrl, maxFileMb }: TrackerOptions & { maxFileMb: number },
+  api: TrackerApi,
+): FileHost {
+  const { hostname, origin: own } = new URL(trackerApiUrl);
+  const origin = hostname === 'api.linear.app' ? 'https://uploads.linear.app' : own;
+  return {
+    origin,
+    isFile: (url) => url.origin === origin,
+    authorized: (signal, call) => api.authorized(signal, call),
+    maxBytes: maxFileMb * 2 ** 20,
+    timeoutMs: filesMs,
+  };
+}
+
 /** Publishes a webhook. The tracker expects an activity as soon as an agent session starts. */
-function createPublisher({ bus, logger }: PluginContext, api: TrackerApi, stopping: AbortSignal) {
+function createPublisher(
+  { bus, logger, files }: PluginContext,
+  api: TrackerApi,
+  host: FileHost,
+  stopping: AbortSignal,
+) {
   return async (hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<string[]> => {
     const draft = readTrackerHook(hook, deliveryId, arrivedAt);
     if (draft === undefined) return [];
-    const { correlationId } = await bus.publish(fromOutside(draft));
+    const sources = linkedFiles((draft.payload as { content: string }).content, host);
+    const { correlationId } = await bus.publish(await files.receive(fromOutside(draft), sources));
     if (hook.agentSession === undefined || hook.action !== 'created') return [correlationId];
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(acknowledgeMs)]);
     const content = { type: 'thought', body: 'Looking into it.' };

@@ -95,6 +95,26 @@ describe('webhooks of the tracker', () => {
     expect(source).toMatchObject({ interface: 'tracker', channelId: 'ENG' });
   });
 
+  it('bring the files that are attached, by the key of the API, and answers have theirs', async () => {
+    linear.uploads.set('/uploads/plan.txt', Buffer.from('The train leaves at 07:42.'));
+    const places = ['plan.txt', 'gone.txt'].map((name) => `[${name}](${linear.url}/uploads/${name})`);
+    const description = `See:\n\n${places.join('\n\n')}\n\n![x](https://elsewhere.example/x.png)`;
+    await deliver(created({ data: { ...issue, description } }));
+    const { payload } = await waitFor(() => seen.messages.find((each) => each.payload.files));
+    expect(payload.files).toMatchObject([{ name: 'plan.txt', mediaType: 'text/plain', size: 26 }]);
+    expect(payload.content).toMatch(/\[gone\.txt could not be read: its address answers with 404\]$/);
+    await done('commentCreate');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('07:42');
+    linear.mutations.length = 0;
+    await publish('tracker.reply.issue-1', { files: payload.files });
+    expect((await done('commentCreate')).input.body).toBe(`[plan.txt](${linear.url}/uploads/plan.txt)`);
+    linear.server.fail('PUT /uploads', { status: 413, body: 'too large' });
+    await publish('tracker.agent_activity.session-1', { content: 'Here.', files: payload.files });
+    expect((await done('agentActivityCreate')).input.content).toMatchObject({
+      body: 'Here.\n\nThe tracker did not take plan.txt: its storage answers with 413',
+    });
+  });
+
   it('open a session with an agent, which shows at once that it looks, and then answers [S107] [S141]', async () => {
     await deliver(session('created'));
     await waitFor(() => linear.mutations.length === 2);
