@@ -26,6 +26,7 @@ import { DelegateRepository, peerDelegates } from './delegates/repository.ts';
 import { CallbackTokens, createLateAnswers } from './delivery/callbacks.ts';
 import { createReportSummarizer, DeliveryController, PendingStore } from './delivery/delivery-controller.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
+import { LineCapacity } from './media/line-capacity.ts';
 import { portRangeOf } from './media/peer.ts';
 import { loadWrtcPeers } from './media/wrtc-peer.ts';
 import { Counters, createLatencyLog } from './metrics/metrics.ts';
@@ -235,11 +236,20 @@ export function voiceComponents(
   const sidecar = component('sidecar', {}, () =>
     createSidecarClient({ url: options.sidecarUrl, timeoutMs: options.sidecarTimeout * 1000 }),
   );
+  const lines = component('lines', {}, () => {
+    const { maxCalls, maxSpeechLoad } = options;
+    return new LineCapacity({ maxCalls, maxLoad: maxSpeechLoad / 100 });
+  });
   const speech = component(
     'speech',
-    { sidecar, directories },
-    ({ sidecar, directories }) =>
-      createSpeechParts(options, { sidecar, directory: join(directories.store, 'speech'), logger }),
+    { sidecar, directories, lines },
+    ({ sidecar, directories, lines }) =>
+      createSpeechParts(options, {
+        sidecar,
+        directory: join(directories.store, 'speech'),
+        onWorked: (ms) => lines.worked(ms),
+        logger,
+      }),
     (speech) => speech.close(),
   );
   const measurement = component(
@@ -298,7 +308,7 @@ export function voiceComponents(
   );
   const calls = component(
     'calls',
-    { context, counters, metrics, conversations },
+    { context, counters, metrics, lines, conversations },
     ({ conversations, ...deps }) => createCalls(deps, { converse: conversations.begin, ...substitutes }),
     (calls) => calls.stop(),
   );
@@ -311,21 +321,9 @@ export function voiceComponents(
 
   return {
     ...{ context, address, metrics, counters, latency, gateway, directories, database, users, admission },
-    ...{
-      library,
-      preferences,
-      selection,
-      sessions,
-      delivery,
-      tokens,
-      questions,
-      delegates,
-      research,
-      reminders,
-      sandbox,
-      mcp,
-    },
-    ...{ toolsFor, sidecar, speech, measurement, cloner, persona, conversations, calls, a2a },
+    ...{ library, preferences, selection, sessions, delivery, tokens, questions, delegates },
+    ...{ research, reminders, sandbox, mcp },
+    ...{ toolsFor, sidecar, lines, speech, measurement, cloner, persona, conversations, calls, a2a },
   };
 }
 
@@ -371,7 +369,8 @@ function createCalls(
     context: { options, service },
     counters,
     metrics,
-  }: { context: VoiceContext; counters: Counters; metrics: Metrics },
+    lines,
+  }: { context: VoiceContext; counters: Counters; metrics: Metrics; lines: LineCapacity },
   media: Substitutes & Pick<CallsOptions, 'converse'>,
 ): Calls {
   const active = metrics.gauge('sessions_active', 'Callers connected now.');
@@ -382,7 +381,7 @@ function createCalls(
     ...media,
     mediaClock: systemClock,
     settings: { iceServers: options.iceServers, portRange: portRangeOf(options.icePortRange ?? '') },
-    limit: options.maxCalls,
+    lines,
     observer: {
       connected: () => active.inc(),
       ended: () => active.dec(),

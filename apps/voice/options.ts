@@ -238,7 +238,14 @@ const connection = group('Connection', {
     default: 32,
     min: 1,
     max: 1000,
-    doc: 'Calls that may be open at the same time.',
+    doc: 'Calls that may be open at the same time, where the machine serves so many.',
+  }),
+  maxSpeechLoad: integer({
+    env: 'MAX_SPEECH_LOAD',
+    default: 70,
+    min: 0,
+    max: 1000,
+    doc: 'Percent of the processor that the speech models of all calls may take, by what calls have taken so far; a caller beyond it waits for a line. 0: no limit but MAX_CALLS.',
   }),
 });
 

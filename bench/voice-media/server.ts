@@ -6,6 +6,7 @@ import { anonymous } from '@trunkline/identity';
 import { systemClock } from '@trunkline/schedule';
 import type { Line } from '../../apps/voice/call/line.ts';
 import { Calls } from '../../apps/voice/media/calls.ts';
+import { LineCapacity } from '../../apps/voice/media/line-capacity.ts';
 import { loadWrtc, loadWrtcPeers } from '../../apps/voice/media/wrtc-peer.ts';
 import { StreamResampler } from '../../apps/voice/speech/audio/resample.ts';
 import { defaultUser } from '../../apps/voice/users/user.ts';
@@ -52,7 +53,7 @@ function ours(): Answer {
   const calls = new Calls({
     loadPeers: loadWrtcPeers,
     settings: { iceServers: [], portRange: undefined },
-    limit: 100,
+    lines: new LineCapacity({ maxCalls: 100, maxLoad: 0 }),
     converse: echo,
     observer: {
       connected: () => add('calls', 1),

@@ -69,7 +69,7 @@ export function VoicePage() {
             compact={hasWords || state.problem !== undefined}
             onPushToTalk={(pushToTalk) => changeSettings({ pushToTalk })}
           >
-            {state.problem && <ProblemCard call={call} problem={state.problem} />}
+            {state.problem && <ProblemCard call={call} problem={state.problem} waiting={state.waiting} />}
             {!hasWords && state.phase === 'idle' && !state.problem && (
               <>
                 <DemoNote health={health.health} />

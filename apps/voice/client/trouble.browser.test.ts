@@ -123,13 +123,23 @@ describeWithBrowser('a call that meets trouble', () => {
     await says(page, 'Listening');
   });
 
-  it('passes on why the service refuses a call', async () => {
+  it('passes on why the service refuses a call, and calls back when a line is free', async () => {
     const { voice } = await startLines({ env: { MAX_CALLS: '1' } });
     const other = await open(voice.url);
     await startCall(other.page);
     const { page } = await open(voice.url);
     await orb(page).click();
-    await page.getByRole('alert').getByText('All 1 lines are in use.').waitFor();
+    const alert = page.getByRole('alert');
+    await alert.getByText('All 1 lines are in use.').waitFor();
+    await alert.getByRole('button', { name: 'Call me back' }).click();
+    await alert.getByText('Waiting for a line. Keep this page open: it rings.').waitFor();
+    await other.page.getByRole('button', { name: 'End the call' }).last().click();
+    await alert.getByText('A line is free for you.').waitFor();
+    // Who calls now comes after the one who waited.
+    await orb(other.page).click();
+    await other.page.getByRole('alert').getByText('kept for somebody').waitFor();
+    await alert.getByRole('button', { name: 'Answer' }).click();
+    await says(page, 'Listening');
   });
 
   it.each([

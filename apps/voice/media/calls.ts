@@ -4,6 +4,7 @@ import type { Principal } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import type { Line } from '../call/line.ts';
 import type { User } from '../users/user.ts';
+import type { LineCapacity } from './line-capacity.ts';
 import { Pacer } from './paced-speaker.ts';
 import { type Candidate, mediaErrors, mediaKinds, type PeerMaker, type PeerSettings } from './peer.ts';
 import { PeerLine } from './peer-line.ts';
@@ -12,7 +13,7 @@ export interface CallsOptions {
   /** Loads the WebRTC library, or throws an error that says what to install. */
   loadPeers(): Promise<PeerMaker>;
   settings: PeerSettings;
-  limit: number;
+  lines: LineCapacity;
   /** Called for every caller that has connected. */
   converse(line: Line, user: User, principal: Principal): void;
   observer: CallObserver;
@@ -35,6 +36,8 @@ export interface Offer {
   id: string | undefined;
   /** Whether to replace the connection; the call goes on. */
   restart: boolean;
+  /** Of a caller who has waited for a line. */
+  ticket?: string | undefined;
   requestData: unknown;
 }
 
@@ -97,10 +100,10 @@ export class Calls {
     for (const call of [...this.#calls.values()]) call.close('the service stops');
   }
 
-  async #open({ requestData }: Offer, caller: Caller): Promise<PeerLine> {
-    const { settings, limit, observer, clock, mediaClock, logger, loadPeers } = this.#options;
+  async #open({ requestData, ticket }: Offer, caller: Caller): Promise<PeerLine> {
+    const { settings, lines, observer, clock, mediaClock, logger, loadPeers } = this.#options;
     const makePeer = await loadPeers();
-    if (this.#calls.size >= limit) throw mediaErrors.lines_busy({ calls: limit });
+    lines.admit(ticket);
     const call = new PeerLine({
       id: this.#nextId(),
       ...caller,
@@ -114,7 +117,11 @@ export class Calls {
       onLate: (frames) => observer.framesLate(frames),
     });
     this.#calls.set(call.id, call);
-    call.onClose(() => this.#calls.delete(call.id));
+    lines.setCalls(this.#calls.size);
+    call.onClose(() => {
+      this.#calls.delete(call.id);
+      lines.setCalls(this.#calls.size);
+    });
     return call;
   }
 

@@ -68,6 +68,12 @@ export const mediaErrors = defineErrors({
     (limit: { calls: number }) =>
       `All ${limit.calls} lines are in use. Try again later, or raise MAX_CALLS on the server.`,
   ],
+  machine_busy: [
+    503,
+    (load: { capacity: number }) =>
+      `This machine serves at most ${load.capacity} callers well, by the work that calls have taken so far, and so many are connected. Try again later, or raise MAX_SPEECH_LOAD on the server.`,
+  ],
+  line_kept: [503, 'A line is free, and kept for somebody who waits for it. Try again later.'],
   webrtc_missing: [
     503,
     (failure: { reason: string }) =>

@@ -31,6 +31,8 @@ const operators = /^\w+ \/operator\/(?!enter$)/;
 const user = [
   'GET /api/whoami',
   'GET /api/ice',
+  'POST /api/lines',
+  'DELETE /api/lines',
   'POST /api/offer',
   'PATCH /api/offer',
   'DELETE /api/offer',

@@ -6,11 +6,15 @@ import { mediaErrors } from '../media/peer.ts';
 const longestSdp = 256 * 1024;
 const connectionId = z.string().max(200);
 
+/** Made up by the client; names its place among those who wait for a line. */
+const ticketSchema = z.string().min(8).max(100);
+
 const offerSchema = z.object({
   sdp: z.string().max(longestSdp),
   type: z.literal('offer'),
   pc_id: connectionId.nullish(),
   restart_pc: z.boolean().nullish(),
+  ticket: ticketSchema.nullish(),
   request_data: z.unknown().optional(),
 });
 
@@ -28,19 +32,36 @@ const candidatesSchema = z.object({
 });
 
 /** How a client connects: an offer, then candidates as they are found. */
-export function mountCalls(app: VoiceApp, { calls, options }: Pick<RouteDeps, 'calls' | 'options'>): void {
-  const { bad_offer, bad_candidate, connection_unknown, lines_busy, webrtc_missing } = mediaErrors;
+export function mountCalls(
+  app: VoiceApp,
+  { calls, lines, options }: Pick<RouteDeps, 'calls' | 'lines' | 'options'>,
+): void {
+  const {
+    bad_offer,
+    bad_candidate,
+    connection_unknown,
+    lines_busy,
+    machine_busy,
+    line_kept,
+    webrtc_missing,
+  } = mediaErrors;
 
   app.post(
     '/api/offer',
     describeRoute({
       summary: 'Connect, or change a connection',
-      errors: [bad_offer, lines_busy, webrtc_missing],
+      errors: [bad_offer, lines_busy, machine_busy, line_kept, webrtc_missing],
     }),
     validate('json', offerSchema),
     async (context) => {
-      const { sdp, pc_id, restart_pc, request_data: requestData } = context.req.valid('json');
-      const offer = { sdp, id: pc_id ?? undefined, restart: restart_pc ?? false, requestData };
+      const { sdp, pc_id, restart_pc, ticket, request_data: requestData } = context.req.valid('json');
+      const offer = {
+        sdp,
+        id: pc_id ?? undefined,
+        restart: restart_pc ?? false,
+        ticket: ticket ?? undefined,
+        requestData,
+      };
       const answer = await calls.offer(offer, {
         user: context.get('caller'),
         principal: context.get('principal'),
@@ -72,6 +93,26 @@ export function mountCalls(app: VoiceApp, { calls, options }: Pick<RouteDeps, 'c
     validate('query', z.object({ pc_id: connectionId })),
     (context) => {
       calls.hangUp(context.req.valid('query').pc_id, context.get('caller'));
+      return context.json({ status: 'success' });
+    },
+  );
+
+  app.post(
+    '/api/lines',
+    describeRoute({
+      summary: 'Wait for a line; ask every few seconds',
+      errors: [lines_busy, machine_busy, line_kept],
+    }),
+    validate('json', z.object({ ticket: ticketSchema })),
+    (context) => context.json(lines.wait(context.req.valid('json').ticket)),
+  );
+
+  app.delete(
+    '/api/lines',
+    describeRoute({ summary: 'Stop waiting for a line' }),
+    validate('query', z.object({ ticket: ticketSchema })),
+    (context) => {
+      lines.leave(context.req.valid('query').ticket);
       return context.json({ status: 'success' });
     },
   );

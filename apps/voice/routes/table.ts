@@ -17,7 +17,7 @@ const routeGroups: readonly ((app: VoiceApp, deps: RouteDeps) => void)[] = [
   mountReloads, //    POST /api/users/reload, /api/skills/reload, /api/delegates/reload
   mountVoice, //      GET /api/voice/references   POST /api/voice/clone
   mountSetup, //      GET /operator/setup/speech   POST /operator/setup/speech/say, .../hear
-  mountCalls, //      POST, PATCH, DELETE /api/offer   GET /api/ice
+  mountCalls, //      POST, PATCH, DELETE /api/offer   GET /api/ice   POST, DELETE /api/lines
   mountCallback, //   POST /a2a/callback, with a guard of its own
   mountA2a, //        POST /a2a and the other routes of A2A, the agent card
 ];
@@ -37,7 +37,7 @@ const configuringPaths = [
 ];
 
 /** What a call and its page need. */
-const guestPaths = ['/api/whoami', '/api/ice', '/api/offer', '/api/skills', '/api/verbosity'];
+const guestPaths = ['/api/whoami', '/api/ice', '/api/lines', '/api/offer', '/api/skills', '/api/verbosity'];
 
 function guardApi(app: VoiceApp, { users, admission, operator }: RouteDeps): void {
   const { openCaller, trustedCaller, refuse } = admission;

@@ -38,6 +38,8 @@ interface SpeechDeps {
   measureVoice?: MeasureVoice | undefined;
   /** Piper says a text in the same way each time, for tests. */
   isSteady?: boolean;
+  /** Called with the time that a piece of work of any model took, in milliseconds. */
+  onWorked?: (ms: number) => void;
   logger: Logger;
 }
 
@@ -82,10 +84,10 @@ interface SpeechDescription {
 /** Models load when first used, each kind in its own thread. */
 export function createSpeechParts(
   options: VoiceOptions,
-  { sidecar, directory, measureVoice, isSteady = false, logger }: SpeechDeps,
+  { sidecar, directory, measureVoice, isSteady = false, onWorked, logger }: SpeechDeps,
 ): SpeechParts {
   const warnings = new SpeechWarnings(logger);
-  const createHost = createHosts(logger);
+  const createHost = createHosts(logger, onWorked);
   const local = createLocalRecognition(createHost, { modelDirectory: options.sttModelDir });
   const context = { sidecar, local, directory, createHost, warnings, measureVoice, isSteady };
   const listening = createListening(options, context);

@@ -3,6 +3,7 @@ import { BoundedMap } from '@trunkline/std';
 import type { Api } from '@trunkline/ui';
 import type { Levels } from '../orb/motion.ts';
 import { type Exchange, NO_EXCHANGE, settle, take, typed, withUnsent } from './exchange.ts';
+import { LineWait, type Waiting } from './line-wait.ts';
 import { Link, openMessage, sealMessage } from './link.ts';
 import { type Problem, problemIn, problemOf } from './problems.ts';
 import { type CallSettings, CallSound, closeStream, openMicrophone } from './sound.ts';
@@ -32,6 +33,8 @@ export interface CallState {
   /** Reconnection attempts. */
   attempt: number;
   roundTripMs: number | undefined;
+  /** The caller waits for a line. */
+  waiting: Waiting | undefined;
   exchange: Exchange;
 }
 
@@ -44,13 +47,17 @@ const AT_REST: Omit<CallState, 'pushToTalk'> = {
   talking: false,
   attempt: 0,
   roundTripMs: undefined,
+  waiting: undefined,
   exchange: NO_EXCHANGE,
 };
 
 export class Call {
   readonly #api: Api;
   readonly #listeners = new Set<() => void>();
+  readonly #wait: LineWait;
   #settings: CallSettings;
+  /** Shown to the service by a caller who has waited for a line. */
+  #ticket: string | undefined;
   #state: CallState;
   #sound: CallSound | undefined;
   #link: Link | undefined;
@@ -62,6 +69,7 @@ export class Call {
 
   constructor(api: Api, settings: CallSettings) {
     this.#api = api;
+    this.#wait = new LineWait(api, (waiting) => this.#update({ waiting }));
     this.#settings = settings;
     this.#state = { ...AT_REST, pushToTalk: settings.pushToTalk };
   }
@@ -80,6 +88,7 @@ export class Call {
     if (this.#state.phase !== 'idle') return;
     this.#round += 1;
     const round = this.#round;
+    this.#ticket = this.#wait.take();
     const { exchange, number } = this.#state;
     const phase = microphone ? 'microphone' : 'connecting';
     this.#update({ ...AT_REST, exchange, number: number + 1, phase });
@@ -97,6 +106,7 @@ export class Call {
   }
 
   hangUp(): void {
+    this.#wait.stop();
     if (this.#state.phase === 'idle') return;
     this.#unsent.unshift(...(this.#link?.takeWaiting() ?? []));
     this.#sent = [];
@@ -111,7 +121,13 @@ export class Call {
     await this.start();
   }
 
+  /** Waits until a line is free; then the page rings, and `start` answers. */
+  waitForLine(): void {
+    this.#wait.start();
+  }
+
   dismiss(): void {
+    this.#wait.stop();
     this.#update({ problem: undefined });
   }
 
@@ -193,7 +209,7 @@ export class Call {
     const reconnected = this.#state.phase === 'reconnecting';
     const about = { library: 'trunkline', ...(reconnected && { reconnected }) };
     const greeting = sealMessage('client-ready', { version: '1.0.0', about });
-    await link.open(this.#sound?.track(this.#state.pushToTalk), greeting);
+    await link.open(this.#sound?.track(this.#state.pushToTalk), greeting, this.#ticket);
     if (round === this.#round) this.#live();
   }
 

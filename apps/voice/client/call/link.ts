@@ -58,8 +58,8 @@ export class Link {
     this.#listen();
   }
 
-  /** Connects and sends the greeting first. Without a track the caller can only write. */
-  async open(track: MediaStreamTrack | undefined, greeting: string): Promise<void> {
+  /** Connects and sends the greeting first. Without a track the caller can only write. `ticket`: of a caller who waited. */
+  async open(track: MediaStreamTrack | undefined, greeting: string, ticket?: string): Promise<void> {
     this.#greeting = greeting;
     const connection = this.#connection;
     this.#sender = connection.addTransceiver(track ?? 'audio', { direction: 'sendrecv' }).sender;
@@ -67,7 +67,7 @@ export class Link {
     await connection.setLocalDescription();
     const { sdp, type } = connection.localDescription ?? {};
     const { pc_id: id, ...answer } = await this.#api.request<OfferAnswer>('/api/offer', {
-      body: { sdp, type, request_data: { timezone: browserTimezone() } },
+      body: { sdp, type, ticket, request_data: { timezone: browserTimezone() } },
     });
     // The caller hung up meanwhile: free the line.
     if (this.#closed) return this.#leave(id);

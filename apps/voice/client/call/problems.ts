@@ -10,6 +10,7 @@ export type ProblemCode =
   | 'no-key'
   | 'service-unreachable'
   | 'service-refused'
+  | 'lines-busy'
   | 'media-unreachable'
   | 'lost';
 
@@ -74,6 +75,12 @@ const WORDS: Record<ProblemCode, Omit<Problem, 'code'>> = {
     todo: 'Try again; the log of the service says more.',
     canType: false,
   },
+  'lines-busy': {
+    what: 'All lines are busy.',
+    why: 'Others are talking now.',
+    todo: 'Let the page call you back: it rings when a line is free. Or try again later.',
+    canType: false,
+  },
   'media-unreachable': {
     what: 'Sound does not get through.',
     why: 'The service answers, but its media port cannot be reached from here.',
@@ -99,5 +106,7 @@ export function problemIn(error: unknown): Problem {
   }
   if (error.status === 401) return problemOf('no-key');
   if (error.status === 0) return problemOf('service-unreachable');
+  if (['lines_busy', 'machine_busy', 'line_kept'].includes(error.code))
+    return problemOf('lines-busy', { why: error.message });
   return problemOf('service-refused', { why: error.message, todo: error.advice });
 }

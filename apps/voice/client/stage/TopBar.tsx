@@ -2,6 +2,7 @@ import { Badge, Button, ErrorState, type HealthResource, IconButton, Lamp } from
 import { Settings2, X } from 'lucide-react';
 import { useState } from 'react';
 import type { Call, CallState } from '../call/call.ts';
+import type { Waiting } from '../call/line-wait.ts';
 import type { Problem } from '../call/problems.ts';
 
 interface TopBarProps {
@@ -101,7 +102,16 @@ function noticeOf({ health, error }: HealthResource): Notice | undefined {
 }
 
 /** Why there is no call, and what to do. */
-export function ProblemCard({ call, problem }: { call: Call; problem: Problem }) {
+export function ProblemCard({
+  call,
+  problem,
+  waiting,
+}: {
+  call: Call;
+  problem: Problem;
+  waiting: Waiting | undefined;
+}) {
+  if (waiting !== undefined) return <WaitingCard call={call} waiting={waiting} why={problem.why} />;
   return (
     <div className="w-full max-w-md text-left">
       <ErrorState
@@ -113,6 +123,11 @@ export function ProblemCard({ call, problem }: { call: Call; problem: Problem })
             <Button size="small" variant="primary" onClick={() => void call.start()}>
               {problem.code === 'no-key' ? 'Enter a key' : 'Try again'}
             </Button>
+            {problem.code === 'lines-busy' && (
+              <Button size="small" onClick={() => call.waitForLine()}>
+                Call me back
+              </Button>
+            )}
             {problem.canType && (
               <Button size="small" onClick={() => void call.start({ microphone: false })}>
                 Type instead
@@ -124,6 +139,33 @@ export function ProblemCard({ call, problem }: { call: Call; problem: Problem })
           </div>
         }
       />
+    </div>
+  );
+}
+
+/** A caller waits for a line, or is called back. */
+function WaitingCard({ call, waiting, why }: { call: Call; waiting: Waiting; why: string }) {
+  const { ahead, ringing } = waiting;
+  const before = ahead === 1 ? 'One caller comes before you.' : `${ahead} callers come before you.`;
+  return (
+    <div
+      role="alert"
+      className="flex w-full max-w-md flex-col gap-3 rounded-corner border border-line-strong bg-raised p-4 text-left text-14"
+    >
+      <p className="font-semibold">
+        {ringing ? 'A line is free for you.' : 'Waiting for a line. Keep this page open: it rings.'}
+      </p>
+      {!ringing && <p className="text-muted">{ahead > 0 ? before : why}</p>}
+      <div className="flex flex-wrap gap-2">
+        {ringing && (
+          <Button size="small" variant="primary" onClick={() => void call.start()}>
+            Answer
+          </Button>
+        )}
+        <Button size="small" variant="quiet" onClick={() => call.dismiss()}>
+          {ringing ? 'Decline' : 'Stop waiting'}
+        </Button>
+      </div>
     </div>
   );
 }
