@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import { type ModelGateway, type Tool, usualSilenceMs } from '@trunkline/llm';
+import type { StepLog } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import type { Sandbox } from '@trunkline/sandbox';
 import { FileMarks } from '@trunkline/tools';
@@ -69,6 +70,8 @@ export interface Exchange {
   limiter: AgentLimiter;
   longTasks: LongTasks;
   abTests: AbTests;
+  /** Steps of agents' turns. */
+  steps: StepLog;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
   /** What agents can do here, for whoever explains policy. */
@@ -203,6 +206,7 @@ export function createExchange(settings: ExchangeSettings): Exchange {
     limiter,
     longTasks,
     abTests,
+    steps,
     agentTools: () => toolsOfAgents(workspace.agents(), agentParts),
     async start() {
       // The registry must be filled before the dispatcher reads its queue.

@@ -27,7 +27,7 @@ export type {
   TurnStepOptions,
   Usage,
 } from './options.ts';
-export { interruptedRule, leavesTurn, StepConflictError } from './step-log.ts';
+export { interruptedRule, leavesTurn, StepConflictError, stepsBefore } from './step-log.ts';
 export { createBorder, fenceInstructions, markOf, originsIn } from './taint.ts';
 export { resumeTurn, runTurn } from './turn.ts';
 export { cutText, estimateTokens, promptBudget } from './usage.ts';

@@ -281,11 +281,13 @@ export interface ModelRecord {
 }
 
 /** A tool is about to run that must not run twice. */
-interface ToolStartRecord {
+export interface ToolStartRecord {
   kind: 'tool-start';
   at: number;
   call: string;
   name: string;
+  /** The turn is run again from this call or one before it on: its effect may be there already. */
+  again?: true;
 }
 
 export interface ToolEndRecord {

@@ -2,7 +2,7 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { RunTurnOptions, Step, StepLog, TurnPolicy } from './options.ts';
-import { StepConflictError, StepReadError } from './step-log.ts';
+import { StepConflictError, StepReadError, stepsBefore } from './step-log.ts';
 import {
   calling,
   collect,
@@ -302,5 +302,51 @@ describe('a turn with a log of its steps', () => {
     const steps = { log, turn: 'turn-2', resumes: false };
     ended((await collect(runTurn(turnOptions(server, { steps })))).at(-1));
     expect(log.batches).toEqual([]);
+  });
+});
+
+describe('a turn that is run again from a call on', () => {
+  const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+  const model = (steps: number, ...ids: string[]): Step => ({
+    kind: 'model',
+    at: 1,
+    steps,
+    messages: [],
+    calls: ids.map((toolCallId) => ({ toolCallId, name: 'send', input: {} })),
+    finishReason: 'other',
+    usage,
+    text: '',
+  });
+  const start = (call: string): Step => ({ kind: 'tool-start', at: 2, call, name: 'send' });
+  const end = (call: string): Step => ({ kind: 'tool-end', at: 3, call, name: 'send', result: 'done' });
+  const again = (call: string, at: number): Step => ({
+    kind: 'tool-start',
+    at,
+    call,
+    name: 'send',
+    again: true,
+  });
+  const first = [model(1, 'a'), start('1:a'), end('1:a')];
+  const asked = model(2, 'b', 'c', 'd');
+  const steps = [
+    ...first,
+    asked,
+    start('2:b'),
+    start('2:c'),
+    end('2:c'),
+    end('2:b'),
+    model(3, 'e'),
+    end('3:e'),
+  ];
+
+  it('keeps what came before the call, and marks what has run from there on', () => {
+    expect(stepsBefore(steps, 'c')).toEqual([...first, asked, start('2:b'), end('2:b'), again('2:c', 3)]);
+    expect(stepsBefore(steps, 'b')).toEqual([...first, asked, again('2:b', 3), again('2:c', 3)]);
+    expect(stepsBefore(steps, 'd')?.slice(first.length + 1)).toEqual(steps.slice(4, 8));
+  });
+
+  it('is not known where no answer of the model asked for the call', () => {
+    expect(stepsBefore(steps, 'z')).toBeUndefined();
+    expect(stepsBefore([], 'a')).toBeUndefined();
   });
 });

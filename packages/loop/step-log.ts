@@ -3,7 +3,14 @@ import { isReadOnly, type RunningTool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { toPlainJson } from './checkpoint.ts';
 import type { RequestedCall } from './model-step.ts';
-import type { GapRecord, ModelRecord, Step, ToolEndRecord, TurnStepOptions } from './options.ts';
+import type {
+  GapRecord,
+  ModelRecord,
+  Step,
+  ToolEndRecord,
+  ToolStartRecord,
+  TurnStepOptions,
+} from './options.ts';
 
 /** A call that has run; it has not ended where it asks a person. */
 interface EndedCall extends Pick<ToolEndRecord, 'result' | 'origins' | 'files'> {
@@ -36,8 +43,7 @@ const longestBatch = 250_000;
 export class TurnSteps {
   readonly #options: TurnStepOptions;
   readonly #models: ModelRecord[] = [];
-  /** When each call began. */
-  readonly #started = new Map<string, number>();
+  readonly #started = new Map<string, ToolStartRecord>();
   readonly #ended = new Map<string, ToolEndRecord>();
   readonly #gap: GapRecord | undefined;
   #position = 0;
@@ -52,7 +58,7 @@ export class TurnSteps {
     this.#gap = past.find((step) => step.kind === 'gap');
     for (const step of past) {
       if (step.kind === 'model') this.#models.push(step);
-      if (step.kind === 'tool-start') this.#started.set(step.call, step.at);
+      if (step.kind === 'tool-start') this.#started.set(step.call, step);
       if (step.kind === 'tool-end') this.#ended.set(step.call, step);
     }
   }
@@ -73,12 +79,16 @@ export class TurnSteps {
     return this.#ended.get(call);
   }
 
-  /** Whether an earlier run has begun a call that may have had its effect, and nobody knows. */
-  isInDoubt(call: string, tool: RunningTool): boolean {
-    const startedAt = this.#started.get(call);
-    if (startedAt === undefined || this.#ended.has(call) || isRepeatable(tool)) return false;
+  /** An earlier run has begun a call that may have had its effect: nobody knows, or the turn is run again from there. */
+  doubtOf(call: string, tool: RunningTool): 'unknown' | 'again' | undefined {
+    const started = this.#started.get(call);
+    if (started === undefined || this.#ended.has(call) || isReadOnly(tool)) return undefined;
+    // The call has another key than before, by which nobody knows it again.
+    if (started.again) return 'again';
     const { idempotent } = tool;
-    return typeof idempotent !== 'object' || Date.now() - startedAt > idempotent.withinMs;
+    if (idempotent === true) return undefined;
+    const isKnownAgain = typeof idempotent === 'object' && Date.now() - started.at <= idempotent.withinMs;
+    return isKnownAgain ? undefined : 'unknown';
   }
 
   /**
@@ -136,6 +146,35 @@ export class TurnSteps {
       onProblem?.(error);
     }
   }
+}
+
+/**
+ * What stands of a turn that is run again from a call on: everything before that call. Calls from there on that had
+ * begun are marked. Undefined where no answer of the model asked for the call.
+ */
+export function stepsBefore(steps: readonly Step[], toolCallId: string): Step[] | undefined {
+  const asks = (step: Step) =>
+    step.kind === 'model' && step.calls.some((call) => call.toolCallId === toolCallId);
+  const index = steps.findLastIndex(asks);
+  const asked = steps[index];
+  if (asked?.kind !== 'model') return undefined;
+  const calls = numbered(asked.calls);
+  const first = calls.findIndex((call) => call.toolCallId === toolCallId);
+  const places = calls.map((call) => placeOf(asked.steps, call));
+  const later = new Map<string, ToolStartRecord>();
+  const kept = steps.slice(index + 1).filter((step) => {
+    if (step.kind !== 'tool-start' && step.kind !== 'tool-end') return false;
+    const order = places.indexOf(step.call);
+    const { at, call, name } = step;
+    if (order >= first) later.set(call, { kind: 'tool-start', at, call, name, again: true });
+    return order >= 0 && order < first;
+  });
+  return [...steps.slice(0, index + 1), ...kept, ...later.values()];
+}
+
+/** Names a call within its turn: by the step of the model that asked for it, and its id. */
+export function placeOf(step: number, { toolCallId, nth = 0 }: Pick<RequestedCall, 'toolCallId' | 'nth'>) {
+  return `${step}:${toolCallId}${nth === 0 ? '' : `:${nth}`}`;
 }
 
 async function readSteps({ log, turn }: TurnStepOptions): Promise<readonly Step[]> {

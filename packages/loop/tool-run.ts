@@ -379,14 +379,20 @@ async function begin(
 /** A call that had begun when the process was killed is run again only after a person's yes, whoever allowed it before. */
 function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepared {
   const { steps, policy } = deps;
-  if (prepared.kind !== 'run' || !steps?.isInDoubt(deps.placeOf(call), prepared.tool)) return prepared;
+  const doubt = prepared.kind === 'run' ? steps?.doubtOf(deps.placeOf(call), prepared.tool) : undefined;
+  if (prepared.kind !== 'run' || doubt === undefined) return prepared;
   const { name } = prepared.tool;
-  const why = `${name} had begun when the service ended, and nobody knows whether it was done. Look first; if you say yes, it is done now, perhaps a second time`;
+  const why =
+    doubt === 'again'
+      ? `${name} ran before, in the work that is done again from here. If you say yes, it is done once more`
+      : `${name} had begun when the service ended, and nobody knows whether it was done. Look first; if you say yes, it is done now, perhaps a second time`;
   const ask = { rule: interruptedRule, why };
   if (policy.ask === 'pause') return { kind: 'wait', ask };
   if (policy.ask !== undefined) return { ...prepared, ask };
   return refuse(
-    `${name} had begun when the service ended, and nobody knows whether it was done, so it was not run again. Say so, and say how to find out.`,
+    doubt === 'again'
+      ? `${name} ran before, and nobody can be asked here whether it may be done once more, so it was not run again. Say so.`
+      : `${name} had begun when the service ended, and nobody knows whether it was done, so it was not run again. Say so, and say how to find out.`,
     ask,
   );
 }

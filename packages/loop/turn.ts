@@ -29,7 +29,7 @@ import type {
   TurnPolicy,
 } from './options.ts';
 import { RepeatedCalls } from './repeated-calls.ts';
-import { numbered, StepLogError, TurnSteps } from './step-log.ts';
+import { numbered, placeOf, StepLogError, TurnSteps } from './step-log.ts';
 import { createFenceFilter, isPersonLast, markOf, markRequest, originsIn, withoutFences } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
 import {
@@ -136,7 +136,7 @@ function toolDeps(
     isPersonLast: () => isPersonLast(state.messages),
     quotesUrl: (url) => quotesUrl(url, state.messages),
     grants: state.grants,
-    placeOf: ({ toolCallId, nth = 0 }) => `${state.steps}:${toolCallId}${nth === 0 ? '' : `:${nth}`}`,
+    placeOf: (call) => placeOf(state.steps, call),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   markOf,
   originsIn,
   runTurn,
+  type StepLog,
   type StoredFile,
   type TurnPolicy,
   userContent,
@@ -42,7 +43,14 @@ import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { askLimitMs, createAskHuman, type HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
-import { type StepStore, stepsUnlessElsewhere } from './step-store.ts';
+import {
+  retriedSteps,
+  type StepStore,
+  stepsAfter,
+  stepsGone,
+  stepsUnlessElsewhere,
+  turnOf,
+} from './step-store.ts';
 import { createProgress } from './turn-progress.ts';
 
 export interface AgentParts extends ToolParts {
@@ -90,7 +98,9 @@ async function runAgent(
   ];
   const notes: string[] = [];
   const made: StoredFile[] = [];
-  const turn = request.turn ?? turnOf(agent, request);
+  const turn = request.turn ?? turnOf(agent.name, request);
+  const steps = await stepsOf(agent, request, context, parts);
+  if (steps === undefined) return { content: '', error: stepsGone, taskState: 'failed' };
   const model = parts.gateway.languageModel(agent.model);
   const silentMs = silenceLimitMs(model, parts.turnTimeoutMs);
   // Whoever waits for this agent waits as long as the agent does for its model.
@@ -115,9 +125,9 @@ async function runAgent(
     signal: context.signal,
     onActivity: extend,
     steps: {
-      log: stepsUnlessElsewhere(parts.steps, context.isElsewhere),
+      log: steps,
       turn,
-      resumes: request.resumes === true,
+      resumes: request.resumes === true || request.retries !== undefined,
       onProblem: (error) => parts.steps.warn(error),
     },
     messages,
@@ -141,9 +151,17 @@ async function runAgent(
   throw new Error(`The turn of ${agent.name} ended without an end.`);
 }
 
-/** Callers choose ids of messages: under the same one, another's work and that of another agent stay apart. */
-function turnOf({ name }: AgentDefinition, request: SkillRequest): string {
-  return JSON.stringify([request.requestId, name, ownerOfMessage(request)]);
+/** A request that is retried from a step on begins with the steps before it. */
+async function stepsOf(
+  { name: agent }: AgentDefinition,
+  { retries, principal }: SkillRequest,
+  { isElsewhere }: SkillContext,
+  { steps }: AgentParts,
+): Promise<StepLog | undefined> {
+  const own = stepsUnlessElsewhere(steps, isElsewhere);
+  if (retries === undefined) return own;
+  const past = await retriedSteps(steps, retries, { agent, principal });
+  return past && stepsAfter(past, own);
 }
 
 /** What policy asks about goes to the people who may approve, as any other approval of an agent. */

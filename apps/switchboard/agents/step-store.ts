@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Bus, Memory } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { type Step, StepConflictError, type StepLog } from '@trunkline/loop';
+import type { Principal } from '@trunkline/identity';
+import { type Step, StepConflictError, type StepLog, stepsBefore } from '@trunkline/loop';
+import { ownerOfMessage } from '../core/messages.ts';
+import type { Retry } from '../dispatch/executor.ts';
 
 export interface StepStore extends StepLog {
   /** Removes what the steps of a turn that ended well say, once nobody can be given its request again. */
@@ -92,6 +95,48 @@ export function stepsUnlessElsewhere(steps: StepLog, isElsewhere?: () => Promise
         throw new StepConflictError('Another switchboard is at work on this.');
       return stored;
     },
+  };
+}
+
+/** Callers choose ids of messages: under the same one, another's work and that of another agent stay apart. */
+export function turnOf(agent: string, { requestId, principal }: TurnOwner): string {
+  return JSON.stringify([requestId, agent, ownerOfMessage({ principal })]);
+}
+
+interface TurnOwner {
+  requestId: string;
+  principal?: Principal | undefined;
+}
+
+/** What stands of earlier requests that are retried from a step on; undefined where that is not stored. */
+export async function retriedSteps(
+  steps: StepLog,
+  retries: readonly Retry[],
+  { agent, principal }: { agent: string; principal: Principal | undefined },
+): Promise<readonly Step[] | undefined> {
+  let past: readonly Step[] = [];
+  for (const { requestId, toolCallId } of retries) {
+    const own = await steps.read(turnOf(agent, { requestId, principal })).catch(nothingIfEnded);
+    const before = stepsBefore([...past, ...own], toolCallId);
+    if (before === undefined) return undefined;
+    past = before;
+  }
+  return past;
+}
+
+function nothingIfEnded(error: unknown): readonly Step[] {
+  if (error instanceof StepConflictError) return [];
+  throw error;
+}
+
+export const stepsGone =
+  'What was done before this step is no longer stored, or the step is not one of this agent itself: replay the whole flow. Steps are stored for seven days, and for five minutes after work that ended well.';
+
+/** The steps of a turn behind those that it began with. */
+export function stepsAfter(past: readonly Step[], steps: StepLog): StepLog {
+  return {
+    append: (turn, position, more) => steps.append(turn, position - past.length, more),
+    read: async (turn) => [...past, ...(await steps.read(turn))],
   };
 }
 

@@ -152,6 +152,13 @@ describeWithBrowser('what passes through the switchboard', () => {
     await steps.getByText('All of it').click();
     await steps.getByText('given').waitFor();
     await checkLooks(opened);
+    // From the tool on, the model is asked once more alone.
+    model.enqueue('Still quiet.');
+    await steps.getByRole('button', { name: 'Retry from here: Tool get_incidents' }).click();
+    await expect.poll(() => page.url(), SOON).not.toContain(id);
+    await steps.getByText('completed, answer on message.outbound.cli').waitFor();
+    await page.goto(`${pages.service().url}/app#/flows/skill-${id}`);
+    await steps.getByText('completed, answer on message.outbound.cli').waitFor();
     model.enqueue(...turn);
     await page.getByRole('button', { name: 'Replay' }).click();
     await expect.poll(() => page.url(), SOON).not.toContain(id);

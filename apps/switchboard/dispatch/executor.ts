@@ -31,6 +31,14 @@ export interface SkillRequest {
   turn?: string;
   /** Steps of an earlier run may be stored. */
   resumes?: boolean;
+  /** Goes on where an earlier request of the same owner stood; where that one did so too, the first stands first. */
+  retries?: readonly Retry[];
+}
+
+/** From which call on an earlier request is done again. */
+export interface Retry {
+  requestId: string;
+  toolCallId: string;
 }
 
 export interface SkillUsage {

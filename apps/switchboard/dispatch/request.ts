@@ -1,7 +1,7 @@
 import type { Message } from '@trunkline/bus';
 import { filesOf } from '../content/references.ts';
 import { principalOf } from '../core/messages.ts';
-import type { SkillRequest } from './executor.ts';
+import type { Retry, SkillRequest } from './executor.ts';
 
 interface RepositoryItem {
   owner: string;
@@ -32,6 +32,7 @@ export function readDispatch(message: Message): Dispatch {
   const arrivedAt = number(payload.arrivedAt);
   const conversationId = text(payload.conversationId);
   const files = filesOf(payload);
+  const retries = retriesOf(payload);
   return {
     message,
     requestId: message.id,
@@ -40,6 +41,7 @@ export function readDispatch(message: Message): Dispatch {
     ...(agent !== undefined && { agent }),
     content: text(payload.content) ?? JSON.stringify(message.payload),
     ...(files.length > 0 && { files }),
+    ...(retries.length > 0 && { retries }),
     correlationId: message.correlationId,
     depth: 0,
     principal: principalOf(message),
@@ -49,6 +51,15 @@ export function readDispatch(message: Message): Dispatch {
     actor: text(payload.systemActor) ?? message.source?.interface ?? 'switchboard',
     routing: payload.routing,
   };
+}
+
+/** How often a request was retried from a step: `retries` of its payload. */
+export function retriesOf({ retries }: Record<string, unknown>): Retry[] {
+  return (Array.isArray(retries) ? retries : []).flatMap((retry) => {
+    const { requestId, toolCallId } = fieldsOf(retry);
+    const [request, call] = [text(requestId), text(toolCallId)];
+    return request === undefined || call === undefined ? [] : { requestId: request, toolCallId: call };
+  });
 }
 
 export function fieldsOf(value: unknown): Record<string, unknown> {

@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import { handedOn, maySee, type Principal } from '@trunkline/identity';
+import type { StepLog } from '@trunkline/loop';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Flow, FlowOrigin } from '../api-types.ts';
+import { retriedSteps, stepsGone } from '../agents/step-store.ts';
+import type { Flow, FlowDetails, FlowOrigin } from '../api-types.ts';
 import type { Peers } from '../cluster/peers.ts';
+import { fieldsOf, retriesOf } from '../dispatch/request.ts';
 import { throwBusFailure } from '../errors.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { SurfaceSenders } from '../surfaces/senders.ts';
@@ -18,6 +21,11 @@ const errors = defineErrors({
     ({ most }: { most: number }) =>
       `Over several switchboards the newest ${most} flows are listed: use a smaller offset, or choose by status or since.`,
   ],
+  flow_open: [
+    409,
+    ({ id }: { id: string }) => `Flow ${id} has not ended: wait for its end, then retry it from a step.`,
+  ],
+  steps_gone: [409, stepsGone],
   request_gone: [
     410,
     ({ id }: { id: string }) =>
@@ -27,6 +35,11 @@ const errors = defineErrors({
 
 /** Messages of a correlation searched for the request. */
 const mostMessages = 1000;
+
+const retryBody = z.object({
+  /** The call of a tool, as the trace of the flow names it. */
+  toolCallId: z.string().min(1),
+});
 
 const listQuery = z.object({
   since: z
@@ -45,9 +58,12 @@ interface FlowParts {
   peers: Peers;
   bus: Bus;
   senders: Pick<SurfaceSenders, 'currentSender'>;
+  /** Steps of agents' turns. */
+  steps: StepLog;
 }
 
-export function mountFlows(app: Hono<SwitchboardEnv>, { store, peers, bus, senders }: FlowParts): void {
+export function mountFlows(app: Hono<SwitchboardEnv>, parts: FlowParts): void {
+  const { store, peers, bus, senders, steps } = parts;
   const seenBy = (id: string, viewer: Principal) => {
     const [flow, origin] = [store.get(id), store.originOf(id)];
     if (flow === undefined || origin === undefined || !maySee(viewer, store.ownerOf(id))) return undefined;
@@ -107,21 +123,49 @@ export function mountFlows(app: Hono<SwitchboardEnv>, { store, peers, bus, sende
       (await peers.ask<FlowOrigin>('flow', { id }, context.get('principal')))[0] ??
       raise(flow_unknown({ id }));
     const request = (await requestOf(origin, bus)) ?? raise(request_gone({ id }));
-    const { topic, payload, reply, source } = request;
+    return context.json(await askAgain(request), 202);
+  });
+  const { flow_open, steps_gone } = errors;
+  const retry = describeRoute({
+    summary:
+      'Does the work of a flow again from a step on, as a flow of its own; finished steps before it are kept',
+    status: 202,
+    errors: [flow_unknown, flow_open, steps_gone, request_gone],
+  });
+  app.post('/api/flows/:id/retry', retry, validate('json', retryBody), async (context) => {
+    const id = context.req.param('id');
+    const viewer = context.get('principal');
+    const { toolCallId } = context.req.valid('json');
+    const flow = seenBy(id, viewer) ?? (await peers.ask<FlowDetails & FlowOrigin>('flow', { id }, viewer))[0];
+    if (flow === undefined) throw flow_unknown({ id });
+    const { targetAgent: agent, status, messageId: requestId } = flow;
+    if (status !== 'complete') throw flow_open({ id });
+    const request = (await requestOf(flow, bus)) ?? raise(request_gone({ id }));
+    const retries = [...retriesOf(fieldsOf(request.payload)), { requestId, toolCallId }];
+    const principal = senders.currentSender(request);
+    const isStored = agent !== null && (await retriedSteps(steps, retries, { agent, principal }));
+    if (!isStored) throw steps_gone();
+    context.set('change', `retried flow ${id} from ${toolCallId}`);
+    return context.json(await askAgain(request, { agent, retries }), 202);
+  });
+
+  async function askAgain(request: Message, more: object = {}) {
+    const { topic, reply, source } = request;
+    const { retries: _, ...payload } = fieldsOf(request.payload);
     const correlationId = randomUUID();
     const draft = {
       topic,
-      payload,
+      payload: { ...payload, ...more },
       reply,
       source,
       correlationId,
-      parentId: origin.messageId,
+      parentId: request.id,
       // The words are their sender's, whoever has them asked once more.
       principal: handedOn(senders.currentSender(request), 'replay'),
     };
     await bus.publish(draft).catch(throwBusFailure);
-    return context.json({ success: true, data: { id: `skill-${correlationId}`, correlationId } }, 202);
-  });
+    return { success: true, data: { id: `skill-${correlationId}`, correlationId } };
+  }
 }
 
 /** Of a flow that another switchboard took over, the copy that changed last; the newest flows first. */

@@ -68,6 +68,7 @@ export const routeAccess: Readonly<Record<string, 'operator' | 'anyone'>> = {
   'GET /api/flows': 'anyone',
   'GET /api/flows/:id': 'anyone',
   'POST /api/flows/:id/replay': 'operator',
+  'POST /api/flows/:id/retry': 'operator',
   'GET /api/hitl/pending': 'anyone',
   'GET /api/incidents': 'anyone',
   'POST /api/incidents': 'anyone',

@@ -46,8 +46,8 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
       load: (agent) => limiter.load(agent),
     }),
   (app, { exchange }) => mountExperiments(app, exchange.abTests),
-  (app, { bus, stores, senders, parts: { peers } }) =>
-    mountFlows(app, { store: stores.flows, peers, bus, senders }),
+  (app, { bus, stores, senders, exchange: { steps }, parts: { peers } }) =>
+    mountFlows(app, { store: stores.flows, peers, bus, senders, steps }),
   (app, { commands, exchange }) => mountFiles(app, commands.bus, exchange.controlPlane),
   (app, { exchange, stores: { flows }, parts: { peers } }) =>
     mountHuman(app, exchange.humanInput, peers, (correlationId) => flows.ownerOfRequest(correlationId)),

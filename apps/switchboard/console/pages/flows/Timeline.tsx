@@ -1,22 +1,25 @@
-import { Badge, CodeView, duration } from '@trunkline/ui';
-import type { FlowDetails, TraceEntry } from '../../../api-types.ts';
+import { Badge, Button, CodeView, duration, hashRoute, useApi, useAttempt } from '@trunkline/ui';
+import { RotateCcw } from 'lucide-react';
+import type { Answer, FlowDetails, TraceEntry } from '../../../api-types.ts';
 
 export function Timeline({ flow }: { flow: FlowDetails }) {
   return (
     <ol aria-label="Steps" className="flex flex-col">
       {stepsOf(flow.trace).map((step, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
-        <StepRow key={index} step={step} since={flow.createdAt} />
+        <StepRow key={index} step={step} flow={flow} />
       ))}
     </ol>
   );
 }
 
-function StepRow({ step, since }: { step: Step; since: number }) {
+function StepRow({ step, flow }: { step: Step; flow: FlowDetails }) {
+  // Steps of agents elsewhere are stored there.
+  const mayRetry = flow.status === 'complete' && flow.executorType === 'in-process';
   return (
     <li className="flex gap-3 border-line border-b px-4 py-2.5 last:border-b-0">
       <span className="w-16 shrink-0 pt-0.5 text-right font-mono text-12 text-muted">
-        +{duration(Math.max(0, step.at - since))}
+        +{duration(Math.max(0, step.at - flow.createdAt))}
       </span>
       <div className="min-w-0 flex-1">
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
@@ -36,8 +39,43 @@ function StepRow({ step, since }: { step: Step; since: number }) {
             </div>
           </details>
         )}
+        {mayRetry && step.toolCallId !== undefined && (
+          <RetryFromHere flowId={flow.id} toolCallId={step.toolCallId} title={step.title} />
+        )}
       </div>
     </li>
+  );
+}
+
+interface RetryProps {
+  flowId: string;
+  toolCallId: string;
+  /** The step, read aloud: a page has the button at each. */
+  title: string;
+}
+
+function RetryFromHere({ flowId, toolCallId, title }: RetryProps) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const retry = () =>
+    void attempt(
+      async () => {
+        const path = `/api/flows/${encodeURIComponent(flowId)}/retry`;
+        const { data } = await api.request<Answer<{ id: string }>>(path, { body: { toolCallId } });
+        window.location.hash = hashRoute('flows', data.id);
+      },
+      { title: 'Runs again from that step.', detail: 'This is the new flow.' },
+    );
+  return (
+    <Button
+      className="mt-1"
+      size="small"
+      icon={<RotateCcw aria-hidden />}
+      aria-label={`Retry from here: ${title}`}
+      onClick={retry}
+    >
+      Retry from here
+    </Button>
   );
 }
 
@@ -49,6 +87,8 @@ interface Step {
   whole: { title: string; code: string }[];
   /** Only for steps with an end. */
   tookMs?: number;
+  /** Only for tools. */
+  toolCallId?: string;
 }
 
 /** One step per entry; a tool's call and end are one. */
@@ -115,6 +155,7 @@ function toolStep(at: number, fields: Record<string, unknown>, trace: readonly T
       ...(end ? [{ title: 'result', code: pretty(end.details?.result) }] : []),
     ],
     ...(end && { tookMs: end.at - at }),
+    ...(text(fields.toolCallId) !== '' && { toolCallId: text(fields.toolCallId) }),
   };
 }
 
