@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import { senderOf } from './cloud/mail.ts';
+import { quotesOthers, senderOf } from './cloud/mail.ts';
 
 const [botId, lobbyId] = ['600000000000000001', '600000000000000002'];
 const [general, bound, team] = ['700000000000000077', '700000000000000088', '700000000000000099'];
@@ -363,5 +363,23 @@ describe('mail', () => {
       { name: 'From', value: from },
     ];
     expect(senderOf({ payload: { headers } })).toEqual({ identity, isProven });
+    // Which of two a mailbox has checked is not known.
+    const second = { name: 'from', value: 'ada@x.example' };
+    expect(senderOf({ payload: { headers: [...headers, second] } }).isProven).toBe(false);
+  });
+
+  it.each([
+    ['a mail of its own', { subject: 'Regarding: tea' }, 'Please order tea -- soon.\n--\nAda\n', false],
+    ['an answer', { 'in-reply-to': '<1@x.example>' }, 'Yes.', true],
+    ['a forwarded mail', { subject: 'WG: Tee' }, 'Sieh dir das an.', true],
+    ['a counted answer', { subject: 'Re[2]: tea' }, 'Yes.', true],
+    ['a quotation', {}, 'Yes.\n\n> Shall I?', true],
+    ['one of Outlook', {}, 'Yes.\n________________________________\nFrom: Eve', true],
+    ['one of Gmail', {}, 'Look.\n---------- Forwarded message ---------\nFrom: Eve', true],
+    ['one of Apple Mail', {}, 'Look.\n\nBegin forwarded message:\n\nFrom: Eve', true],
+  ])('of %s (%j) is searched for words of others', (_, head: Record<string, string>, words, isQuoting) => {
+    const headers = Object.entries(head).map(([name, value]) => ({ name, value }));
+    const body = { data: Buffer.from(words).toString('base64url') };
+    expect(quotesOthers({ payload: { mimeType: 'text/plain', headers, body } })).toBe(isQuoting);
   });
 });

@@ -138,7 +138,8 @@ beforeAll(async () => {
     (each) => () => each.stop(),
   );
   const accounts = openAccounts({ home: attack.home, logger: console });
-  accounts.link(accounts.create({ name: 'Mia', role: 'member' }).id, `chat:${member}`);
+  const { id: mia } = accounts.create({ name: 'Mia', role: 'member' });
+  for (const identity of [`chat:${member}`, 'mail:mia@y.example']) accounts.link(mia, identity);
   accounts.close();
   const isReady = async () =>
     guild.connected === 1 &&
@@ -213,6 +214,15 @@ function mail(id: string, text: string, attachments: FakeGoogle['mails'][number]
   google.mails.push({ ...head, text, attachments });
 }
 
+/** A member, proven by the mailbox, sends on what somebody else has written. */
+function forwardedMail(id: string, text: string): void {
+  google.mails.push({
+    ...{ id, threadId: id, labelIds: ['Label_1'], from: 'Mia <mia@y.example>', subject: 'Look at this' },
+    text: `What is this?\n\n---------- Forwarded message ---------\nFrom: Eve <eve@x.example>\n\n${text}`,
+    headers: { 'Authentication-Results': 'mx.google.com; dkim=pass; dmarc=pass header.from=y.example' },
+  });
+}
+
 async function sendChatFile(userId: string, text: string): Promise<void> {
   guild.say({
     ...{ content: `<@${bot}> What is this?`, channelId: channel, userId, mentions: [bot] },
@@ -256,6 +266,7 @@ const doors: Record<string, (text: string, id: string) => Promise<unknown>> = {
     guild.say({ content: `<@${bot}> ${text}`, channelId: channel, userId: stranger, mentions: [bot] }),
   'chat-file': (text) => sendChatFile(stranger, text),
   'member-file': (text) => sendChatFile(member, text),
+  'member-mail': async (text, id) => forwardedMail(id, text),
   'voice-page': async (text, id) => {
     // A page that was read in a call has the agent do what voice itself cannot.
     const passOn = obedient.order(`${id}-on`, [toAgent(mark(id))]);

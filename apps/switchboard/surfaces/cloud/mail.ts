@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { gmail_v1 } from '@googleapis/gmail';
 import { type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
+import { withOrigins } from '@trunkline/identity';
 import { systemClock } from '@trunkline/schedule';
 import type { FileSource } from '../../content/references.ts';
-import { derivedId } from '../../core/messages.ts';
+import { derivedId, principalOf } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
 import { pause } from '../../core/timers.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
@@ -58,7 +59,8 @@ async function pollLabel(
         const { identity, isProven } = senderOf(mail.data);
         const draft = draftOf(mail.data, id, watched);
         const stamped = senders.stamp(draft, { identity, isProven, isForgeable: true });
-        await bus.publish(await poll.files.receive(stamped, attachmentsOf(mail.data, id, account, gmail)));
+        const marked = quotesOthers(mail.data) ? withQuotes(stamped, identity) : stamped;
+        await bus.publish(await poll.files.receive(marked, attachmentsOf(mail.data, id, account, gmail)));
       }
     }
     await state.see(id);
@@ -131,7 +133,8 @@ const mailbox = 'mx.google.com';
 
 /** Who wrote a mail, and whether the mailbox's own check (DMARC) says that it came from there. */
 export function senderOf(mail: gmail_v1.Schema$Message): { identity: string; isProven: boolean } {
-  const address = addressIn(headerOf(mail, 'from'));
+  const froms = mail.payload?.headers?.filter(({ name }) => name?.toLowerCase() === 'from') ?? [];
+  const address = froms.length === 1 ? addressIn(froms[0]?.value ?? '') : undefined;
   if (address === undefined) return { identity: 'mail:unknown', isProven: false };
   return { identity: `mail:${address}`, isProven: provenDomain(mail) === domainOf(address) };
 }
@@ -182,6 +185,29 @@ function answerTo(mail: gmail_v1.Schema$Message): string {
   const [sender, other] = [from, wanted].map(addressIn);
   const isSame = sender !== undefined && other !== undefined && domainOf(sender) === domainOf(other);
   return wanted !== '' && (isSame || senderOf(mail).isProven) ? wanted : from;
+}
+
+const ANSWER_HEADERS = ['in-reply-to', 'references', 'x-forwarded-message-id', 'resent-from'];
+const ANSWER_SUBJECT =
+  /^\s*(?:re|aw|sv|vs|antw|odp|ynt|res|rif|fwd?|wg|tr|rv|vb|vl|doorst|pd|ilt|enc|回复|答复|回覆|转发|轉寄)\s*(?:\[\d+\])?\s*[:：]/i;
+const QUOTED = /^\s*(?:>|\|\s|-{2,}[^\n]*-{2,}\s*$|_{8,}\s*$|begin forwarded message:)/im;
+
+/**
+ * Whether a mail may hold the words of others: answers and forwarded mails do, and each program quotes in its own way
+ * and language.
+ */
+export function quotesOthers(mail: gmail_v1.Schema$Message): boolean {
+  return (
+    ANSWER_HEADERS.some((name) => headerOf(mail, name) !== '') ||
+    ANSWER_SUBJECT.test(headerOf(mail, 'subject')) ||
+    QUOTED.test(textOf(mail))
+  );
+}
+
+/** Whoever sends it vouches for their own words only. */
+function withQuotes(draft: Draft, identity: string): Draft {
+  const origins = [{ kind: 'message', source: `${identity}, who quotes others` }];
+  return { ...draft, principal: withOrigins(principalOf(draft), origins) };
 }
 
 /** A label on a thread is on our own mails of it too. */
