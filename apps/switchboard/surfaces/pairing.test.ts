@@ -14,6 +14,7 @@ import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 import { quotesOthers, senderOf } from './cloud/mail.ts';
+import { readEnvelope, senderOf as senderOnSignal } from './messenger/surface.ts';
 
 const [botId, lobbyId] = ['600000000000000001', '600000000000000002'];
 const [general, bound, team] = ['700000000000000077', '700000000000000088', '700000000000000099'];
@@ -268,6 +269,14 @@ it('on the messenger gets a code too; the recipient of the settings is known', a
   signal.receive(text('+499', 'hello', 2));
   expect(codeIn((await to('+491')).message)).not.toBe('');
   expect((await to('+499')).message).toBe('model-of-helm answers');
+  // Where the recipient is a group, whoever can join it is still a stranger.
+  const dataMessage = { message: 'hello all', groupInfo: { groupId: 'abc=' } };
+  const draft = readEnvelope({ envelope: { sourceNumber: '+491', timestamp: 3, dataMessage } })!;
+  expect(senderOnSignal(draft, draft.source?.channelId)).toEqual({
+    identity: 'signal:+491',
+    isListed: false,
+  });
+  expect(senderOnSignal(draft, '+491')).toMatchObject({ isListed: true });
 });
 
 describe('mail', () => {

@@ -84,9 +84,7 @@ export const messengerSurface = defineSurface({
         const take = async (received: unknown) => {
           const draft = readEnvelope(received);
           if (draft === undefined) return;
-          const { channelId, userId } = draft.source ?? {};
-          const isListed = defaultRecipient !== undefined && [channelId, userId].includes(defaultRecipient);
-          const stamped = senders.stamp(draft, { identity: `signal:${userId}`, isListed });
+          const stamped = senders.stamp(draft, senderOf(draft, defaultRecipient));
           const limit = settings.maxFileMb * 2 ** 20;
           await bus.publish(await files.receive(stamped, attachmentsOf(received, messengerUrl, limit)));
         };
@@ -226,8 +224,14 @@ function attachmentsOf(received: unknown, url: string, maxBytes: number): FileSo
   }));
 }
 
+/** The operator knows whom they have chosen as recipient; of a group only those who are paired. */
+export function senderOf({ source }: Pick<Draft, 'source'>, recipient: string | undefined) {
+  const userId = source?.userId;
+  return { identity: `signal:${userId}`, isListed: userId !== undefined && userId === recipient };
+}
+
 /** Undefined for envelopes without text and files, such as receipts. */
-function readEnvelope(received: unknown): Draft | undefined {
+export function readEnvelope(received: unknown): Draft | undefined {
   const parsed = envelopeSchema.safeParse(received);
   if (!parsed.success) return undefined;
   const { source, sourceNumber, sourceName, timestamp, dataMessage } = parsed.data.envelope;
