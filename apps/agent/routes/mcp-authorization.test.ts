@@ -224,6 +224,58 @@ it('connects a program that a person allows, for /mcp alone, until it is revoked
   expect(await asked(third.access)).toBe(401);
 });
 
+it('shows people their own programs, and lets them end these alone', async () => {
+  const [{ account: ava }, { account: bea }] = [person('member'), person('member')];
+  const [mine, theirs] = [await connected(ava), await connected(bea)];
+  const asked = async (token: string) => (await agent.fetch('/mcp', { headers: bearer(token) })).status;
+  const page = async (account: Account, init: RequestInit = {}) =>
+    await agent.fetch('/oauth/programs', {
+      redirect: 'manual',
+      ...init,
+      headers: {
+        cookie: `trunkline_operator=${accounts.createSession(account.id)}`,
+        'sec-fetch-site': 'same-origin',
+        origin: agent.url,
+        ...init.headers,
+      },
+    });
+  const html = await (await page(ava)).text();
+  const buttons = [...html.matchAll(/name="decision" value="(\w+)">([^<]*)</g)];
+  expect(buttons.map(([, , text]) => text)).toEqual(['Disconnect Sailor &lt;b&gt;']);
+  const [[, own = ''] = []] = buttons;
+  const [other] = accounts.programs.list(bea.id);
+  const end = (programId: string, headers = {}) =>
+    page(ava, { method: 'POST', body: new URLSearchParams({ decision: programId }), headers });
+  expect((await end(other?.programId ?? '')).status).toBe(303);
+  // A form of another site.
+  const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+  expect((await end(own, foreign)).status).toBe(403);
+  expect([await asked(mine.access), await asked(theirs.access)]).not.toContain(401);
+  const ended = await end(own);
+  expect([ended.status, new URL(ended.headers.get('location') ?? '', ended.url).pathname]).toEqual([
+    303,
+    '/oauth/programs',
+  ]);
+  expect([await asked(mine.access), await asked(theirs.access)]).toEqual([401, expect.not.toBeOneOf([401])]);
+  expect(await (await page(ava)).text()).toContain('You have connected no program.');
+  const elsewhere = new URL(mine.program.page as URL);
+  elsewhere.searchParams.set('resource', 'https://other.example/mcp');
+  const cookie = `trunkline_operator=${accounts.createSession(ava.id)}`;
+  const target = await fetch(elsewhere, {
+    headers: { cookie, 'sec-fetch-site': 'none' },
+    redirect: 'manual',
+  });
+  expect(target.headers.get('location')).toContain('error=invalid_target');
+  const stranger = await agent.fetch('/oauth/programs');
+  expect([stranger.status, await stranger.text()]).toEqual([403, expect.stringContaining('Sign in')]);
+  const consent = await fetch(mine.program.page as URL, {
+    method: 'POST',
+    headers: { cookie, ...foreign },
+    body: new URLSearchParams({ decision: 'allow' }),
+  });
+  expect(consent.status).toBe(403);
+});
+
 /** A session over bare HTTP; gives the headers of its requests. */
 async function startSession(access: string) {
   const initialize = {

@@ -3,6 +3,7 @@ import { type AppEnv, defineErrors, describeRoute } from '@trunkline/http';
 import { visibleLine } from '@trunkline/tools';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
+import { PROGRAMS } from './mcp-connections.ts';
 import { AUTHORIZE, answerAuthorization, askPerson, decide } from './mcp-consent.ts';
 import { audienceOf, baseOf, isAllowedRedirect, type McpAuthorizationRoutes } from './mcp-programs.ts';
 
@@ -12,7 +13,7 @@ const REGISTER = '/oauth/register';
 const METADATA = '/.well-known/oauth-protected-resource';
 
 /** OAuth sends forms to these. */
-export const oauthForms = [AUTHORIZE, TOKEN, REVOKE];
+export const oauthForms = [AUTHORIZE, TOKEN, REVOKE, PROGRAMS];
 
 const errors = defineErrors({
   mcp_credentials: [

@@ -58,14 +58,19 @@ export async function answerAuthorization(
     redirect === undefined ||
     !client.redirects.some((each) => isSameRedirect(each, redirect))
   )
-    return problem(context, routes, 400, [
-      'The program that sent you here is not known to this agent, or names an address that it did not register.',
-      'Remove the agent from the program and add it again, so that it registers anew.',
-    ]);
+    return problem(context, routes, {
+      ...notConnected,
+      status: 400,
+      paragraphs: [
+        'The program that sent you here is not known to this agent, or names an address that it did not register.',
+        'Remove the agent from the program and add it again, so that it registers anew.',
+      ],
+      here: AUTHORIZE,
+    });
   const fields = Object.fromEntries(
     fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
   );
-  const account = accountOf(context, routes, fields);
+  const account = accountOf(context, routes, `${AUTHORIZE}?${new URLSearchParams(fields)}`);
   if (account instanceof Response) return account;
   const base = baseOf(context, routes);
   const back = (values: Record<string, string>) => {
@@ -117,6 +122,7 @@ export function askPerson(
       ],
       leadsTo: protocol,
     },
+    links: [{ href: 'programs', text: 'Programs that act for you' }],
     status: 200,
   });
 }
@@ -146,43 +152,51 @@ interface Person {
 }
 
 /** The account that the browser is signed in with, or the page that asks for it and leads back to the request. */
-function accountOf(
+export function accountOf(
   context: Context<AppEnv>,
   routes: McpAuthorizationRoutes,
-  fields: Record<string, string>,
+  here: string,
+  words: Pick<Problem, 'title' | 'heading'> = notConnected,
 ): Person | Response {
-  const here = `${AUTHORIZE}?${new URLSearchParams(fields)}`;
   const principal = context.get('principal');
   const account = isDirectAccount(principal) ? routes.accounts.get(accountIdOf(principal) ?? '') : undefined;
   if (account === undefined) {
-    const words =
+    const advice =
       principal.kind === 'operator'
         ? "You are signed in with the operator's key, which is no account. Create an account on the page Trust, and sign in with its key."
         : 'Sign in with your account in this browser, then continue.';
-    return problem(context, routes, 403, [words], here);
+    return problem(context, routes, { ...words, status: 403, paragraphs: [advice], here });
   }
   if (account.role === 'guest')
-    return problem(
-      context,
-      routes,
-      403,
-      ['Guests cannot connect programs. Ask the operator to make you a member.'],
+    return problem(context, routes, {
+      ...words,
+      status: 403,
+      paragraphs: ['Guests cannot connect programs. Ask the operator to make you a member.'],
       here,
-    );
+    });
   return account;
 }
+
+interface Problem {
+  title: string;
+  heading: string;
+  status: number;
+  paragraphs: string[];
+  /** Where the browser goes on after a sign-in. */
+  here: string;
+}
+
+const notConnected = { title: 'Not connected', heading: 'The program is not connected' };
 
 function problem(
   context: Context<AppEnv>,
   { homePath, provider }: McpAuthorizationRoutes,
-  status: number,
-  paragraphs: string[],
-  here = AUTHORIZE,
+  { title, heading, status, paragraphs, here }: Problem,
 ): Response {
   const login = provider && `${provider.loginPath}?return=${encodeURIComponent(here)}`;
   return plainPage(context, {
-    title: 'Not connected',
-    heading: 'The program is not connected',
+    title,
+    heading,
     paragraphs,
     links: [
       ...(provider && login && status === 403

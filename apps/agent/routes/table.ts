@@ -32,6 +32,7 @@ import { mountGuards } from './guards.ts';
 import { mountInbox } from './inbox.ts';
 import { mountMcp } from './mcp.ts';
 import { mountMcpAuthorization } from './mcp-authorization.ts';
+import { mountMcpConnections } from './mcp-connections.ts';
 import { type McpAuthorizationRoutes, ProgramRegistrations } from './mcp-programs.ts';
 import { mountMcpSignIn } from './mcp-sign-in.ts';
 
@@ -62,6 +63,7 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   mountDelegates,
   mountMcp,
   mountMcpAuthorization,
+  mountMcpConnections,
   mountMcpSignIn,
   mountConfig,
   (app, { a2a }) => a2a.mount(app),

@@ -144,7 +144,7 @@ function executorOf(
       const needsTask = client.tools.find((offered) => offered.name === name)?.needsTask;
       const outcome = await client.call(name, input, { key, mayAsk: false, needsTask, signal });
       if ('question' in outcome) return rejected(`${server} asks a question, and nobody can be asked here`);
-      const { files, problems } = await storeFiles(outcome.files ?? [], principal, store);
+      const { files, problems } = await storeFiles(outcome.files ?? [], principal, store, signal);
       const content = [outcome.text, ...problems, ...unreadFiles(request)].filter(Boolean).join('\n');
       const origins = tool.external ? { origins: [{ kind: tool.name, source: server }] } : {};
       const made = files.length > 0 ? { files } : {};
@@ -159,10 +159,13 @@ async function storeFiles(
   made: readonly AttachedFile[],
   principal: Principal,
   store: McpServersOptions['files'],
+  signal: AbortSignal,
 ): Promise<{ files: StoredFile[]; problems: string[] }> {
   const [files, problems]: [StoredFile[], string[]] = [[], []];
   for (const { bytes, mediaType, name: given } of made) {
     const name = plainName(given);
+    // Nobody waits for the rest.
+    signal.throwIfAborted();
     try {
       files.push(await store.put({ bytes, mediaType, name }, principal));
     } catch (error) {

@@ -890,6 +890,17 @@ describe('a conversation that is shortened', () => {
   });
 });
 
+it('says what to do where the conversation of an earlier response is gone', async () => {
+  toy = await new Toy().start();
+  const { responses, conversations } = toy.client();
+  const { id } = await conversations.create();
+  const first = await responses.create({ conversation: id, input: 'Hi' });
+  const next = () => refusal(responses.create({ previous_response_id: first.id, input: 'And?' }));
+  expect((await next())?.message).toContain(`name "${id}" as conversation`);
+  await conversations.delete(id);
+  expect((await next())?.message).toContain('send what was said as input');
+});
+
 it('gives pictures of the model as items, and takes them back', async () => {
   toy = await Object.assign(new Toy(), { images: true }).start();
   toy.answer = async function* () {
