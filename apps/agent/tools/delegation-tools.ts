@@ -88,12 +88,12 @@ export function createPeerConsult(peers: readonly Peer[]): Tool {
       skill: z.string().default('').describe("A skill of the peer's, if one is to be used."),
     }),
     timeoutMs: peerTimeoutMs,
-    execute: async ({ name, message, skill }, { signal, sessionId }) => {
+    execute: async ({ name, message, skill }, { signal, sessionId, idempotencyKey }) => {
       const peer = peers.find((each) => each.name === name.trim().toLowerCase());
       if (peer === undefined)
         return `Error: there is no peer '${name}'. There are: ${peers.map((each) => each.name).join(', ')}.`;
       const delegate = createA2aDelegate({ ...peer, isBase: true, description: '', skill });
-      return `[${peer.name}] ${await delegate.ask(message, { signal, sessionId })}`;
+      return `[${peer.name}] ${await delegate.ask(message, { signal, sessionId, idempotencyKey })}`;
     },
   });
 }
@@ -213,6 +213,7 @@ function peerDelegate(peers: Peers, name: 'research' | 'voice'): Delegate {
     name,
     description,
     internal: true,
+    idempotent: true,
     ask(query, context) {
       const url = peers.find(name)?.url;
       if (url === undefined)

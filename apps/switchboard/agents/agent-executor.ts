@@ -302,7 +302,7 @@ function delegatesOf(
       description,
       internal,
       reportsOrigins: true,
-      idempotent: executor.type === 'in-process',
+      idempotent: internal,
       ask: (query, { signal, principal = request.principal, addOrigins, ...asked }) => {
         const { approved, idempotencyKey, onActivity } = asked;
         const told = (frame: SkillFrame) => {

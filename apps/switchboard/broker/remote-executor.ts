@@ -106,6 +106,9 @@ async function messageOf(
   const { files, lost } = await parts.files.open(request, principal);
   const gone = lost.map((name) => `[${name} is no longer stored. Ask for it again.]`);
   const known = conversationId === undefined ? {} : parts.memory.recall(conversationId, parts.agent.name);
+  // Stays the same on redelivery, so that the agent can deduplicate; an agent may ask another several times in a turn.
+  const key = request.turn ?? requestId;
+  const messageId = request.chained ? `${key}-chained` : key;
   return {
     text: [content, ...gone].join('\n'),
     ...(files.length > 0 && {
@@ -117,9 +120,8 @@ async function messageOf(
       })),
     }),
     ...known,
-    // Stays the same on redelivery, so that the agent can deduplicate.
-    messageId: request.chained ? `${requestId}-chained` : requestId,
-    metadata: { skillHint: skill, correlationId },
+    messageId,
+    metadata: { skillHint: skill, correlationId, idempotencyKey: messageId },
     ...(parts.pushes && context.callback && { push: context.callback }),
   };
 }

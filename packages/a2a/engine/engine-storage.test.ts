@@ -206,6 +206,15 @@ describe('a request of a schedule that comes again', () => {
     expect(new Set([id, live.id, ...others]).size).toBe(5);
   });
 
+  it('is told by whoever says that the message id is the key of the request', async () => {
+    const { engine } = start(echo);
+    const keyed = { messageId: 'turn-1', metadata: { idempotencyKey: 'turn-1' } };
+    const { id } = await outcome(engine, 'x', keyed);
+    expect((await outcome(engine, 'x', keyed)).id).toBe(id);
+    const other = { messageId: 'turn-2', metadata: { idempotencyKey: 'turn-1' } };
+    expect((await outcome(engine, 'x', other)).id).not.toBe(id);
+  });
+
   it('is tried again when the task failed, as by a restart, or could not be written', async () => {
     const agent = new SteppedAgent();
     const { engine, settings, clock } = start(agent.script);

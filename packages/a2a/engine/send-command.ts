@@ -83,16 +83,20 @@ export function newTask(
 }
 
 /**
- * Tells a repeated request of a schedule, which sends every attempt at one time under the same message id. Other callers
- * may use a message id twice, as many do. The principal is part of it: nobody is given the task of somebody else.
+ * Tells a repeated request of a schedule, which sends every attempt at one time under the same message id, and of callers
+ * who say that their message id is such a key (`idempotencyKey` of the metadata). Others may use a message id twice, as
+ * many do. The principal is part of it: nobody is given the task of somebody else.
  */
 export function requestKeyOf({ message, metadata, principal, requestId }: SendCommand): string | undefined {
   if (requestId !== undefined) {
     const place = [message.contextId ?? '', ...(message.taskId === undefined ? [] : [message.taskId])];
     return JSON.stringify([principal.kind, principal.id, ...place, requestId]);
   }
+  if (message.taskId !== undefined) return undefined;
+  const key = metadata.idempotencyKey ?? message.metadata?.idempotencyKey;
+  if (key === message.messageId) return JSON.stringify([principal.kind, principal.id, 'key', key]);
   const jobId = metadata.scheduler_job_id ?? message.metadata?.scheduler_job_id;
-  if (typeof jobId !== 'string' || jobId === '' || message.taskId !== undefined) return undefined;
+  if (typeof jobId !== 'string' || jobId === '') return undefined;
   return JSON.stringify([principal.kind, principal.id, jobId, message.messageId]);
 }
 

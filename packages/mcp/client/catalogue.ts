@@ -45,6 +45,7 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<Mc
     inputSchema,
     ...(annotations?.readOnlyHint === true && { readOnly: true }),
     ...(annotations?.destructiveHint === true && { destructive: true }),
+    ...(annotations?.idempotentHint === true && { idempotent: true }),
     ...(annotations?.openWorldHint === false && { openWorld: false }),
     ...(execution?.taskSupport === 'required' && { needsTask: true }),
   }));

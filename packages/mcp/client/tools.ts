@@ -58,6 +58,8 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
     input: inputOf(inputSchema),
     timeoutMs: client.maxCallMs + RECONNECT_MS,
     ...effectsOf(tool, client.server.trusted),
+    // Of a server that the operator does not trust it is a claim.
+    ...(client.server.trusted && tool.idempotent && { idempotent: true }),
     async execute(input, context) {
       const { signal } = context;
       try {

@@ -48,6 +48,8 @@ export interface McpTool {
   inputSchema: object;
   readOnly?: boolean;
   destructive?: boolean;
+  /** The same call twice has one effect. */
+  idempotent?: boolean;
   /** False: its results come from the server itself, not from the world. */
   openWorld?: boolean;
   /** The server runs it as a task alone: the call begins one and comes back for the result. */

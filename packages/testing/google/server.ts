@@ -44,7 +44,9 @@ export class FakeGoogle {
   readonly mails: GoogleMail[] = [];
   largestMailPage = 500;
   /** Mails that were sent, decoded. */
-  readonly sent: { raw: string; threadId?: string }[] = [];
+  readonly sent: { id: string; raw: string; threadId?: string }[] = [];
+  /** Mails that are sent and answered with a failure. */
+  lostAnswers = 0;
   readonly events: GoogleEvent[] = [];
   /** How often a token was given. */
   grants = 0;
@@ -205,18 +207,30 @@ export class FakeGoogle {
     server.on('POST /upload/gmail/v1/users/me/messages/send', (request) =>
       this.#guarded(request, () => {
         const { threadId, content = '' } = readUpload(request) as { threadId?: string; content?: string };
-        this.sent.push({ raw: content, ...(threadId !== undefined && { threadId }) });
-        return { body: { id: this.#id('sent'), threadId } };
+        return this.#send(content, threadId);
       }),
     );
     server.on('POST /gmail/v1/users/me/messages/send', (request) =>
       this.#guarded(request, () => {
         const { raw, threadId } = request.body as { raw: string; threadId?: string };
-        const text = Buffer.from(raw, 'base64url').toString();
-        this.sent.push({ raw: text, ...(threadId !== undefined && { threadId }) });
-        return { body: { id: this.#id('sent'), threadId } };
+        return this.#send(Buffer.from(raw, 'base64url').toString(), threadId);
       }),
     );
+    server.on('GET /gmail/v1/users/me/threads/:id', (request, { id }) =>
+      this.#guarded(request, () => {
+        const inbound = this.mails.filter(({ threadId }) => threadId === id).map(mailBody);
+        const sent = this.sent.filter(({ threadId }) => threadId === id).map(sentBody);
+        return { body: { id, messages: [...inbound, ...sent] } };
+      }),
+    );
+  }
+
+  #send(raw: string, threadId: string | undefined) {
+    const id = this.#id('sent');
+    this.sent.push({ id, raw, ...(threadId !== undefined && { threadId }) });
+    if (this.lostAnswers === 0) return { body: { id, threadId } };
+    this.lostAnswers -= 1;
+    return { status: 503, body: googleError(503, 'The service is currently unavailable.') };
   }
 
   #guarded<Reply>({ headers }: ReceivedRequest, answer: () => Reply) {
@@ -240,6 +254,16 @@ function pageOf<Item>(items: readonly Item[], { query }: ReceivedRequest, usual:
 
 function googleError(code: number, message: string) {
   return { error: { code, message, errors: [{ message }] } };
+}
+
+/** As Gmail shows what it has sent: under a Message-ID of its own, with the one that it was given beside it. */
+function sentBody({ id, raw, threadId }: FakeGoogle['sent'][number]) {
+  const [, given = ''] = /^Message-ID: (.+)$/im.exec(raw) ?? [];
+  const headers = [
+    { name: 'Message-ID', value: `<${id}@mail>` },
+    { name: 'X-Google-Original-Message-ID', value: given.trim() },
+  ];
+  return { id, threadId, payload: { headers } };
 }
 
 function mailBody({

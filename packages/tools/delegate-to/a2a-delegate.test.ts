@@ -48,6 +48,21 @@ const context = { signal: new AbortController().signal, sessionId: 's' };
 const options = { name: 'scout', description: 'looks around' };
 
 describe('a delegate that speaks A2A', () => {
+  it('gets the key of a call as the id of the message, so that it can know it again', async () => {
+    const { url, calls } = await agent(task('completed', { artifacts: [text('Yes.')] }));
+    const delegate = createA2aDelegate({ ...options, url, isBase: true });
+    await delegate.ask('x', { ...context, idempotencyKey: 'key-1' });
+    const { message, metadata } = calls[0]?.params ?? {};
+    expect(message).toMatchObject({ messageId: 'key-1' });
+    expect({ ...(message?.metadata as object), ...(metadata as object) }).toMatchObject({
+      idempotencyKey: 'key-1',
+    });
+    // Whether others do so is not known; our own services do.
+    expect(delegate.idempotent).toBe(false);
+    const peer = { token: 't', name: 'agent', to: 'research' };
+    expect(createA2aDelegate({ ...options, url, peer }).idempotent).toBe(true);
+  });
+
   it('is asked where its card says, and its pieces are one text', async () => {
     const card = { name: 'Scout', description: 'Looks.', protocolVersion: '0.3.0', url: '/rpc', skills: [] };
     const pieces = { parts: [...text('Peer says: ').parts, ...text('hello').parts] };

@@ -63,8 +63,16 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
     description,
     timeoutMs,
     internal: options.peer !== undefined,
-    async ask(query, { signal, sessionId, principal }) {
-      const message = { text: query, ...skillOf(options), ...given(parked.get(sessionId)) };
+    // Our own services know a message again by its key; others may.
+    idempotent: options.peer !== undefined,
+    async ask(query, { signal, sessionId, principal, idempotencyKey }) {
+      const metadata = { ...skillOf(options), ...(idempotencyKey && { idempotencyKey }) };
+      const message = {
+        text: query,
+        ...(idempotencyKey && { messageId: idempotencyKey }),
+        ...(Object.keys(metadata).length > 0 && { metadata }),
+        ...given(parked.get(sessionId)),
+      };
       parked.delete(sessionId);
       const reply = await client
         .send(await find(signal), message, { signal, timeoutMs: TIMEOUT_MS, principal })
@@ -94,7 +102,7 @@ function atPath(options: A2aDelegateOptions): RemoteAgent {
 }
 
 function skillOf({ skill = '' }: A2aDelegateOptions) {
-  return skill === '' ? {} : { metadata: { skill } };
+  return skill === '' ? {} : { skill };
 }
 
 function given(task: Parked | undefined) {

@@ -34,9 +34,10 @@ export function createCompatDelegate(options: CompatDelegateOptions): Delegate {
     name,
     description,
     timeoutMs,
-    async ask(query, { signal }) {
+    async ask(query, { signal, idempotencyKey }) {
       try {
-        return answerOf(name, await fetch(address, { ...requestFor(options, query), signal }));
+        const request = requestFor(options, query, idempotencyKey);
+        return answerOf(name, await fetch(address, { ...request, signal }));
       } catch (error) {
         if (signal.aborted || !(error instanceof HttpError)) throw error;
         throw new DelegateError('delegate_unreachable', `${name} cannot be reached right now.`, {
@@ -50,6 +51,7 @@ export function createCompatDelegate(options: CompatDelegateOptions): Delegate {
 function requestFor(
   { apiKey, model, instructions, maxTokens, temperature }: CompatDelegateOptions,
   query: string,
+  idempotencyKey: string | undefined,
 ) {
   const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   return {
@@ -57,6 +59,8 @@ function requestFor(
     headers: {
       'content-type': 'application/json',
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      // Endpoints that know it do not do the same work twice.
+      ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
     },
     body: JSON.stringify({
       model,

@@ -158,6 +158,22 @@ describe('what comes in', () => {
     expect(text(plain)).toMatch(/Once more\.\nThe mail service did not take half .*\.csv: /);
   });
 
+  it('is answered once, also where the answer arrived and nobody knows', async () => {
+    google.mails.push({ ...mail('m4'), labelIds: [], text: 'Once?' });
+    google.lostAnswers = 1;
+    const { body } = await board.call('/publish', {
+      topic: 'cloud.mail.reply.m4',
+      payload: { content: 'Once.' },
+    });
+    await waitFor(async () => {
+      const { body: list } = await board.call('/api/deliveries?state=sent');
+      return list.data.deliveries.some(({ id }: { id: string }) => id === body.id);
+    });
+    expect(google.lostAnswers).toBe(0);
+    const sent = google.sent.filter(({ threadId }) => threadId === 'thread-m4');
+    expect(sent.map(({ raw }) => /^Message-ID: <\w{32}@/m.test(raw))).toEqual([true]);
+  });
+
   it('cannot add headers to an answer by what its subject holds', async () => {
     google.mails.push({ ...mail('m2'), subject: 'Hi\r\nBcc: all@x.example', text: 'x' });
     const sent = await waitFor(() => google.sent.find(({ threadId }) => threadId === 'thread-m2'));

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { gmail_v1 } from '@googleapis/gmail';
 import { type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
 import { withOrigins } from '@trunkline/identity';
@@ -284,17 +284,19 @@ interface Letter {
   text: string;
   /** Message-ID of the answered mail. */
   inReplyTo: string;
+  messageId: string;
   files: Awaited<ReturnType<MailFiles['open']>>['files'];
 }
 
 type MailFiles = Pick<PluginContext['files'], 'open'>;
 
 /** A mail as the API takes it (RFC 5322, MIME). Line breaks in outside text cannot add headers. */
-function encodeMail({ to, subject, text, inReplyTo, files }: Letter): string {
+function encodeMail({ to, subject, text, inReplyTo, messageId, files }: Letter): string {
   const lines = [
     `To: ${oneLine(to)}`,
     `Subject: =?UTF-8?B?${Buffer.from(oneLine(subject)).toString('base64')}?=`,
     ...(inReplyTo === '' ? [] : [`In-Reply-To: ${oneLine(inReplyTo)}`, `References: ${oneLine(inReplyTo)}`]),
+    `Message-ID: ${messageId}`,
     'Auto-Submitted: auto-replied',
     'MIME-Version: 1.0',
     ...(files.length === 0 ? textPart(text) : mixed([textPart(text), ...files.map(filePart)])),
@@ -342,13 +344,27 @@ function lined(bytes: Buffer): string {
   return bytes.toString('base64').replace(/.{76}/g, '$&\r\n');
 }
 
+/** The same for every attempt at a message, so that mail programs and we know it again. */
+function messageIdOf(id: string): string {
+  return `<${hash('sha256', id).slice(0, 32)}@trunkline.invalid>`;
+}
+
 function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ');
 }
 
 /** Handles `cloud.mail.reply.<id of the mail>`: answers in the thread. */
 export function createMailReplier(account: CloudAccount, files: MailFiles) {
-  return async ({ message, signal, arrived }: DeliveryAttempt): Promise<void> => {
+  /** The id of a mail of the thread that an earlier attempt has sent. Google keeps a Message-ID that it replaces. */
+  const sentIn = async (thread: string, messageId: string, signal: AbortSignal) => {
+    const gmail = await account.mail();
+    const { data } = await account.call(signal, (options) =>
+      gmail.users.threads.get({ userId: 'me', id: thread, format: 'metadata' }, options),
+    );
+    const headers = ['message-id', 'x-google-original-message-id'];
+    return data.messages?.find((mail) => headers.some((name) => headerOf(mail, name) === messageId))?.id;
+  };
+  return async ({ message, signal, arrived, isRepeat }: DeliveryAttempt): Promise<void> => {
     const id = unescapeSegment(message.topic.split('.')[3] ?? '');
     const content = text(fieldsOf(message.payload).content);
     const attached = await files.open(message.payload, message.principal);
@@ -366,7 +382,11 @@ export function createMailReplier(account: CloudAccount, files: MailFiles) {
       to: answerTo(mail),
       subject: /^re:/i.test(subject) ? subject : `Re: ${subject}`,
       inReplyTo: headerOf(mail, 'message-id'),
+      messageId: messageIdOf(message.id),
     };
+    const before =
+      isRepeat && mail.threadId ? await sentIn(mail.threadId, head.messageId, signal) : undefined;
+    if (before) return arrived(before);
     const thread = mail.threadId ? { threadId: mail.threadId } : {};
     const send = (words: readonly string[], files: Letter['files']) => {
       const letter = encodeMail({ ...head, text: words.join('\n'), files });

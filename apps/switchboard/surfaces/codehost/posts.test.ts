@@ -32,7 +32,8 @@ function place({ busFailures = 0 } = {}) {
     const given = { id: 'm', topic, correlationId: 'c', payload: { content }, principal };
     const message = given as unknown as Message;
     const arrived = (reference: string) => void done.push(reference);
-    return send({ message, signal: new AbortController().signal, done: [...done], arrived });
+    const { signal } = new AbortController();
+    return send({ message, signal, isRepeat: false, done: [...done], arrived });
   };
   return { attempt, reviews, comments, told };
 }

@@ -110,10 +110,13 @@ export class Outbox {
   /** Returns when the delivery has ended; throws only when the switchboard stops, so that the bus delivers it again. */
   async #deliver({ surface, send }: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
     const { store } = this.#settings;
+    // A record that stands from before may be of an attempt that a crash cut off.
+    const isKnown = store.get(message.id) !== undefined;
     const { state, attempts } = await this.#recorded(() => store.open(surface, message), stopping);
     if (state !== 'queued') return;
     for (let attempt = attempts; ; attempt += 1) {
-      const failure = await this.#attempt(send, message, stopping);
+      const isRepeat = isKnown || attempt > attempts;
+      const failure = await this.#attempt(send, { message, isRepeat }, stopping);
       if (failure === undefined) return await this.#settle(message, 'sent', stopping);
       stopping.throwIfAborted();
       await this.#recorded(() => store.attempted(message.id, failure.message), stopping);
@@ -130,7 +133,11 @@ export class Outbox {
     return Math.max(retryAfterMs, factor * this.#settings.retryMs);
   }
 
-  async #attempt(send: Send, message: Message, stopping: AbortSignal): Promise<DeliveryError | undefined> {
+  async #attempt(
+    send: Send,
+    { message, isRepeat }: Pick<DeliveryAttempt, 'message' | 'isRepeat'>,
+    stopping: AbortSignal,
+  ): Promise<DeliveryError | undefined> {
     const { store } = this.#settings;
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(attemptMs)]);
     const done = store.get(message.id)?.references ?? [];
@@ -140,7 +147,7 @@ export class Outbox {
         unrecorded.push(reference);
     };
     try {
-      await send({ message, signal, done, arrived });
+      await send({ message, signal, isRepeat, done, arrived });
       return undefined;
     } catch (error) {
       if (error instanceof DeliveryError) return error;
@@ -206,6 +213,8 @@ export interface DeliveryAttempt {
   message: Message;
   /** Aborted when an attempt takes too long, or the switchboard stops. */
   signal: AbortSignal;
+  /** An earlier attempt may have arrived without our knowing. */
+  isRepeat: boolean;
   /** References of delivered parts, which are not sent again. */
   done: readonly string[];
   /** Records one more delivered part. */
