@@ -16,7 +16,8 @@ it('tests a model file with the real llama.cpp, and sets it for all services', a
   writeTinyGguf(file);
   const unset = { llmGatewayUrl: undefined, llmModel: undefined, llmGguf: undefined };
   const options = {
-    ...{ trunklineHome: home.path, ...unset },
+    // Threads that wait for each other on busy cores take most of the time.
+    ...{ trunklineHome: home.path, ...unset, llmGgufThreads: 1 },
     ...{ llmFastModel: undefined, llmJudgeModel: undefined, llmVisionModel: undefined },
   };
   const setup = new Setup({ options, secrets: secretStoreOf(env), env, logger });

@@ -37,6 +37,7 @@ export interface SetupOptions {
   llmJudgeModel: string | undefined;
   llmVisionModel: string | undefined;
   llmGguf: string | undefined;
+  llmGgufThreads?: number | undefined;
   /** Of the voice alone. */
   llmUrl?: string | undefined;
   /** Of the switchboard alone. */
@@ -127,8 +128,9 @@ export class Setup {
   }
 
   async test(given: ModelUnderTest, signal: AbortSignal): Promise<ModelTest> {
+    const { logger, options } = this.#deps;
     if ('file' in given)
-      return testModelFile(given.file, { home: this.#home, logger: this.#deps.logger }, signal);
+      return testModelFile(given.file, { home: this.#home, logger, threads: options.llmGgufThreads }, signal);
     const problem = this.#ownWords(given.url);
     if (problem !== undefined) return failed(problem);
     const { facts, ...tested } = await testModel({ ...this.#withKey(given), model: given.model }, signal);

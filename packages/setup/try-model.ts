@@ -73,7 +73,6 @@ export async function testModel(
 const besideServices = {
   llmGgufContext: undefined,
   llmGgufSequences: 1,
-  llmGgufThreads: undefined,
   llmGgufIdleMinutes: 30,
   llmGgufPort: 0,
 };
@@ -82,6 +81,8 @@ interface FileTest {
   /** TRUNKLINE_HOME. */
   home: string;
   logger: Logger;
+  /** Where `settings` are not given. */
+  threads?: number | undefined;
   /** How the services run it; at their port, a service that has it loaded answers. Beside what runs when not given. */
   settings?: Omit<ModelFileOptions, 'trunklineHome' | 'llmGatewayUrl' | 'llmUrl' | 'llmModel' | 'llmGguf'>;
 }
@@ -89,14 +90,14 @@ interface FileTest {
 /** Loads a model file as the services would, and tries it. */
 export async function testModelFile(
   file: string,
-  { home, logger, settings }: FileTest,
+  { home, logger, threads, settings = { ...besideServices, llmGgufThreads: threads } }: FileTest,
   signal: AbortSignal,
 ): Promise<ModelTest> {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return failed(`There is no file ${file}.`);
   try {
     const opened = await openModelFile(
       {
-        ...(settings ?? besideServices),
+        ...settings,
         trunklineHome: home,
         llmGguf: file,
         llmGatewayUrl: undefined,

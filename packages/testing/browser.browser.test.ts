@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { axeViolations } from './axe.ts';
 import { describeWithBrowser, findChromium, launchBrowser, type TestBrowser } from './browser.ts';
 import { temporaryDirectory } from './directory.ts';
 
@@ -11,6 +12,8 @@ const PAGES: Record<string, string> = {
   '/good': '<title>Good</title><p>Nothing wrong here</p>',
   '/loud': "<script>console.error('it broke'); console.warn('only a warning')</script>",
   '/thrown': "<script>setTimeout(() => { throw new Error('nobody caught this') })</script>",
+  '/framed':
+    '<html lang="en"><title>Framed</title><nav><a href="/"></a></nav><main><h1>One</h1><h3>Three</h3><input></main>',
   '/policy': '<p style="color: red">red</p><script src="https://example.com/evil.js"></script>',
 };
 
@@ -57,6 +60,15 @@ describeWithBrowser('launchBrowser', () => {
   afterAll(async () => {
     await browser.close();
     server.close();
+  });
+
+  it('finds with axe what is wrong with a page, or with its content alone', async () => {
+    const { page, close } = await browser.open(`${url}/framed`);
+    const rules = async (part: 'page' | 'content') =>
+      (await axeViolations(page, part)).map((words) => words.replace(/:.*/s, '')).sort();
+    expect(await rules('content')).toEqual(['heading-order', 'label']);
+    expect(await rules('page')).toEqual(['heading-order', 'label', 'link-name']);
+    await close();
   });
 
   it('opens a page of the wanted size and finds nothing wrong with a good one', async () => {

@@ -42,27 +42,37 @@ export function pagesUnderTest<Service extends { url: string; stop(): Promise<vo
   };
 }
 
-/**
- * On a desktop and a phone: nothing scrolls sideways, and every control has a name; with `axe`, no rule of axe is broken,
- * those of names among them, nor one of colours in the dark. The dark changes nothing but colours.
- */
-export async function checkLooks({ page, problems }: TestPage, { axe = false } = {}): Promise<void> {
+/** Desktop and phone, light and dark, as far as they differ. */
+const combinations = [
+  { size: desktopWindow, colorScheme: 'light' },
+  { size: desktopWindow, colorScheme: 'dark' },
+  { size: phoneWindow, colorScheme: 'light' },
+  { size: phoneWindow, colorScheme: 'dark' },
+] as const;
+
+interface Looks {
+  /**
+   * Where no rule of axe may be broken: on the whole page, in each size and theme, or in its content, on a desktop in light
+   * and on a phone in the dark. What stands around the content is the same on many pages: one of them is looked at whole.
+   */
+  axe?: 'page' | 'content';
+}
+
+/** On a desktop and a phone: nothing scrolls sideways, and every control has a name; with `axe`, no rule of it is broken. */
+export async function checkLooks({ page, problems }: TestPage, { axe }: Looks = {}): Promise<void> {
   const before = page.viewportSize();
-  for (const size of [desktopWindow, phoneWindow]) {
+  for (const { size, colorScheme } of combinations) {
+    const isLight = colorScheme === 'light';
+    const isLooked = axe === undefined ? isLight : axe === 'page' || isLight === (size === desktopWindow);
+    if (!isLooked && !process.env.SCREENSHOTS) continue;
     await page.setViewportSize(size);
     // To axe, what can be scrolled out from under the bar at the foot is covered.
     if (axe) await page.setViewportSize({ ...size, height: await page.evaluate(wholeHeight) });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      // Dark colours are the same in every window.
-      const isLooked = colorScheme === 'light' || (axe && size === desktopWindow);
-      if (!isLooked && !process.env.SCREENSHOTS) continue;
-      await page.emulateMedia({ colorScheme });
-      expect(await sidewaysScroll(page), `${size.width} ${colorScheme}`).toBe(0);
-      const rules = colorScheme === 'light' ? 'all' : 'colours';
-      const wrong = axe ? await axeViolations(page, rules) : await namelessControls(page);
-      expect(wrong, `${page.url()} ${size.width} ${colorScheme}`).toEqual([]);
-      await picture(page, `${size.width}-${colorScheme}`);
-    }
+    await page.emulateMedia({ colorScheme });
+    expect(await sidewaysScroll(page), `${size.width} ${colorScheme}`).toBe(0);
+    const wrong = axe ? await axeViolations(page, axe) : await namelessControls(page);
+    expect(wrong, `${page.url()} ${size.width} ${colorScheme}`).toEqual([]);
+    await picture(page, `${size.width}-${colorScheme}`);
   }
   if (before) await page.setViewportSize(before);
   expect(problems).toEqual([]);
