@@ -181,7 +181,10 @@ export function agentComponents(
   // Turns use the tools and the model: they end before those close.
   const a2a = component(
     'tasks',
-    { context, address, active, executor, recorder, factory, state, stores, contents, scheduler },
+    {
+      ...{ context, address, active, executor, recorder, factory, state, stores, contents, scheduler },
+      ...{ feed, agentMetrics, changes },
+    },
     createTasks,
     (a2a) => a2a.stop(),
   );
@@ -189,21 +192,8 @@ export function agentComponents(
   /** What reacts to events of two components. */
   const wiring = component(
     'wiring',
-    { context, address, a2a, toolset, state, stores, feed, agentMetrics, changes, live, model, factory },
-    ({
-      context,
-      address,
-      a2a,
-      toolset,
-      state,
-      stores,
-      feed,
-      agentMetrics,
-      changes,
-      live,
-      model,
-      factory,
-    }) => {
+    { context, address, a2a, toolset, state, stores, feed, changes, live, model, factory },
+    ({ context, address, a2a, toolset, state, stores, feed, changes, live, model, factory }) => {
       context.owners.limit((owner, bytes) => a2a.engine.refusal(owner, bytes));
       context.owners.onLinked((from, to) => {
         stores.knowledge?.adopt(from, to);
@@ -222,8 +212,6 @@ export function agentComponents(
         async (message) => taskAnswer(await converse(a2a.engine, message, canAnswer(context, state))),
       );
       toolset.onInbound(hear, chatDoor(rules));
-      for (const observer of [agentMetrics.tasks, observeActivity(feed), forgetEnded(state), changes.tasks])
-        a2a.engine.observe(observer);
       live.onChange(() => {
         model.reload();
         factory.rebuild();
@@ -351,10 +339,14 @@ interface TaskDeps extends Omit<ExecutorDeps, 'skills' | 'observe' | 'toolset'> 
   executor: TurnExecutor;
   recorder: ChatRecorder;
   scheduler: ScheduleBackend | undefined;
+  feed: ActivityFeed;
+  agentMetrics: ReturnType<typeof createAgentMetrics>;
+  changes: LiveChanges;
 }
 
 function createTasks(deps: TaskDeps): A2aServer {
   const { context, address, active, executor, recorder, state, stores, contents, scheduler } = deps;
+  const { feed, agentMetrics, changes } = deps;
   const { options, live, keys, places, peers, logger } = context;
   const card = () => ({
     ...describeAgent(options.agentName, live.config, active.skills),
@@ -373,7 +365,7 @@ function createTasks(deps: TaskDeps): A2aServer {
     quotaBytes: options.quotaMb * 2 ** 20,
     keptBesides,
     current: (principal) => context.accounts.current(principal),
-    observer: recorder,
+    observers: [recorder, agentMetrics.tasks, observeActivity(feed), forgetEnded(state), changes.tasks],
     card,
     extendedCard: (principal) => callerCard(principal, active, options),
     signingHome: options.trunklineHome,

@@ -73,8 +73,8 @@ export interface A2aServerOptions {
   closedBecause?: () => string | undefined;
   /** False for a service that warns of open doors itself; default true. */
   warnWhenOpen?: boolean;
-  /** Told of turns, for counters. */
-  observer?: TaskObserver;
+  /** Told of turns from the first on, also of those that a restart ends. */
+  observers?: readonly TaskObserver[];
   clock?: Clock;
   logger: Logger;
 }
@@ -112,7 +112,7 @@ function openServer(options: A2aServerOptions): A2aServer {
   // Ends that the last process could not tell are told now; those that the restart itself brings follow as events.
   push?.recover((taskId) => engine.peek(taskId));
   if (push !== undefined) engine.observe(push);
-  if (options.observer !== undefined) engine.observe(options.observer);
+  for (const observer of options.observers ?? []) engine.observe(observer);
   engine.recover();
   const routes = createRoutes(options, guard, engine, push);
   return {

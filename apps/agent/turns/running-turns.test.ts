@@ -1,3 +1,6 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
@@ -61,10 +64,45 @@ it('goes on after a restart with what the model had said and the tools had done'
   expect(said).toEqual(['How many tiles?', 'Thanks.']);
 }, 200_000);
 
-it('leaves a task that was cancelled as it is', async () => {
+/** Reads or writes the turns under way, while no agent has the file. */
+function withTurns<Result>(use: (database: DatabaseSync) => Result): Result {
+  const files = readdirSync(home.path, { recursive: true }).map(String);
+  const database = new DatabaseSync(join(home.path, files.find((file) => file.endsWith('turns.db')) ?? ''));
+  try {
+    return use(database);
+  } finally {
+    database.close();
+  }
+}
+
+const rows = (sql: string) =>
+  withTurns((database) =>
+    database
+      .prepare(sql)
+      .all()
+      .map((row) => ({ ...row })),
+  );
+
+it('leaves a task that was cancelled as it is, and nothing of its steps', async () => {
   const { id } = await startTask();
   await agent.rpc('tasks/cancel', { id });
-  await restart();
+  await agent.stop();
+  expect([rows('SELECT turn FROM running_turn'), rows('SELECT turn FROM turn_step')]).toEqual([[], []]);
+  model.release();
+  agent = await startAgent(options());
   expect((await agent.rpc('tasks/get', { id })).result.status.state).toBe('canceled');
   expect(model.chats()).toHaveLength(2);
+}, 200_000);
+
+it('ends a task that was taken up too often, and lets its steps go', async () => {
+  const { id } = await startTask();
+  await agent.stop();
+  expect(rows('SELECT attempts FROM running_turn')).toEqual([{ attempts: 0 }]);
+  withTurns((database) => database.exec('UPDATE running_turn SET attempts = 3'));
+  model.release();
+  agent = await startAgent(options());
+  expect((await agent.rpc('tasks/get', { id })).result.status.state).toBe('failed');
+  await agent.stop();
+  expect(rows('SELECT ended_at FROM running_turn')).toEqual([{ ended_at: expect.any(Number) }]);
+  agent = await startAgent(options());
 }, 200_000);

@@ -56,11 +56,13 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
     credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
     closedBecause: admission.operatorOnlyBecause,
     allowedOrigins: a2aAllowedOrigins,
-    observer: {
-      turnStarted: () => {
-        counters.inboundMessages += 1;
+    observers: [
+      {
+        turnStarted: () => {
+          counters.inboundMessages += 1;
+        },
       },
-    },
+    ],
     logger: context.service.logger,
   });
 }
