@@ -18,6 +18,7 @@ export * from './mcp/server.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';
 export * from './model/tiny-gguf.ts';
+export * from './model/wire-doors.ts';
 export * from './model/wire-server.ts';
 export * from './model/wire-shown.ts';
 export * from './model/wires.ts';

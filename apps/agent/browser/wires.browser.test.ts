@@ -1,58 +1,113 @@
 import {
   checkLooks,
+  type DoorGateway,
   describeWithBrowser,
+  earlierMessages,
+  expectShown,
+  launchBrowser,
+  loadDoorCases,
   loadWire,
+  outcomeOf,
+  type ShownTurn,
+  startDoorGateway,
   startWireServer,
+  type TestBrowser,
+  temporaryDirectory,
   type WireServer,
 } from '@trunkline/testing';
-import { afterAll, expect, it } from 'vitest';
-import { modelEnvironment } from '../fixtures/start-agent.ts';
+import { ensurePages } from '@trunkline/ui/build';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
 describeWithBrowser('the chat page over the wire of a gateway', () => {
-  let server: WireServer;
-  const pages = agentPages(async () => {
-    server = await startWireServer({ ...loadWire('ollama/plain'), path: '/v1' });
-    const env = { ...modelEnvironment(server.url), LLM_MODEL: 'qwen2.5:7b' };
-    return { env, config: 'knowledge: { embeddings: "off" }\n' };
+  const home = temporaryDirectory();
+  let gateway: DoorGateway;
+  let agent: TestAgent;
+  let browser: TestBrowser;
+  /** One for all, as opening a page takes longer than a turn. */
+  let page: Page;
+  beforeAll(async () => {
+    await ensurePages({ app: 'agent' });
+    gateway = await startDoorGateway(home.path);
+    const config = 'subagents: []\nknowledge: { embeddings: "off" }\n';
+    [browser, agent] = await Promise.all([launchBrowser(), startAgent({ home: home.path, config })]);
+    ({ page } = await browser.open(`${agent.url}/`, { reducedMotion: 'reduce' }));
+  }, 180_000);
+  afterAll(async () => {
+    await browser.close();
+    await agent.stop();
+    await gateway.server.stop();
+    home.remove();
   });
-  afterAll(() => server.stop());
 
-  async function say(page: Page, name: string, text = loadWire(name).ask) {
-    server.play(loadWire(name));
-    await page.getByRole('textbox', { name: 'Message' }).fill(text);
-    await page.keyboard.press('Enter');
-    return page.getByRole('article', { name: 'Turn' }).last();
+  /** Says something in a conversation as the page does, and waits for the end of the turn. */
+  async function say(session: string, text: string): Promise<void> {
+    const said = await agent.fetch(`/api/chat/sessions/${session}/messages`, post({ text }));
+    const { task_id } = (await said.json()) as { task_id: string };
+    await (await agent.fetch(`/api/chat/turns/${task_id}/events`)).text();
   }
 
-  it('folds thoughts, runs calls written as text, and says what was compacted and what failed', async () => {
-    const opened = await pages.open('/');
-    const { page } = opened;
-    const thoughtful = await say(page, 'ollama/think-tags');
-    await thoughtful.getByText('9.8 is greater.').waitFor();
-    expect(await thoughtful.getByText('Compare the tenths').isVisible()).toBe(false);
-    await thoughtful.getByText('Thoughts').click();
-    await thoughtful.getByText('Compare the tenths').waitFor();
-    await checkLooks(opened);
+  const letters = (text: string) => text.replace(/[\s`]+/g, '');
 
-    const calling = await say(page, 'ollama/tool-call-tags-in-text');
-    await calling.getByText('It is 5.').waitFor();
-    await calling.getByText('Used 1 tool').waitFor();
-    expect(await calling.getByText('tool_call').count()).toBe(0);
+  /** What a person sees of the last turn, and the notes of all. */
+  async function look(): Promise<ShownTurn> {
+    const turn = page.getByRole('article', { name: 'Turn' }).last();
+    const seen = await turn.evaluate((article) => {
+      const blocks = [...article.children].slice(1) as HTMLElement[];
+      const isNamed = (block: HTMLElement, name: string) =>
+        block.querySelector(':scope > summary')?.textContent?.includes(name) === true;
+      const textOf = (found: HTMLElement[]) => found.map((block) => block.innerText).join('\n');
+      const hidden = blocks.filter((block) => block.tagName === 'DETAILS');
+      const failures = blocks.filter((block) => block.querySelector(':scope > [role=alert]') !== null);
+      const notes = blocks.filter((block) => block.tagName === 'P');
+      const files = blocks.filter((block) => block.querySelector('img, a[download]') !== null);
+      const others = [...hidden, ...failures, ...notes, ...files];
+      const answer = blocks.filter((block) => block.tagName === 'DIV' && !others.includes(block));
+      const tools = hidden.filter((block) => isNamed(block, 'Used'));
+      return {
+        text: textOf(answer),
+        failure: textOf(failures),
+        isFolded: hidden.every((block) => !block.hasAttribute('open')),
+        thoughts: hidden
+          .filter((block) => isNamed(block, 'Thoughts'))
+          .map((block) => block.textContent)
+          .join(''),
+        runs: tools
+          .flatMap((block) => [...block.querySelectorAll('li')])
+          .filter((row) => row.textContent?.includes('Done')).length,
+        files: files.length,
+      };
+    });
+    const { failure, isFolded, ...shown } = seen;
+    expect(isFolded).toBe(true);
+    const notes = await page.getByRole('article', { name: 'Turn' }).locator('> p').allInnerTexts();
+    return { ...shown, notes, ...(failure !== '' && { failure }) };
+  }
 
-    for (let number = 0; number < 6; number += 1) {
-      const filled = await say(page, 'ollama/plain', `Part ${number}: ${'lorem ipsum dolor '.repeat(220)}`);
-      await filled.getByText('Hello there.').waitFor();
+  it.each(loadDoorCases('page'))('shows what $name means: $outcome', async ({ name, wire, outcome }) => {
+    await gateway.open(wire);
+    const session = name.replace('/', '-');
+    const earlier = earlierMessages(wire);
+    for (const text of earlier) {
+      gateway.fill(wire);
+      await say(session, text);
     }
-    const compacted = await say(page, 'llamacpp/exceed-context');
-    await compacted.getByText('We decided.').waitFor();
-    await compacted
-      .getByText(/summar/i)
-      .first()
-      .waitFor();
-
-    const failed = await say(page, 'bedrock/detail-words');
-    await failed.getByText(/Unsupported model anthropic\.claude-9/).waitFor();
+    gateway.play(wire);
+    await page.evaluate((hash) => {
+      window.location.hash = hash;
+    }, `#/chat/${session}`);
+    const turns = page.getByRole('article', { name: 'Turn' });
+    await expect.poll(() => turns.count()).toBe(earlier.length);
+    await page.getByRole('textbox', { name: 'Message' }).fill(wire.ask);
+    await page.keyboard.press('Enter');
+    await turns.nth(earlier.length).and(page.locator('[aria-busy=false]')).waitFor();
+    const { text = '' } = wire.expect;
+    const shown = await look();
+    // Line ends and fences are for the eye here.
+    const seen = { ...shown, text: letters(shown.text) === letters(text) ? text : shown.text };
+    expectShown(wire, seen);
+    expect(outcomeOf(wire, seen)).toBe(outcome);
   });
 });
 

@@ -1,36 +1,35 @@
 import { readSse } from '@trunkline/http';
 import {
+  type DoorGateway,
+  earlierMessages,
   expectShown,
+  loadDoorCases,
   loadWire,
-  loadWiresForAnyModel,
+  outcomeOf,
   type ShownTurn,
+  startDoorGateway,
   startWireServer,
+  temporaryDirectory,
   type Wire,
-  type WireServer,
 } from '@trunkline/testing';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 
-/** Two that the model is remembered by come last. */
-const wires = [
-  ...loadWiresForAnyModel(),
-  ...['azure/stream-options-refused', 'ollama/does-not-support-tools'].map(loadWire),
-];
-const overflows = ['vllm/overflow-flat', 'lmstudio/overflow-event', 'gemini/overflow-array'];
-
-const long = (number: number) => `Part ${number}: ${'lorem ipsum dolor sit amet '.repeat(150)}`;
-
-let server: WireServer;
+const home = temporaryDirectory();
+let gateway: DoorGateway;
 let agent: TestAgent;
 beforeAll(async () => {
-  server = await startWireServer({ ...(wires[0] as Wire), path: '/v1' });
-  const env = { ...modelEnvironment(server.url), LLM_MODEL: 'qwen2.5:7b' };
-  agent = await startAgent({ env, config: 'subagents: []\nknowledge: { embeddings: "off" }\n' });
+  gateway = await startDoorGateway(home.path);
+  agent = await startAgent({
+    home: home.path,
+    config: 'subagents: []\nknowledge: { embeddings: "off" }\n',
+  });
 });
 afterAll(async () => {
   await agent.stop();
-  await server.stop();
+  await gateway.server.stop();
+  home.remove();
 });
 
 describe('the stream of a task', () => {
@@ -42,112 +41,118 @@ describe('the stream of a task', () => {
     for await (const { data } of readSse(body as AsyncIterable<Uint8Array>))
       frames.push(JSON.parse(data).result);
     const last = frames.at(-1)?.status;
-    const parts = frames.flatMap(({ artifact }) => artifact?.parts ?? []);
+    const artifacts = frames.flatMap(({ artifact }) => artifact ?? []);
+    const textOf = (parts: Part[] = []) => parts.map((part) => part.text ?? part.data?.text ?? '').join('');
+    const thoughts = artifacts.filter(({ name }) => name === 'reasoning');
+    const answer = artifacts.filter((artifact) => !thoughts.includes(artifact));
     return {
-      text: parts.map((part) => part.text ?? '').join(''),
-      failure:
-        last?.state === 'completed' ? undefined : last?.message?.parts.map((part) => part.text).join(''),
+      text: answer.map(({ parts }) => parts.map((part) => part.text ?? '').join('')).join(''),
+      failure: last?.state === 'completed' ? undefined : textOf(last?.message?.parts),
+      thoughts: thoughts.map(({ parts }) => textOf(parts)).join(''),
+      notes: frames
+        .flatMap(({ status }) => (status?.state === 'working' ? [textOf(status.message?.parts)] : []))
+        .filter((note) => note !== '' && !note.startsWith('Tool ')),
+      files: artifacts.flatMap(({ parts }) => parts).filter(({ kind }) => kind === 'file').length,
+      runs: JSON.stringify(frames).match(/"phase":"completed"/g)?.length ?? 0,
       raw: JSON.stringify(frames),
-      contextId: frames[0]?.contextId ?? '',
+      contextId: frames[0]?.contextId,
     };
   }
 
-  it.each(wires)('shows what $name means', async (wire) => {
-    server.play(wire);
-    const got = await ask(wire.ask);
+  it.each(loadDoorCases('A2A'))('shows what $name means: $outcome', async ({ wire, outcome }) => {
+    await gateway.open(wire);
+    const before: string[] = [];
+    let contextId: string | undefined;
+    for (const text of earlierMessages(wire)) {
+      gateway.fill(wire);
+      const filled = await ask(text, contextId);
+      expect(filled.failure).toBeUndefined();
+      contextId = filled.contextId;
+      // Where the window is known, the conversation is compacted before it is refused.
+      before.push(...filled.notes);
+    }
+    gateway.play(wire);
+    const got = await ask(wire.ask, contextId);
     expectShown(wire, got);
     expect(got.raw).not.toContain('test-key');
-    if (wire.expect.reasoning !== undefined) expect(got.raw).toContain(wire.expect.reasoning.slice(0, 12));
-    const ran = got.raw.match(/"phase":"completed"/g)?.length ?? 0;
-    if (wire.expect.calls !== undefined) expect(ran).toBe(wire.expect.calls.length);
-    if (wire.expect.runsAtMost !== undefined) expect(ran).toBeLessThanOrEqual(wire.expect.runsAtMost);
-  });
-
-  it.each(overflows)('compacts a conversation that %s refuses, and says so', async (name) => {
-    const wire = loadWire(name);
-    const filler = loadWire('ollama/plain');
-    let got = { contextId: undefined as string | undefined, raw: '' };
-    // Once a window is known, the conversation is compacted before it is refused.
-    let seen = '';
-    for (let number = 0; number < 6; number += 1) {
-      server.play(filler);
-      got = await ask(long(number), got.contextId);
-      seen += got.raw;
-    }
-    server.play(wire);
-    const last = await ask(wire.ask, got.contextId);
-    expectShown(wire, last);
-    expect(seen + last.raw).toMatch(/compact|shorten|summar/i);
+    expect(outcomeOf(wire, { ...got, notes: [...before, ...got.notes] })).toBe(outcome);
   });
 });
 
+interface Part {
+  kind: string;
+  text?: string;
+  data?: { text?: string };
+}
+
 interface Frame {
   contextId?: string;
-  status?: { state: string; message?: { parts: { text?: string }[] } };
-  artifact?: { parts: { text?: string }[] };
+  status?: { state: string; message?: { parts: Part[] } };
+  artifact?: { name?: string; parts: Part[] };
 }
 
 describe('the stream of /v1', () => {
-  const history = Array.from({ length: 6 }, (_, number) => [
-    { role: 'user' as const, content: long(number) },
-    { role: 'assistant' as const, content: 'Noted.' },
-  ]).flat();
+  const historyOf = (wire: Wire) =>
+    earlierMessages(wire).flatMap((content) => [
+      { role: 'user' as const, content },
+      { role: 'assistant' as const, content: 'Noted.' },
+    ]);
+  /** What the agent says about the call comes beside the thoughts of the model, each on a line of its own. */
+  const notePattern = /^.*(is being loaded|were (summarised|left out)|takes no tools|refuses ").*$/gm;
+  /** Files stand behind the answer. */
+  const linkPattern = /\s*!?\[[^\]]*\]\(\S+\)/g;
 
-  async function ask(content: string, before: typeof history = []): Promise<ShownTurn> {
+  async function ask(content: string, before: ReturnType<typeof historyOf>): Promise<ShownTurn> {
     const client = new OpenAI({ baseURL: `${agent.url}/v1`, apiKey: 'none', maxRetries: 0 });
-    const got: ShownTurn = { text: '' };
+    const got = { text: '', thoughts: '' };
+    const result = (failure?: string) => {
+      const notes = got.thoughts.match(notePattern) ?? [];
+      const files = got.text.match(linkPattern)?.length ?? 0;
+      const text = got.text.replace(linkPattern, '');
+      return { ...got, text, notes, files, ...(failure !== undefined && { failure }) };
+    };
+    let isFiltered = false;
     try {
       const stream = await client.chat.completions.create({
         model: 'trunkline-agent',
         messages: [...before, { role: 'user', content }],
         stream: true,
       });
-      for await (const chunk of stream) {
-        const [choice] = chunk.choices;
-        got.text += choice?.delta.content ?? '';
-        if (choice?.finish_reason === 'content_filter') got.failure = 'content filter';
+      for await (const {
+        choices: [choice],
+      } of stream) {
+        const delta = choice?.delta as { content?: string; reasoning_content?: string } | undefined;
+        got.text += delta?.content ?? '';
+        got.thoughts += delta?.reasoning_content ?? '';
+        isFiltered ||= choice?.finish_reason === 'content_filter';
       }
-      return got;
+      return result(isFiltered ? 'content filter' : undefined);
     } catch (error) {
-      return { ...got, failure: error instanceof Error ? error.message : String(error) };
+      return result(error instanceof Error ? error.message : String(error));
     }
   }
 
-  it.each(wires)('shows what $name means', async (wire) => {
-    server.play(wire);
-    expectShown(wire, await ask(wire.ask));
-  });
-
-  it('says that it waits for a model that is being loaded', async () => {
-    const [loading] = loadWire('llamacpp/loading-model').answers;
-    const plain = loadWire('ollama/plain');
-    const waiting = { ...(loading as Wire['answers'][number]), headers: { 'retry-after': '1' } };
-    server.play({ ...plain, answers: [waiting, ...plain.answers] });
-    const messages = [{ role: 'user', content: plain.ask }];
-    const frames = await (await agent.fetch('/v1/chat/completions', post({ messages, stream: true }))).text();
-    expect(frames).toMatch(/"reasoning_content":"[^"]*is being loaded[\s\S]*"content":"[^"]/);
-  });
-
-  it.each(overflows)('answers a conversation that %s refuses', async (name) => {
-    const wire = loadWire(name);
-    server.play(wire);
-    expectShown(wire, await ask(wire.ask, history));
+  it.each(loadDoorCases('/v1'))('shows what $name means: $outcome', async ({ wire, outcome }) => {
+    await gateway.open(wire);
+    const got = await ask(wire.ask, historyOf(wire));
+    expectShown(wire, got);
+    expect(outcomeOf(wire, got)).toBe(outcome);
   });
 });
 
 /** The first half of the thoughts must be here before the gateway says more. */
 it('shows thoughts while they come, also without their opening tag, in the task and in /v1', async () => {
   const wire = loadWire('sglang/long-open-thoughts');
-  const gateway = await startWireServer(wire);
-  onTestFinished(() => gateway.stop());
-  const env = { ...modelEnvironment(gateway.url), LLM_MODEL: wire.model };
+  const server = await startWireServer(wire);
+  onTestFinished(() => server.stop());
+  const env = { ...modelEnvironment(server.url), LLM_MODEL: wire.model };
   const thinker = await startAgent({ env, config: 'subagents: []\nknowledge: { embeddings: "off" }\n' });
   onTestFinished(() => thinker.stop());
 
   /** Plays the capture, whose second half waits until enough was shown. */
   function play() {
     const { promise, resolve } = Promise.withResolvers<void>();
-    gateway.play(wire, { silence: () => promise });
+    server.play(wire, { silence: () => promise });
     const shown = { text: '', thoughts: '' };
     return {
       shown,

@@ -1,3 +1,4 @@
+import { ModelError } from '@trunkline/llm';
 import { createBorder, fenceInstructions } from '@trunkline/loop';
 import type { SectionNote } from '../api-types.ts';
 import { callOf, markCalls } from '../citations/calls.ts';
@@ -164,6 +165,10 @@ async function draftSection(
         ask: { ...ask, signal, onShortened: (why) => shortened.add(why) },
         question: dimension.name,
         about,
+      }).catch((error: unknown) => {
+        if (!(error instanceof ModelError) || error.code !== 'content-filter') throw error;
+        refused = error.message.replace(/\.$/, '');
+        return '';
       }),
     (why) => (refused = why),
   );

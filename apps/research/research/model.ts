@@ -29,6 +29,8 @@ const LEAST_ANSWER = 160;
 const LEAST_SHARE = 0.5;
 /** Tokens that an endpoint counts where we estimate one, until it has answered once; estimates are within a fifth. */
 const FIRST_SCALE = 1.25;
+/** What a model is told that wrote nothing of use. */
+const NUDGE = 'Your last answer was empty or a call of a tool. Write the text now, in plain words.';
 /** Tokens of the frame around two messages. */
 const FRAME = 16;
 
@@ -113,9 +115,16 @@ export class ResearchModel {
     return undefined;
   }
 
-  /** A text by the main model. */
-  text(request: ModelRequest): Promise<string> {
-    return this.#call(this.#gateway.languageModel(), request, {});
+  /** A text by the main model. One that is empty or a call that cannot be read is asked for once more, with a nudge. */
+  async text(request: ModelRequest): Promise<string> {
+    const model = this.#gateway.languageModel();
+    try {
+      const text = await this.#call(model, request, {});
+      if (text.trim() !== '') return text;
+    } catch (error) {
+      if (!(error instanceof ModelError) || error.code !== 'malformed-call') throw error;
+    }
+    return await this.#call(model, { ...request, prompt: `${request.prompt}\n\n${NUDGE}` }, {});
   }
 
   /** Some endpoints refuse a schema in the request: then the words of the second attempt have to do. */
@@ -123,7 +132,8 @@ export class ResearchModel {
     try {
       return await this.#call(this.#modelOf(request), request, extra);
     } catch (error) {
-      if (mayRefuse && error instanceof ModelError && error.code === 'bad-request') return '';
+      const code = error instanceof ModelError ? error.code : undefined;
+      if (code === 'content-filter' || (mayRefuse && code === 'bad-request')) return '';
       throw error;
     }
   }
@@ -218,6 +228,7 @@ export class ResearchModel {
     onSpent({ tokens, costUsd, isEstimated: counts.isEstimated });
     const { agent = '', pay } = this.#budgets ?? {};
     pay?.(principal, agent, costUsd ?? 0);
+    if (finishReason === 'content-filter') throw new ModelError('content-filter');
     const isCut = extra.maxOutputTokens !== undefined && finishReason === 'length';
     if (!isCut || extra.responseFormat !== undefined) return text;
     onShortened?.('the token budget was short');

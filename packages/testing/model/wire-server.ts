@@ -14,11 +14,15 @@ export interface WireOptions {
   silence?: (seconds: number) => Promise<void>;
   /** A text or response in place of the capture's; undefined plays the capture. By default one for requests without `stream`, as helpers make them. */
   helper?: (request: ChatRequestBody) => string | WireAnswer | undefined;
+  /** Which requests meet the capture, all when left out; the helper answers the others. */
+  isMeant?: (request: ChatRequestBody) => boolean;
 }
 
 export interface WireServer {
   /** Base address of the API, as the capture has it. */
   url: string;
+  /** An address at which nothing was learned yet, for another capture. */
+  freshUrl(wire: Wire): string;
   requests: RecordedRequest[];
   /** Bodies of the chat requests alone, in order. */
   chats(): ChatRequestBody[];
@@ -28,6 +32,8 @@ export interface WireServer {
   isBusy(): boolean;
   stop(): Promise<void>;
 }
+
+const freshPrefix = /^\/fresh-\d+(?=\/)/;
 
 /** A gateway on a real socket that plays captures byte for byte. */
 export async function startWireServer(first: Wire, firstOptions: WireOptions = {}): Promise<WireServer> {
@@ -47,7 +53,7 @@ export async function startWireServer(first: Wire, firstOptions: WireOptions = {
 
   async function answer(request: IncomingMessage): Promise<void> {
     const { socket, method = '', headers } = request;
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname.replace(freshPrefix, '');
     const sent = await text(request);
     const body: unknown = sent === '' ? undefined : JSON.parse(sent);
     const recorded: RecordedRequest = { method, path, headers, body, abandoned: false };
@@ -57,8 +63,13 @@ export async function startWireServer(first: Wire, firstOptions: WireOptions = {
     recorded.abandoned = socket.destroyed;
   }
 
+  let fresh = 0;
   return {
     url: `http://127.0.0.1:${port}${first.path ?? '/v1'}`,
+    freshUrl(wire) {
+      fresh += 1;
+      return `http://127.0.0.1:${port}/fresh-${fresh}${wire.path ?? '/v1'}`;
+    },
     requests,
     chats: () => requests.filter(({ path }) => isChat(path)).map(({ body }) => body as ChatRequestBody),
     play(wire, options = {}) {
@@ -77,10 +88,11 @@ function begin(wire: Wire, options: WireOptions) {
   const queue = wire.answers.filter(({ when }) => when === undefined);
   const { helper = ({ stream }: ChatRequestBody) => (stream ? undefined : 'They talked at length.') } =
     options;
+  const { isMeant = () => true } = options;
   let chats = 0;
 
   function chat(request: ChatRequestBody): WireAnswer {
-    const rule = rules.find((each) => matches(each, request));
+    const rule = isMeant(request) ? rules.find((each) => matches(each, request)) : undefined;
     if (rule !== undefined) return rule;
     const helped = helper(request);
     if (helped !== undefined) return typeof helped === 'string' ? json(200, documentOf(helped)) : helped;

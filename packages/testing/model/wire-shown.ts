@@ -6,6 +6,15 @@ export interface ShownTurn {
   text: string;
   /** Undefined when all went well. */
   failure?: string | undefined;
+  thoughts?: string;
+  /** What was told beside the answer. */
+  notes?: string[];
+  /** How many tools ran. */
+  runs?: number;
+  /** Sentences of the sources stand in place of what the model did not write. */
+  isExtract?: boolean;
+  /** How many files came with the answer. */
+  files?: number;
 }
 
 const markup = ['<think', '</think', 'tool_call', '[TOOL_CALLS]', 'python_tag', '```json', '<|'];

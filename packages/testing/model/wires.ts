@@ -90,7 +90,7 @@ export function loadWires(): Wire[] {
 
 /**
  * Captures that one model after the other can be played with. Those that need a clock, a conversation, other tools than a
- * calculator, a place for files or a model that is not remembered by an earlier refusal are played in `packages/loop` alone.
+ * calculator, a place for files or a model that is not remembered by an earlier refusal are left out: `wire-doors.ts` has all.
  */
 export function loadWiresForAnyModel(): Wire[] {
   return loadWires().filter(({ name, history, routes, answers, expect: { calls = [], files } }) => {
