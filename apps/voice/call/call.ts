@@ -4,7 +4,7 @@ import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
-import { type Language, languageOfSkill } from '../languages/languages.ts';
+import { type Language, languageCode, languageOfSkill } from '../languages/languages.ts';
 import type { LatencyLog, TurnMarks } from '../metrics/metrics.ts';
 import type { VoiceSession } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
@@ -255,9 +255,10 @@ export class Call implements VoiceSession {
   }
 
   #createInput(speakingRate: SpeakingRate): SpeechInput {
-    const { line, speech, logger } = this.#components;
+    const { line, persona, speech, logger } = this.#components;
     return new SpeechInput({
       caller: line.id,
+      language: persona.skill.lang && languageCode(persona.skill.lang),
       recognizer: speech.recognizer,
       speakingRate,
       logger,

@@ -104,6 +104,12 @@ export function languageOf(lang: string): Language {
   return languages[letters[code] ?? code.split('-')[0] ?? ''] ?? en;
 }
 
+/** The code of a language: `pt` for `pt-BR` and for Kokoro's `p`. */
+export function languageCode(lang: string): string {
+  const code = lang.toLowerCase();
+  return letters[code] ?? { j: 'ja', z: 'zh' }[code] ?? code.split('-')[0] ?? code;
+}
+
 /** What a skill speaks: its `lang`, else the language of its voice, else that of the service. */
 export function languageOfSkill(
   { lang, voice }: { lang?: string | undefined; voice?: string | undefined },

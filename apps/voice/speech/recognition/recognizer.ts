@@ -11,14 +11,16 @@ export interface RecognitionOptions {
   final: boolean;
   /** The call that it is for: calls take turns. */
   caller?: string | undefined;
+  /** A code such as de, where it is known. */
+  language?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /** Live speech to text; silence and noise give ''. */
 export interface Recognizer {
   readonly backend: string;
-  /** Each transcript sends the whole utterance to an endpoint. */
-  readonly isRemote?: boolean;
+  /** Each transcript costs as much as the whole utterance. */
+  readonly isCostly?: boolean;
   /** Takes the utterance so far at 16 kHz, -1 to 1. */
   recognize(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
@@ -27,15 +29,15 @@ export interface Recognizer {
 /** Lets only speech through to the backend, and only plausible text back. */
 export function createGatedRecognizer(parts: {
   backend: string;
-  isRemote?: boolean;
+  isCostly?: boolean;
   scan: LocalRecognition['scan'];
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
 }): Recognizer {
-  const { backend, isRemote = false, scan, transcribe, close } = parts;
+  const { backend, isCostly = false, scan, transcribe, close } = parts;
   return {
     backend,
-    isRemote,
+    isCostly,
     close,
     async recognize(samples, options) {
       const spans = speechSpans(samples, await scan(samples, options));

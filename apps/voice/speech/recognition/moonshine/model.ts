@@ -1,5 +1,6 @@
 import type * as Onnx from 'onnxruntime-node';
 import type { OnnxRuntime } from '../../weights.ts';
+import { decodeGreedily } from '../greedy-decoder.ts';
 
 const size = 32_000;
 
@@ -15,7 +16,6 @@ export interface Moonshine {
   tokensOf(samples: Float32Array, signal?: AbortSignal): Promise<number[]>;
 }
 
-type Tensors = Record<string, Onnx.Tensor>;
 type Runtime = OnnxRuntime;
 
 interface Sessions {
@@ -51,55 +51,7 @@ async function recognise(
   const hidden = Object.values(heard)[0];
   if (hidden === undefined) throw new Error('the speech model gives nothing');
   const most = fewestTokens + Math.ceil((samples.length / sampleRate) * tokensPerSecond);
-  const tokens: number[] = [];
-  let past = emptyPast(onnx, decoder);
-  for (let last = startToken; tokens.length < most; ) {
-    signal?.throwIfAborted();
-    const output = await decoder.run({
-      ...past,
-      input_ids: new onnx.Tensor('int64', BigInt64Array.of(BigInt(last)), [1, 1]),
-      encoder_hidden_states: hidden,
-      use_cache_branch: new onnx.Tensor('bool', [tokens.length > 0], [1]),
-    });
-    last = likeliest(output.logits);
-    if (last === endToken) break;
-    past = nextPast(past, output, tokens.length === 0);
-    tokens.push(last);
-  }
-  return tokens;
-}
-
-/** The empty key-value cache of the decoder. */
-function emptyPast(onnx: Runtime, decoder: Onnx.InferenceSession): Tensors {
-  const inputs = decoder.inputMetadata.filter(({ name }) => name.startsWith('past_key_values.'));
-  return Object.fromEntries(
-    inputs.map((input) => {
-      const [, heads, , width] = input.isTensor ? input.shape : [];
-      return [
-        input.name,
-        new onnx.Tensor('float32', new Float32Array(), [0, Number(heads), 1, Number(width)]),
-      ];
-    }),
-  );
-}
-
-/** The encoder's part of the cache comes with the first token and stays; the decoder's part grows. */
-function nextPast(past: Tensors, output: Tensors, first: boolean): Tensors {
-  const entries = Object.entries(past).map(([name, before]) => {
-    const now = output[name.replace('past_key_values', 'present')];
-    return [name, now !== undefined && (first || name.includes('.decoder.')) ? now : before];
-  });
-  return Object.fromEntries(entries);
-}
-
-function likeliest(logits: Onnx.Tensor | undefined): number {
-  const values = logits?.data;
-  if (!(values instanceof Float32Array)) throw new Error('the speech model gives no numbers');
-  let best = 0;
-  for (let index = 1; index < values.length; index += 1) {
-    if ((values[index] ?? 0) > (values[best] ?? 0)) best = index;
-  }
-  return best;
+  return decodeGreedily(onnx, decoder, hidden, { prompt: [startToken], endToken, most, signal });
 }
 
 export interface Vocabulary {
