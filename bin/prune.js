@@ -27,6 +27,8 @@ const unused = {
   'node-llama-cpp': ['llama/gitRelease.bundle'],
   // Sources and tests beside what they were built to.
   openai: ['src'],
+  // Every icon again under two other names.
+  'lucide-react': (root) => filesIn(root, 'dist', /^cjs$|\.(prefixed|suffixed)\.d\.ts$/),
   zod: ['src'],
   ai: ['src', 'docs'],
   '@wasm-audio-decoders/opus-ml': ['src'],
@@ -41,6 +43,9 @@ try {
       rmSync(join(root, path), { recursive: true, force: true });
   }
   if (existsSync(modules)) removeSourceMaps(modules);
+  // The same code a third time, for bundlers of pages.
+  for (const path of filesIn(modules, '@opentelemetry'))
+    rmSync(join(modules, path, 'build/esnext'), { recursive: true, force: true });
 } catch (error) {
   console.warn(`Unused files of packages stay in node_modules: ${error.message}`);
 }

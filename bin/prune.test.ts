@@ -15,8 +15,11 @@ it('removes libraries of other systems, browser builds and source maps, and keep
     `onnxruntime-node/bin/napi-v6/${process.platform}/pdp11/libonnxruntime.so.1`,
   ];
   const kept = [here, 'weights-moonshine/dist/moonshine.min.js', 'docx/dist/index.mjs', 'tiny/index.js'];
+  kept.push('@opentelemetry/api/build/src/index.js', 'lucide-react/dist/esm/lucide-react.js');
   const gone = [
     ...elsewhere,
+    '@opentelemetry/api/build/esnext/index.js',
+    'lucide-react/dist/lucide-react.prefixed.d.ts',
     'weights-moonshine/dist/ort-wasm.wasm',
     'docx/dist/index.umd.cjs',
     'tiny/index.js.map',
