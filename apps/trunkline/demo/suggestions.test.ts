@@ -125,7 +125,7 @@ const promises: Record<Suggestion, [Check, ...(readonly [text: string, check: Ch
     ['Wake me up at 7 tomorrow', shows('wake up', schedules)],
   ],
   schedules: [
-    /Reminder: stretch/,
+    /^- Reminder: stretch: .+ at \d\d:\d\d UTC \(/m,
     ['What reminders do I have?', /Reminder: call mum/],
     ['Show my reminders please', /Reminder: wake up/],
   ],

@@ -25,10 +25,10 @@ const describers: Record<string, Describe> = {
   memory_list: ({ result }) => `I remember:\n${recalled(result)}`,
   notes_list: plainly,
   notes_read: ({ input, result }) => (said(input.tab) === '' ? result : `${said(input.tab)}:\n${result}`),
-  list_schedules: plainly,
+  list_schedules: ({ result }) => result.split('\n').map(scheduleLine).join('\n'),
   cancel_schedule: plainly,
   beads_create: plainly,
-  beads_list: plainly,
+  beads_list: ({ result }) => (result === 'No issues.' ? 'No open tasks.' : result),
   beads_close: plainly,
   check_inbox: plainly,
   set_goal: plainly,
@@ -58,7 +58,8 @@ export function compose(outcomes: Outcome[]): string {
     (tool === 'list_schedules' && next === 'cancel_schedule');
   const told = outcomes.filter((outcome, index) => !isStep(outcome, outcomes[index + 1]?.tool));
   const said = [...new Set(told.map(describe))];
-  return said.join(said.some((text) => text.includes('\n')) ? '\n\n' : ' ');
+  const isList = said.length > 2 || said.some((text) => /^- |\n/.test(text));
+  return said.join(isList ? '\n\n' : ' ');
 }
 
 /** Tools whose failures are sentences for people, and whose results the page shows itself. */
@@ -113,6 +114,16 @@ function scheduled(result: string, timeZone: string): string {
   if (Number.isNaN(time.getTime())) return result;
   const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
   return `Scheduled for ${words.format(time)} ${timeZone}, as job ${job}.`;
+}
+
+/** A line `id | next TIME | SCHEDULE | PROMPT` as people put it; one in any other form stays as it is. */
+function scheduleLine(line: string): string {
+  const [, id = '', at = '', prompt = ''] = /^(\S+) \| next (\S+) \| [^|]+ \| (.+)$/.exec(line) ?? [];
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return line;
+  const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone: 'UTC' });
+  const [what = prompt] = /^[^.!?]{4,}(?=[.!?] )/.exec(prompt) ?? [];
+  return `- ${what}: ${words.format(time)} UTC (${id})`;
 }
 
 interface Hit {
