@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { encodePrincipal, principalHeader } from '@trunkline/identity';
@@ -217,6 +217,28 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
       for (const { workspace } of boards)
         expect(existsSync(join(workspace, 'routes.d', 'bell.yaml'))).toBe(false);
     }
+  }, 120_000);
+
+  it('files that somebody edits by hand, wherever that is', async () => {
+    const at = (index: number, file: string) => join(boards[index]?.workspace ?? '', file);
+    const holds = (index: number, file: string, text: string | undefined) => () =>
+      (existsSync(at(index, file)) ? readFileSync(at(index, file), 'utf8') : undefined) === text;
+    const route = (skill: string) =>
+      `# rings\nname: gong\nwhen: { topic: gong.rang }\nthen: { skill: ${skill} }\n`;
+    const keys = 'keys:\n  - { name: press, envKey: PRESS_KEY, subscribe: ["news.#"] }\n';
+    for (const [from, to] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      boards[from]?.write('routes.d/gong.yaml', route(`skill-${from}`));
+      boards[from]?.write('keys.yaml', `# by ${from}\n${keys}`);
+      await waitFor(holds(to, 'routes.d/gong.yaml', route(`skill-${from}`)));
+      await waitFor(holds(to, 'keys.yaml', `# by ${from}\n${keys}`));
+    }
+    rmSync(at(1, 'routes.d/gong.yaml'));
+    rmSync(at(1, 'keys.yaml'));
+    await waitFor(holds(0, 'routes.d/gong.yaml', undefined));
+    await waitFor(holds(0, 'keys.yaml', undefined));
   }, 120_000);
 
   it('a conversation that goes on, whichever answers', async () => {

@@ -4,6 +4,7 @@ import type { WrittenFile } from '../control/control-plane.ts';
 import { holdsSecrets } from '../control/redact.ts';
 import type { Seal } from '../control/seal.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
+import { type EditedFile, followHandEdits } from './hand-edits.ts';
 import { nodeName } from './leader.ts';
 import type { SealExchange } from './seal-exchange.ts';
 
@@ -12,20 +13,23 @@ const catchUpLimitMs = 30_000;
 const topic = 'config.files';
 
 /** A written file; its text is sealed if it can hold credentials. */
-type SharedFile = Omit<WrittenFile, 'text'> & ({ text: string | null } | { sealed: string });
+type SharedFile = Omit<ReplicatedFile, 'text'> & ({ text: string | null } | { sealed: string });
+
+type ReplicatedFile = WrittenFile | (EditedFile & Pick<WrittenFile, 'change'>);
 
 export interface Sealing {
   seal: Pick<Seal, 'seal'>;
   exchange: Pick<SealExchange, 'open'>;
 }
 
-/** On a shared bus, writes each command's change into every workspace, and lists it among the changes there. */
+/** On a shared bus, writes each command's change, and each edit by hand, into every workspace; changes are listed there too. */
 export class WorkspaceReplica implements Plugin {
   readonly name = 'workspace-replica';
   #log: SharedLog<SharedFile> | undefined;
   /** Entries that others changed after the last change made here. */
   readonly #overwritten = new Set<string>();
   #forget: () => void = () => undefined;
+  #edits: Awaited<ReturnType<typeof followHandEdits>> | undefined;
   readonly #sealing: Sealing;
 
   constructor(sealing: Sealing) {
@@ -39,15 +43,18 @@ export class WorkspaceReplica implements Plugin {
     const onEntry = (file: SharedFile, isOwn: boolean) => this.#take(file, isOwn, context);
     const log = new SharedLog<SharedFile>({ bus, topic, durable, onEntry });
     await log.start();
-    this.#forget = controlPlane.onWrite(async (written) => {
+    const share = async (written: ReplicatedFile) => {
       this.#overwritten.delete(entryOf(written));
       await log.share(this.#shared(written));
-    });
+    };
+    this.#forget = controlPlane.onWrite(share);
+    this.#edits = await followHandEdits(context, share);
     this.#log = log;
   }
 
   async stop(): Promise<void> {
     this.#forget();
+    await this.#edits?.stop();
     await this.#log?.stop();
   }
 
@@ -65,17 +72,20 @@ export class WorkspaceReplica implements Plugin {
     else if (!this.#overwritten.delete(entryOf(file))) return;
     const whole = await this.#opened(file, context);
     // The change of an own file is listed since it was made.
-    if (whole !== undefined) await apply(isOwn ? { ...whole, change: undefined } : whole, context);
+    if (whole === undefined) return;
+    if (whole.kind === 'file') await this.#edits?.take(whole as EditedFile);
+    else await apply({ ...(whole as WrittenFile), ...(isOwn && { change: undefined }) }, context);
   }
 
-  #shared(written: WrittenFile): SharedFile {
+  #shared(written: ReplicatedFile): SharedFile {
     const { text, ...rest } = written;
-    if (text === null || !holdsSecrets(written.kind)) return written;
+    const isSecret = written.kind === 'file' || holdsSecrets(written.kind);
+    if (text === null || !isSecret) return written;
     return { ...rest, sealed: this.#sealing.seal.seal(text, entryOf(written)) };
   }
 
   /** Undefined when it cannot be opened: later entries must not wait for it. */
-  async #opened(file: SharedFile, { logger }: PluginContext): Promise<WrittenFile | undefined> {
+  async #opened(file: SharedFile, { logger }: PluginContext): Promise<ReplicatedFile | undefined> {
     if ('text' in file) return file;
     try {
       const { sealed, ...rest } = file;
@@ -91,7 +101,7 @@ export class WorkspaceReplica implements Plugin {
 }
 
 /** File names of an entry may differ between switchboards. */
-function entryOf({ kind, name }: Pick<WrittenFile, 'kind' | 'name'>): string {
+function entryOf({ kind, name }: Pick<ReplicatedFile, 'kind' | 'name'>): string {
   return `${kind}/${name}`;
 }
 

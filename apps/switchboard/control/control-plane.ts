@@ -71,6 +71,8 @@ export class ControlPlane {
   readonly #settings: ControlPlaneSettings;
   readonly #listeners = new Set<(written: WrittenFile) => Promise<void>>();
   readonly #writes = new Mutex();
+  /** The last text of each entry that was written here or taken note of. */
+  readonly #written = new Map<string, string | null>();
 
   constructor(settings: ControlPlaneSettings) {
     this.#settings = settings;
@@ -100,6 +102,15 @@ export class ControlPlane {
     note: ChangeNote,
   ): Promise<Change> {
     return this.#writes.run(() => this.#carryOut({ kind, name, text: to, note, over: from }));
+  }
+
+  /** Whether the text of an entry is what was written here last, and so nobody's edit. */
+  hasWritten(kind: KindName, name: string, text: string | null): boolean {
+    return this.#written.get(`${kind}/${name}`) === text;
+  }
+
+  noteWritten(kind: KindName, name: string, text: string | null): void {
+    this.#written.set(`${kind}/${name}`, text);
   }
 
   async read(kind: KindName, name: string): Promise<string | null> {
@@ -159,6 +170,8 @@ export class ControlPlane {
     if (text !== null) this.#check(order, file);
     if (over !== undefined && before !== over) throw overtaken(file);
     const change = this.#note(order, file, before);
+    // Before the file changes, which others may notice at once.
+    this.noteWritten(kind, name, text);
     try {
       const path = resolveInside(this.#settings.directory, file);
       if (text === null) await rm(path, { force: true });

@@ -1,0 +1,98 @@
+import { readFile, rm } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { watchYaml } from '@trunkline/config';
+import { writeFileAtomic } from '@trunkline/storage';
+import { z } from 'zod';
+import type { PluginContext } from '../core/plugins.ts';
+import { entryIn, spellingsOf } from '../workspace/follow.ts';
+import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
+import { privateMode } from '../workspace/restrict.ts';
+
+/** Files that no command writes. They may hold credentials. */
+const plainFiles: readonly string[] = ['agents.yaml', 'keys.yaml', 'approvers.yaml', 'channels.yaml'];
+const keysFile = 'keys.yaml';
+
+/** A file of the workspace that somebody has edited; null text: removed. `file` is the kind of one that no command writes. */
+export interface EditedFile {
+  kind: KindName | 'file';
+  name: string;
+  file: string;
+  text: string | null;
+  by: string;
+}
+
+type Context = Pick<PluginContext, 'workspace' | 'controlPlane' | 'logger'>;
+
+/** Calls back with each valid edit that was made by hand since the start; gives what takes over those of others. */
+export async function followHandEdits(context: Context, onEdit: (edited: EditedFile) => Promise<void>) {
+  const { workspace, controlPlane, logger } = context;
+  /** What each plain file holds for all that is known here. */
+  const known = new Map<string, string | null>();
+  const readPlain = (name: string) => readOrNull(join(workspace.directory, name));
+  for (const name of plainFiles) known.set(name, await readPlain(name));
+
+  async function look(path: string): Promise<void> {
+    const file = relative(workspace.directory, path);
+    const entry = plainFiles.includes(file) ? ({ kind: 'file', name: file } as const) : entryOf(file);
+    if (entry === undefined) return;
+    const { kind, name } = entry;
+    const text = kind === 'file' ? await readPlain(name) : await controlPlane.read(kind, name);
+    const isKnown = kind === 'file' ? known.get(name) === text : controlPlane.hasWritten(kind, name, text);
+    if (isKnown) return;
+    if (kind === 'file') known.set(name, text);
+    else controlPlane.noteWritten(kind, name, text);
+    await onEdit({ ...entry, file, text, by: 'edited by hand' });
+  }
+
+  const heed = (path: string) =>
+    void look(path).catch((error: unknown) =>
+      logger.error({ err: error, file: path }, 'failed to share an edited file'),
+    );
+  const forget = workspace.onChange(heed);
+  const path = join(workspace.directory, keysFile);
+  const keys = await watchYaml(path, z.unknown(), {
+    allowMissing: true,
+    expand: false,
+    onChange: () => heed(path),
+    // The service itself reports what is wrong with the file.
+    onError: () => undefined,
+  });
+
+  return {
+    /** Writes a file that no command writes as another switchboard has it. */
+    async take({ name, text }: EditedFile): Promise<void> {
+      if (!plainFiles.includes(name) || (await readPlain(name)) === text) return;
+      known.set(name, text);
+      const target = join(workspace.directory, name);
+      if (text === null) await rm(target, { force: true });
+      else await writeFileAtomic(target, text, { mode: privateMode });
+    },
+    async stop(): Promise<void> {
+      forget();
+      await keys.close();
+    },
+  };
+}
+
+/** The entry that a path in the workspace holds. Schedules are not among them: they have files that are written at each run. */
+function entryOf(file: string): { kind: KindName; name: string } | undefined {
+  for (const [kind, place] of Object.entries(kinds) as [KindName, Kind][]) {
+    if (kind === 'cron') continue;
+    if ('file' in place) {
+      if (spellingsOf(place.file).includes(file)) return { kind, name: kind };
+    } else if (dirname(file) === place.folder) {
+      const name = entryIn(basename(file));
+      if (name !== undefined) return { kind, name };
+    }
+  }
+  return undefined;
+}
+
+async function readOrNull(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
