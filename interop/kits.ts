@@ -78,25 +78,22 @@ const kits: Record<'0.3' | '1.0', Kit> = {
     replies: [() => question],
     known: {
       test_push_notification_not_supported_error_32003_enhanced: {
-        why: 'it looks for `capabilities` beside the card, finds none, and expects -32003 of an agent that has webhooks',
+        why: 'it looks for `capabilities` beside the result of JSON-RPC (0.3, section 6.11.2) and expects -32003 of an agent that has webhooks (8.2)',
       },
       test_invalid_method_error_validation: {
         why: 'it sends an object as the method, which is -32600 (JSON-RPC 2.0, section 4), and expects -32601',
       },
       test_sensitive_information_protection: {
-        why: 'it takes the loopback address that it was started with for a secret in the card',
+        why: 'it takes the loopback address that it was started with, which the card must have (0.3, section 5.6.1), for a secret',
       },
       test_get_push_notification_config: {
-        why: 'it asks for the webhook "default", an id that it never gave (0.3, section 7.6)',
-      },
-      test_missing_required_message_fields: {
-        why: 'our 0.3 fills in messageId and role, as its contract says; 1.0 refuses',
+        why: 'it asks for the webhook "default", an id that it never gave (0.3, section 6.8: the client sets it)',
       },
       test_task_state_transitions: {
         why: 'it expects submitted or working after a message/send that waits for the agent (0.3, section 7.1)',
       },
       test_task_cancel_state_handling: {
-        why: 'our 0.3 answers a second cancel with the task, as its contract says; 1.0 refuses. The kit calls it a matter of quality',
+        why: 'a second cancel is answered with the task (0.3, section 7.4; -32002 is a SHOULD of 8.2, the contract says no-op); 1.0 refuses',
       },
     },
   },

@@ -325,6 +325,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     running: state.running,
     watch: createGoalKeeper({ goals: stores.goals, verifiers, limits: () => live.config.goal }),
     content: contents.content,
+    sessions: state.sessions,
     gate: createAnswerGate({ access: operator, owners, consoleUrl }),
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
   });

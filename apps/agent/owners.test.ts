@@ -657,3 +657,34 @@ it('shows people no figures of all, and nobody the owner on the wire', async () 
   expect((await ask('nobody', ['GET', '/api/telemetry'])).status).toBe(200);
   expect((await ask('ava', rpc('tasks/get', { id }))).text).not.toContain('person:voice:ava');
 });
+
+it('gives the model the answers of tasks that a message refers to, with their marks, and those of others to nobody', async () => {
+  const [own, read] = [newText(), newText()];
+  model.enqueue(`The word is ${own}.`, `The file says ${read}.`);
+  const send = async (who: string, said: object) =>
+    JSON.parse((await ask(who, rpc('message/send', { message: said }))).text).result;
+  const told = () =>
+    JSON.stringify(
+      model
+        .chats()
+        .at(-1)
+        ?.messages.findLast(({ role }) => role === 'user'),
+    );
+  const bytes = Buffer.from('From outside').toString('base64');
+  const file = { kind: 'file', file: { bytes, name: 'a.txt', mimeType: 'text/plain' } };
+  const first = await send('ava', message('Which word?'));
+  const second = await send('ava', message('Read it.', { parts: [...parts('Read it.'), file] }));
+  const refer = (who: string, id: string) => send(who, message('And?', { referenceTaskIds: [id, noTask] }));
+
+  await refer('ava', first.id);
+  expect(told()).toContain(own);
+  expect(told()).not.toContain('<outside-');
+  await refer('ava', second.id);
+  expect(told()).toMatch(new RegExp(`<outside-[^>]*a\\.txt.*${read}`));
+  await refer('bob', first.id);
+  expect(told()).not.toContain(own);
+  // Where its conversation is gone, nobody knows what an answer was drawn from.
+  await ask('ava', ['DELETE', `/api/chat/sessions/${first.contextId}`]);
+  await refer('ava', first.id);
+  expect(told()).toMatch(new RegExp(`<outside-[^>]*${first.id}.*${own}`));
+});

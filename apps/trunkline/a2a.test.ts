@@ -55,7 +55,9 @@ describe.each(names)('%s', (name) => {
     const card = async (path: string, version?: string) =>
       (await ask(name, path, version === undefined ? {} : { 'a2a-version': version })).json();
     const merged = await card('/.well-known/agent-card.json');
-    for (const path of ['/.well-known/agent.json', '/a2a', '/a2a/']) expect(await card(path)).toEqual(merged);
+    const slashed = ['/.well-known/agent-card.json/', '/.well-known/agent.json/', '/a2a/'];
+    for (const path of ['/.well-known/agent.json', '/a2a', ...slashed])
+      expect(await card(path)).toEqual(merged);
     expect(merged).toMatchObject({
       url: `${urlOf(name)}/a2a`,
       preferredTransport: 'JSONRPC',

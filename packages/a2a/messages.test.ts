@@ -111,10 +111,18 @@ describe('a message', () => {
     expect(rest.status).toBe(400);
   });
 
-  it('of 0.3 may leave messageId and role out, but has only kinds of parts that we know', async () => {
+  it('of 0.3 may leave messageId and role out where it has no kind, and has only kinds of parts that we know', async () => {
     const agent = await startAgent(echo);
     const lenient = await rpc(agent, 'message/send', { message: { parts: [{ text: 'hi' }] } });
     expect(lenient.result.kind).toBe('task');
+    // What calls itself a message has all that a message must have (0.3, section 6.4).
+    for (const [missing, words] of [
+      ['messageId', 'message.messageId is missing'],
+      ['role', 'message.role must be user'],
+    ] as const) {
+      const { error } = await rpc(agent, 'message/send', { message: { ...full03, [missing]: undefined } });
+      expect(error).toMatchObject({ code: -32602, message: words });
+    }
     for (const part of [{ kind: 'hologram' }, { type: 'hologram' }]) {
       const odd = saying('hi', { parts: [{ ...part, text: 'hi' }] });
       const { error } = await rpc(agent, 'message/send', odd);

@@ -21,8 +21,10 @@ import { isTimezone } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
 import { type AgentContent, ContentRefusal } from '../content/agent-content.ts';
+import { contentsOfTasks } from '../content/referenced-tasks.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import type { InterruptedTurn, RunningTurns, TurnOutcome, TurnRequest } from './running-turns.ts';
+import type { SessionStore } from './session-store.ts';
 import { Spending } from './subagents.ts';
 import { type RunnerEvent, TurnRefusal, type TurnRunner } from './turn-runner.ts';
 
@@ -47,6 +49,7 @@ export interface TurnExecutorOptions {
   watch: GoalWatch;
   gate: AnswerGate;
   content: Pick<AgentContent, 'receive' | 'artifact'>;
+  sessions: Pick<SessionStore, 'load'>;
   /** Whether it is the operator who calls. */
   isOperator(principal: Principal): boolean;
 }
@@ -132,11 +135,10 @@ export class TurnExecutor implements Executor {
     }
   }
 
-  async #contents(
-    { message, task, principal, resume }: ExecutionRequest,
-    signal: AbortSignal,
-  ): Promise<readonly Content[]> {
-    if (message.parts.every(({ type }) => type === 'text')) return [];
+  async #contents(request: ExecutionRequest, signal: AbortSignal): Promise<readonly Content[]> {
+    const { message, task, principal, resume, references = [] } = request;
+    const earlier = resume === undefined ? contentsOfTasks(references, this.#options.sessions) : [];
+    if (message.parts.every(({ type }) => type === 'text')) return earlier;
     if (resume !== undefined) {
       if (message.parts.every(({ type }) => type !== 'file')) return [];
       throw new ContentRefusal(
@@ -144,7 +146,7 @@ export class TurnExecutor implements Executor {
       );
     }
     const place = { principal, sessionId: task.contextId };
-    return await this.#options.content.receive(message.parts, place, signal);
+    return [...(await this.#options.content.receive(message.parts, place, signal)), ...earlier];
   }
 
   /** One turn after the other, until there is no goal or it is settled. */

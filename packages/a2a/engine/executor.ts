@@ -20,6 +20,8 @@ export interface ExecutionRequest {
   tenant?: string;
   /** Media types that the caller takes; left out, all. */
   acceptedOutputModes?: readonly string[];
+  /** The tasks that the message refers to (`referenceTaskIds`) and whose owner, or the operator, has sent it. */
+  references?: readonly Task[];
   /** URIs of the extensions that are active for this message. */
   extensions?: readonly string[];
 }

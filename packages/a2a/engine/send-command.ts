@@ -22,6 +22,8 @@ export interface SendCommand {
   tenant?: string | undefined;
   acceptedOutputModes?: readonly string[];
   extensions?: readonly string[];
+  /** The tasks that the message refers to, as far as the sender may see them. */
+  references?: readonly Task[];
   /**
    * Told by callers that may send a message again: under the same id it starts nothing new in its conversation, and
    * answers no second question. An answer has it as its `messageId` too, so that the task's history tells.
@@ -106,7 +108,7 @@ export function withinTask(message: Message, task: { id: string; contextId: stri
 
 export function requestOf(
   task: Task,
-  { message, metadata, principal, acceptedOutputModes, extensions }: SendCommand,
+  { message, metadata, principal, acceptedOutputModes, extensions, references }: SendCommand,
   question: Question | undefined,
 ): ExecutionRequest {
   return {
@@ -120,6 +122,7 @@ export function requestOf(
     ...(task.tenant !== undefined && { tenant: task.tenant }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
     ...(extensions && { extensions }),
+    ...(references && { references }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { maySee, type Principal } from '@trunkline/identity';
-import { invalidParams, taskNotFound } from '../errors/a2a-error.ts';
+import { A2aError, invalidParams, taskNotFound } from '../errors/a2a-error.ts';
 import { isParked, type Task } from '../protocol/model.ts';
 import type { LiveTask } from './live-task.ts';
 import type { SendCommand, StartedTurn } from './send-command.ts';
@@ -24,6 +24,9 @@ interface AllTasks {
   cancel(id: string, strict: boolean): CanceledTask;
   start(command: SendCommand): StartedTurn;
 }
+
+/** Of the tasks that a message refers to; more are left aside. */
+const mostReferences = 10;
 
 interface CanceledTask {
   task: Task;
@@ -67,7 +70,8 @@ export class VisibleTasks {
 
   start(sent: Omit<SendCommand, 'principal' | 'mayAnswer'>): StartedTurn {
     const [principal, { mayAnswer, refuseContext }] = [this.#principal, this.#access];
-    const came = { ...sent, principal };
+    const references = this.#references(sent.message.referenceTaskIds ?? []);
+    const came = { ...sent, principal, ...(references.length > 0 && { references }) };
     const command = this.#access.receive?.(came) ?? came;
     return this.#engine.start({
       ...command,
@@ -80,6 +84,18 @@ export class VisibleTasks {
         if (refusal !== undefined) throw invalidParams(refusal, 'message.contextId');
         command.prepare?.(task);
       },
+    });
+  }
+
+  /** Those that there are for this viewer. */
+  #references(ids: readonly string[]): Task[] {
+    return [...new Set(ids)].slice(0, mostReferences).flatMap((id) => {
+      try {
+        return [this.get(id)];
+      } catch (error) {
+        if (error instanceof A2aError && error.reason === 'TASK_NOT_FOUND') return [];
+        throw error;
+      }
     });
   }
 

@@ -93,7 +93,7 @@ function sendParams({ request, configuration, metadata }: JsonObject): object {
 function messageParams(message: unknown): object | undefined {
   if (!isObject(message)) return undefined;
   const { role, content, ...rest } = message;
-  return { kind: 'message', ...rest, role: roles[Number(role)], parts: listOf(content).map(partParams) };
+  return { ...rest, role: roles[Number(role)], parts: listOf(content).map(partParams) };
 }
 
 const roles = [undefined, 'user', 'agent'];

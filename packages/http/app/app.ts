@@ -145,7 +145,8 @@ function hasParameters<Handler>([handlers, stash]: Result<Handler>): boolean {
   return stash !== undefined || handlers.some(([, parameters]) => Object.keys(parameters).length > 0);
 }
 
-const CARD_PATH = /^\/(?:extendedAgentCard|v1\/(?:card|extendedAgentCard))\/+$/;
+const CARD_PATH =
+  /^\/(?:\.well-known\/(?:agent-card|agent|jwks)\.json|extendedAgentCard|v1\/(?:card|extendedAgentCard))\/+$/;
 
 function checksOf(options: AppOptions, limitOf: BodyLimit): RequestCheck[] {
   const { anyBodyType = [], uploadPaths = [] } = options;

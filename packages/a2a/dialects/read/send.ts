@@ -74,19 +74,28 @@ function readMessage(params: JsonObject, dialect: Dialect): { message: Message; 
   return { message, mediaTypes };
 }
 
-/** 1.0 requires one; the contract's 0.3 wire does not. */
-function readMessageId(message: JsonObject, { strict }: Dialect): string {
+/**
+ * Whether `messageId` and `role` must be there. 1.0 requires them, and so does 0.3 (section 6.4) of what calls itself a
+ * message by its `kind`; the short form of the contract has no `kind`, and may leave them out.
+ */
+function isWhole(message: JsonObject, { strict }: Dialect): boolean {
+  return strict || field(message, 'kind') === 'message';
+}
+
+function readMessageId(message: JsonObject, dialect: Dialect): string {
   const id = optionalId(message, 'messageId');
-  if (id === undefined && strict) throw invalidParams('message.messageId is missing', 'message.messageId');
+  if (id === undefined && isWhole(message, dialect))
+    throw invalidParams('message.messageId is missing', 'message.messageId');
   return id ?? crypto.randomUUID();
 }
 
 const absentRoles: unknown[] = [undefined, '', 'ROLE_UNSPECIFIED'];
 
-function requireUserRole(message: JsonObject, { strict }: Dialect): void {
+function requireUserRole(message: JsonObject, dialect: Dialect): void {
   const role = field(message, 'role');
-  if (role === 'user' || role === 'ROLE_USER' || (!strict && absentRoles.includes(role))) return;
-  throw invalidParams(`message.role must be ${strict ? 'ROLE_USER' : 'user'}`, 'message.role');
+  if (role === 'user' || role === 'ROLE_USER') return;
+  if (absentRoles.includes(role) && !isWhole(message, dialect)) return;
+  throw invalidParams(`message.role must be ${dialect.strict ? 'ROLE_USER' : 'user'}`, 'message.role');
 }
 
 function isBlocking(configuration: JsonObject, protobuf: boolean): boolean {
