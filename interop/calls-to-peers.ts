@@ -1,12 +1,23 @@
-import { createA2aClient } from '@trunkline/a2a';
+import { createA2aClient, type OutgoingMessage, type RemoteAgent } from '@trunkline/a2a';
 import { collect, contains, same, startWebhook } from './calls-to-us.ts';
 import type { Case } from './peer.ts';
 import type { Services } from './services.ts';
 
 const client = createA2aClient();
 
-export const peerCases = ['agent', 'switchboard'] as const;
-export type PeerCase = Case | (typeof peerCases)[number];
+/** Our services that hand work on, and what they do with each peer. */
+export const serviceCases = [
+  'agent: send',
+  'voice: send',
+  'voice: question',
+  'switchboard: send',
+  'switchboard: stream',
+  'switchboard: question',
+  'switchboard: cancel',
+  'switchboard: push',
+  'switchboard: files',
+] as const;
+export type ServiceCase = (typeof serviceCases)[number];
 
 interface Target {
   name: string;
@@ -17,8 +28,8 @@ interface Target {
   services: Services;
 }
 
-/** How our client, and by it our services, call a peer's server. Each throws the reason when the case fails. */
-export const callsToPeers: Record<PeerCase, (target: Target) => Promise<void>> = {
+/** How our client calls a peer's server. Each throws the reason when the case fails. */
+export const callsToPeers: Record<Case, (target: Target) => Promise<void>> = {
   async card(target) {
     if ((await client.card(target)).name === '') throw new Error('the card has no name');
   },
@@ -80,20 +91,74 @@ export const callsToPeers: Record<PeerCase, (target: Target) => Promise<void>> =
       `Peer got note.txt text/plain ${bytes}`,
     );
   },
-  async agent({ name, services }) {
-    const ours = { name: 'agent', url: services.urls.agent };
-    contains((await client.send(ours, { text: `ask ${name} to hello` })).text, 'Peer says: hello');
+};
+
+/** How our services call a peer's server when they are asked to. */
+export const callsByServices: Record<ServiceCase, (target: Target) => Promise<void>> = {
+  'agent: send': ({ name, services }) => handOn(services, 'agent', name),
+  // The contract of voice: the first text part of the answer counts.
+  'voice: send': ({ name, services }) => handOn(services, 'voice', name, 'Peer says:'),
+  async 'voice: question'({ name, services }) {
+    const voice = { name: 'voice', url: services.urls.voice };
+    const asked = await client.send(voice, { text: `ask ${name} to ask` });
+    contains(asked.text, 'Which city?');
   },
-  async switchboard({ name, services }) {
-    const ours = { name: 'switchboard', url: services.urls.switchboard };
-    const reply = await client.send(ours, { text: 'hello', metadata: { agent: name } });
-    contains(reply.text, 'Peer says: hello');
+  async 'switchboard: send'(target) {
+    contains((await client.send(switchboard(target), to(target, 'hello'))).text, 'Peer says: hello');
+  },
+  async 'switchboard: stream'(target) {
+    const events = await collect(client.stream(switchboard(target), to(target, 'hello')));
+    const end = events.at(-1);
+    contains(end?.type === 'task-end' ? end.reply.text : '', 'Peer says: hello');
+  },
+  async 'switchboard: question'(target) {
+    const asked = await client.send(switchboard(target), to(target, 'ask'));
+    same(asked.state, 'input-required', 'state of the question');
+    contains(asked.statusText, 'Which city?');
+    const { taskId } = asked;
+    const answer = { ...to(target, 'Ulm'), ...(taskId !== undefined && { taskId }) };
+    contains((await client.send(switchboard(target), answer)).text, 'Peer says: Ulm');
+  },
+  async 'switchboard: cancel'(target) {
+    const taskId = await startWaiting(switchboard(target), to(target, 'wait'));
+    same((await client.cancel(switchboard(target), taskId)).state, 'canceled', 'state after cancel');
+  },
+  async 'switchboard: push'(target) {
+    await using hook = await startWebhook();
+    const push = { url: hook.url, token: 'interop' };
+    await client.send(switchboard(target), { ...to(target, 'hello'), push });
+    await hook.until((body) => /completed/i.test(body));
+  },
+  async 'switchboard: files'(target) {
+    const bytes = Buffer.from('seven').toString('base64');
+    const parts = [{ type: 'file' as const, name: 'note.txt', mediaType: 'text/plain', bytes }];
+    contains(
+      (await client.send(switchboard(target), { ...to(target, 'file'), parts })).text,
+      `Peer got note.txt text/plain ${bytes}`,
+    );
   },
 };
 
+const switchboard = ({ services }: Target) => ({ name: 'switchboard', url: services.urls.switchboard });
+
+const to = ({ name }: Target, text: string) => ({ text, metadata: { agent: name } });
+
+async function handOn(
+  services: Services,
+  service: 'agent' | 'voice',
+  name: string,
+  answer = 'Peer says: hello',
+): Promise<void> {
+  const ours = { name: service, url: services.urls[service] };
+  contains((await client.send(ours, { text: `ask ${name} to hello` })).text, answer);
+}
+
 /** Starts a task that works until it is cancelled; gives its id as soon as it is known. */
-async function startWaiting(target: Target): Promise<string> {
-  for await (const event of client.stream(target, { text: 'wait' }))
+async function startWaiting(
+  target: RemoteAgent,
+  message: OutgoingMessage = { text: 'wait' },
+): Promise<string> {
+  for await (const event of client.stream(target, message))
     if (event.type === 'task-start' && event.taskId !== undefined) return event.taskId;
   throw new Error('no task was started');
 }

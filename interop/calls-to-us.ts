@@ -3,11 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Calls, Case, Reply } from './peer.ts';
 
+/** A service of ours, as the cases ask it. */
+export interface Service {
+  url: string;
+  question: string;
+  /** What is in the answer to it. */
+  answer: string;
+  /** Words that begin a task which goes on until it is cancelled; left out, the cases have a task wait for an answer. */
+  endless?: string;
+}
+
 /** How a peer's client calls a service of ours. Each throws the reason when the case fails. */
-export const callsToUs: Record<
-  Case,
-  (calls: Calls, service: { url: string; question: string; answer: string }) => Promise<void>
-> = {
+export const callsToUs: Record<Case, (calls: Calls, service: Service) => Promise<void>> = {
   async card({ card }, { url }) {
     const { name } = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as { name: string };
     same(await need(card)(), name, 'name in the card');
@@ -20,7 +27,17 @@ export const callsToUs: Record<
     if (events.length < 2) throw new Error(`the stream had ${events.length} event`);
     contains(events.map((event) => event.text).join(' '), answer);
   },
-  async resubscribe({ send, subscribe }) {
+  async resubscribe(calls, { endless }) {
+    const { send, subscribe, cancel } = calls;
+    if (endless !== undefined) {
+      const taskId = await begin(calls, endless);
+      const states: (string | undefined)[] = [];
+      for await (const { state } of need(subscribe)(taskId)) {
+        if (states.length === 0) await need(cancel)(taskId);
+        states.push(state);
+      }
+      return same(states.at(-1), 'canceled', 'end of the followed task');
+    }
     const asked = await ask(send);
     const events = need(subscribe)(need(asked.taskId))[Symbol.asyncIterator]();
     const first = await events.next();
@@ -36,12 +53,25 @@ export const callsToUs: Record<
     const asked = await ask(send);
     contains((await need(send)({ text: 'blue', after: asked })).text, 'You answered: "blue"');
   },
-  async cancel({ send, cancel }) {
-    const asked = await ask(send);
-    same((await need(cancel)(need(asked.taskId))).state, 'canceled', 'state after cancel');
+  async cancel(calls, { endless }) {
+    const { send, cancel } = calls;
+    const taskId = endless === undefined ? need((await ask(send)).taskId) : await begin(calls, endless);
+    same((await need(cancel)(taskId)).state, 'canceled', 'state after cancel');
   },
-  async push({ send, setPush }) {
+  async push(calls, { endless }) {
+    const { send, setPush, cancel } = calls;
     await using hook = await startWebhook();
+    if (endless !== undefined) {
+      const taskId = await begin(calls, endless);
+      try {
+        await need(setPush)(taskId, { url: hook.url, token: 'interop' });
+      } finally {
+        await need(cancel)(taskId);
+      }
+      // Awaited here: the webhook closes when this function returns.
+      await hook.until((body) => /cancell?ed/i.test(body));
+      return;
+    }
     const asked = await ask(send);
     await need(setPush)(need(asked.taskId), { url: hook.url, token: 'interop' });
     await need(send)({ text: 'blue', after: asked });
@@ -76,6 +106,12 @@ export const callsToUs: Record<
     );
   },
 };
+
+/** Begins a task that goes on after the reader of its stream has left. */
+async function begin({ stream }: Calls, text: string): Promise<string> {
+  for await (const { taskId } of need(stream)({ text })) if (taskId !== undefined) return taskId;
+  throw new Error('the stream named no task');
+}
 
 async function ask(send: Calls['send']): Promise<Reply> {
   const asked = await need(send)({ text: 'ask me for my favourite colour' });

@@ -11,8 +11,11 @@ export const cases = [
 ] as const;
 export type Case = (typeof cases)[number];
 
-/** By case (or service and case: "research: send"), why a peer cannot do something; it stands below the table. */
-export type Reasons = Readonly<Record<string, string>>;
+/**
+ * By case, why a peer cannot do something; it stands below the table. "research: send" is for one service, where
+ * undefined says that it can.
+ */
+export type Reasons = Readonly<Record<string, string | undefined>>;
 
 /** Another implementation of A2A: one file in peers/ that exports one of these as `peer`. */
 export interface Peer {

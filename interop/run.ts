@@ -4,10 +4,22 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { callsToPeers, type PeerCase, peerCases } from './calls-to-peers.ts';
-import { callsToUs } from './calls-to-us.ts';
-import { type Case, cases, type Peer, type Reasons } from './peer.ts';
+import { callsByServices, callsToPeers, serviceCases } from './calls-to-peers.ts';
+import { callsToUs, type Service } from './calls-to-us.ts';
+import { cases, type Peer, type Reasons } from './peer.ts';
 import { type ServiceName, startServices } from './services.ts';
+
+/** What a service has not, and why. */
+const notOffered: Partial<Record<ServiceName, Reasons>> = {
+  voice: {
+    question: 'voice always answers: what it wants to know, it asks in the answer',
+    files: 'voice takes text alone, as its card says, and refuses files (-32005)',
+  },
+  research: {
+    question: 'research works on a topic to its end and never asks',
+    files: 'research takes text alone, as its card says, and refuses files (-32005)',
+  },
+};
 
 const limitMs = 20_000;
 const here = import.meta.dirname;
@@ -28,14 +40,21 @@ for (const name of ['log', 'info', 'warn', 'debug', 'error'] as const) console[n
 const notes: string[] = [];
 const peers = await loadPeers();
 const servers = await startServers();
-const services = await startServices(servers.map(({ id, url }) => ({ name: id, url })));
+// Told to wait, it does so until it is cancelled: a service of ours that asks it works as long.
+const official = await load('sdk-1.js');
+const endless = await official.servers?.['JSON-RPC']?.start();
+if (endless === undefined) throw new Error('peers/sdk-1.js has no server for JSON-RPC');
+const services = await startServices([
+  ...servers.map(({ id, url }) => ({ name: id, url })),
+  { name: 'endless', url: endless.url },
+]);
 try {
-  const others = ['voice', 'research', 'switchboard'] as const;
-  print(await callsIn());
-  print(await callsInOthers(others));
+  for (const name of ['agent', 'voice', 'research', 'switchboard'] as const) print(await callsIn(name));
   print(await callsOut());
+  print(await callsByUs());
 } finally {
   await services.stop();
+  await endless.stop();
   for (const { stop } of servers) await stop();
 }
 print(notes.join('\n'));
@@ -57,12 +76,16 @@ async function loadPeers(): Promise<Peer[]> {
   const loaded: Peer[] = [];
   for (const file of files)
     try {
-      const { peer } = (await import(`./peers/${file}`)) as { peer: Peer };
+      const peer = await load(file);
       loaded.push({ ...peer, name: `${peer.name} (${versionOf(peer)})` });
     } catch (error) {
       notes.push(`- FAILS ${file} does not load: ${reason(error)}`);
     }
   return loaded;
+}
+
+async function load(file: string): Promise<Peer> {
+  return ((await import(`./peers/${file}`)) as { peer: Peer }).peer;
 }
 
 function versionOf({ package: name }: Peer): string {
@@ -83,70 +106,89 @@ async function startServers(): Promise<Started[]> {
   return started;
 }
 
-async function callsIn(): Promise<string> {
-  const service = { url: services.urls.agent, question: 'what is 12*7+3', answer: '87' };
-  return table('They call our agent', cases, await clientRows(cases, service));
-}
-
-async function callsInOthers(names: readonly Exclude<ServiceName, 'agent'>[]): Promise<string> {
-  const few = ['card', 'send', 'stream'] as const;
-  const rows = new Map<string, string[]>();
-  for (const name of names) {
-    const service = {
-      url: services.urls[name],
-      ...(name === 'research'
-        ? { question: 'When was the lighthouse of Ulm built?', answer: '1904' }
-        : { question: 'what is 12*7+3', answer: '87' }),
+function serviceOf(name: ServiceName): Service {
+  const url = services.urls[name];
+  if (name === 'research')
+    return {
+      url,
+      question: 'When was the lighthouse of Ulm built?',
+      answer: '1904',
+      endless: 'Towers of Ulm',
     };
-    for (const [title, ...cells] of await clientRows(few, service, `${name}: `))
-      rows.set(title ?? '', [...(rows.get(title ?? '') ?? []), ...cells]);
-  }
-  const heads = names.flatMap((name) => few.map((one) => `${name}: ${one}`));
-  return table(
-    'They call our other services',
-    heads,
-    [...rows].map(([title, cells]) => [title, ...cells]),
-  );
+  const sum = { url, question: 'what is 12*7+3', answer: '87' };
+  // Work that the switchboard has handed on goes on after a cancel, and takes a place of the helm.
+  return name === 'voice' ? { ...sum, endless: 'ask endless to wait' } : sum;
 }
 
-async function clientRows(
-  tried: readonly Case[],
-  service: Parameters<(typeof callsToUs)['card']>[1],
-  prefix = '',
-): Promise<string[][]> {
+async function callsIn(name: ServiceName): Promise<string> {
+  const service = serviceOf(name);
+  const prefix = name === 'agent' ? '' : `${name}: `;
   const rows: string[][] = [];
-  for (const { name, clients = {} } of peers)
+  if (notOffered[name]?.files !== undefined) await requireRefusal(name, service);
+  for (const { name: peer, clients = {} } of peers)
     for (const [way, { connect, lacks = {}, fails = {} }] of Object.entries(clients)) {
-      const title = `${name}, ${way}`;
+      const title = `${peer}, ${way}`;
       const row = [title];
-      for (const one of tried)
-        row.push(
-          await outcome(
-            `${prefix}${title}, ${one}`,
-            lacks[one],
-            fails[one] ?? fails[`${prefix}${one}`],
-            async () => callsToUs[one](await connect(service.url), service),
-          ),
-        );
+      for (const one of cases) {
+        const missing = notOffered[name]?.[one];
+        if (missing !== undefined) {
+          row.push('n/a');
+          continue;
+        }
+        services.holdSearch(name === 'research' && ['resubscribe', 'cancel', 'push'].includes(one));
+        const own = `${prefix}${one}`;
+        const fault = fails[own in fails ? own : one];
+        const attempt = async () => callsToUs[one](await connect(service.url), service);
+        row.push(await outcome(`${prefix}${title}, ${one}`, lacks[one], fault, attempt));
+      }
       rows.push(row);
     }
-  return rows;
+  services.holdSearch(false);
+  for (const [one, why] of Object.entries(notOffered[name] ?? {}))
+    notes.push(`- ${name}, ${one}: n/a, ${why}`);
+  return table(`They call our ${name}`, cases, rows);
+}
+
+/** A file to a service that takes none. */
+async function requireRefusal(name: ServiceName, { url }: Service): Promise<void> {
+  const parts = [{ kind: 'file', file: { bytes: 'aGk=', name: 'a.png', mimeType: 'image/png' } }];
+  const params = { message: { kind: 'message', messageId: 'file', role: 'user', parts } };
+  const response = await fetch(`${url}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params }),
+  });
+  const { error } = (await response.json()) as { error?: { code: number } };
+  if (error?.code !== -32005)
+    notes.push(`- FAILS ${name}: a file is answered with ${error?.code ?? 'a task'}`);
 }
 
 async function callsOut(): Promise<string> {
-  const tried: readonly PeerCase[] = [...cases, ...peerCases];
+  return table('We call them', cases, await serverRows(cases, callsToPeers));
+}
+
+async function callsByUs(): Promise<string> {
+  return table('Our services call them', serviceCases, await serverRows(serviceCases, callsByServices));
+}
+
+async function serverRows<Name extends string>(
+  tried: readonly Name[],
+  calls: Record<Name, (target: Parameters<(typeof callsToPeers)['card']>[0]) => Promise<void>>,
+): Promise<string[][]> {
   const rows: string[][] = [];
   for (const { id, title, lacks, fails, url } of servers) {
     const row = [title];
     for (const one of tried) {
       const target = { name: id, url, services, cancels: lacks.cancel === undefined };
-      row.push(
-        await outcome(`we call ${title}, ${one}`, lacks[one], fails[one], () => callsToPeers[one](target)),
-      );
+      // What a server cannot do, it cannot do for a service either; the webhooks are then our own.
+      const [, plain = one] = one.split(': ');
+      const lack = one === 'switchboard: push' || one === 'switchboard: cancel' ? undefined : lacks[plain];
+      const fault = fails[one] ?? (one === 'switchboard: push' ? undefined : fails[plain]);
+      row.push(await outcome(`we call ${title}, ${one}`, lack, fault, () => calls[one](target)));
     }
     rows.push(row);
   }
-  return table('We call them', [...cases, 'as a delegate of the agent', 'through the switchboard'], rows);
+  return rows;
 }
 
 async function outcome(

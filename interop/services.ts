@@ -16,6 +16,8 @@ const pages = ['Lighthouse of Ulm', 'Lighthouses on rivers'].map((title, index) 
 
 export interface Services {
   urls: Record<ServiceName, string>;
+  /** While it is true, whoever searches waits. */
+  holdSearch(held: boolean): void;
   stop(): Promise<void>;
 }
 
@@ -24,6 +26,9 @@ export async function startServices(delegates: readonly { name: string; url: str
   const home = mkdtempSync(join(tmpdir(), 'trunkline-interop-'));
   const workspace = join(home, 'workspace');
   write(join(home, 'agent/config'), 'agent.yaml', {
+    delegates: delegates.map((delegate) => ({ ...delegate, type: 'a2a', description: 'A peer' })),
+  });
+  write(join(home, 'voice'), 'delegates.yaml', {
     delegates: delegates.map((delegate) => ({ ...delegate, type: 'a2a', description: 'A peer' })),
   });
   const search = await startSearchServer({ pages });
@@ -36,6 +41,7 @@ export async function startServices(delegates: readonly { name: string; url: str
   const env = {
     TRUNKLINE_HOME: home,
     WORKSPACE_DIR: workspace,
+    DELEGATES_YAML: join(home, 'voice/delegates.yaml'),
     // Nothing leaves the machine: research reads pages of our own.
     SEARXNG_URL: search.searxngUrl,
     FETCH_ALLOWED_CIDRS: '127.0.0.0/8',
@@ -59,7 +65,11 @@ export async function startServices(delegates: readonly { name: string; url: str
     await stop();
     throw error;
   }
-  return { urls: urls as Services['urls'], stop };
+  return {
+    urls: urls as Services['urls'],
+    holdSearch: (held) => (search.faults.searxng = held ? 'hang' : 'none'),
+    stop,
+  };
 }
 
 function write(folder: string, name: string, content: object): void {

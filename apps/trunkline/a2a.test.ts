@@ -42,7 +42,10 @@ beforeAll(async () => {
     type: 'a2a',
     description: 'A peer',
   }));
-  fleet = await startLocked({ files: { 'agent/config/agent.yaml': JSON.stringify({ delegates }) } });
+  const file = JSON.stringify({ delegates });
+  fleet = await startLocked({
+    files: { 'agent/config/agent.yaml': file, 'voice/config/delegates.yaml': file },
+  });
 }, 120_000);
 afterAll(async () => {
   await fleet.stop();
@@ -115,6 +118,11 @@ describe.each(names)('%s', (name) => {
     for await (const { kind } of client.sendMessageStream({ message })) kinds.push(kind);
     expect([kinds[0], kinds.at(-1)]).toEqual(['task', 'status-update']);
   });
+});
+
+it.each(['base', 'card'])('a delegate of voice is reached by the address of its %s', async (address) => {
+  // The contract of voice: the first text part of the answer counts.
+  expect(await answerTo(`ask ${address} to hello`, 'voice')).toContain('Peer says:');
 });
 
 describe('a delegate of the agent', () => {
@@ -231,8 +239,8 @@ async function connect(name: Name, version: string, binding: string) {
   return new ClientFactory({ transports }).createFromAgentCard({ ...card, supportedInterfaces });
 }
 
-async function answerTo(text: string): Promise<string> {
-  const client = await connect('agent', '1.0', 'JSONRPC');
+async function answerTo(text: string, name: Name = 'agent'): Promise<string> {
+  const client = await connect(name, '1.0', 'JSONRPC');
   return JSON.stringify(await client.sendMessage(saying(text)));
 }
 

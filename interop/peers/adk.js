@@ -13,6 +13,8 @@ export const peer = {
       lacks: lacksTasks,
       fails: {
         question: 'it answers without the id of the task, so that a new one begins',
+        // The switchboard remembers by the conversation which agent asked.
+        'switchboard: question': undefined,
         files: 'it drops the name of a file',
       },
       connect,

@@ -9,7 +9,11 @@ export const peer = {
   clients: {
     '0.3 JSON-RPC': {
       lacks: { ...lacksTasks, card: 'it shows nothing of the card' },
-      fails: { question: 'it cannot name the task that it answers, so that a new one begins' },
+      fails: {
+        question: 'it cannot name the task that it answers, so that a new one begins',
+        // The switchboard remembers by the conversation which agent asked.
+        'switchboard: question': undefined,
+      },
       connect,
     },
   },

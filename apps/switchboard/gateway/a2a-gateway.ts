@@ -229,6 +229,7 @@ export function openA2aServer(settings: A2aServerSettings) {
     tenants: () => agentNames(routing),
     extendedCard: () => ({ tenants: agentNames(routing), skills: allSkills(routing) }),
     ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
+    push: { allowedHosts: options.pushAllowedHosts, allowedCidrs: options.pushAllowedCidrs },
     // The switchboard warns about its keys itself.
     warnWhenOpen: false,
     logger,

@@ -39,6 +39,7 @@ interface AgentServerDeps {
 export function createAgentServer(deps: AgentServerDeps): A2aServer {
   const { context, address, users, admission, counters, database, directories, persona } = deps;
   const { a2aAuthToken: token, a2aUserId: id, agentName, a2aAllowedOrigins } = context.options;
+  const { pushAllowedHosts: allowedHosts, pushAllowedCidrs: allowedCidrs } = context.options;
   const answering = (sender: Principal, timezone: unknown) => {
     // A roster that cannot be read may have limited this user.
     if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
@@ -56,6 +57,7 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
     credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
     closedBecause: admission.operatorOnlyBecause,
     allowedOrigins: a2aAllowedOrigins,
+    push: { allowedHosts, allowedCidrs },
     observers: [
       {
         turnStarted: () => {

@@ -52,7 +52,7 @@ export class AgentCards {
   /** With `fresh` the card is asked for again. */
   async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<AgentCard> {
     // A card that nobody checked is not one that was.
-    const key = JSON.stringify([agent.url, agent.trust, agent.cardHosts]);
+    const key = JSON.stringify([agent.url, agent.trust, agent.cardHosts, needsNoCard(agent)]);
     const known = this.#cards.get(key);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
     // The keys of a card that is checked may have changed, if the card has not.

@@ -54,6 +54,7 @@ describe('the plain wire', () => {
       params: {
         contextId: uuid,
         message: {
+          kind: 'message',
           messageId: uuid,
           contextId: uuid,
           role: 'user',

@@ -2,10 +2,10 @@ import type { AgentCard, StreamResponse } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
 import { anonymous } from '@trunkline/identity';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { Deadline, errorMessage } from '@trunkline/std';
+import { BoundedMap, Deadline, errorMessage } from '@trunkline/std';
 import { AgentCards } from './agent-cards.ts';
 import { createAgentFetch, identityHeaders, signMessage } from './agent-fetch.ts';
-import { sendPlain } from './plain-wire.ts';
+import { NotSpokenError, sendPlain } from './plain-wire.ts';
 import {
   type A2aClient,
   type CallOptions,
@@ -37,6 +37,9 @@ const defaultTimeoutMs = 60_000;
 
 /** For telling an agent to stop after its caller has left. */
 const cancelTimeoutMs = 5_000;
+
+/** Of addresses. */
+const mostRemembered = 1000;
 
 /** Of gRPC. */
 const DEADLINE_EXCEEDED = 4;
@@ -72,14 +75,25 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
   /** Anew for each attempt, as each signature counts once. */
   const signed = (agent: RemoteAgent, message: OutgoingMessage, { principal = anonymous }: CallOptions) =>
     signMessage(agent, message, principal, clock.now());
-  const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
-    needsNoCard(agent)
-      ? within(agent, deadlineOf(options), ({ signal }) =>
+  const sendByCard = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions) =>
+    call(agent, options, async (client, { signal }) =>
+      fromResult(await client.sendMessage(toRequest(signed(agent, message, options)), { signal })),
+    );
+  /** Addresses of agents without a card of which another than the endpoint was given: there it is looked for after all. */
+  const notEndpoints = new BoundedMap<string, true>(mostRemembered);
+  const send = async (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) => {
+    if (!needsNoCard(agent)) return await sendByCard(agent, message, options);
+    try {
+      if (!notEndpoints.has(agent.url))
+        return await within(agent, deadlineOf(options), ({ signal }) =>
           sendPlain(agent, signed(agent, message, options), fetchFor(agent, options), signal),
-        )
-      : call(agent, options, async (client, { signal }) =>
-          fromResult(await client.sendMessage(toRequest(signed(agent, message, options)), { signal })),
         );
+    } catch (error) {
+      if (!(error instanceof NotSpokenError)) throw error;
+      notEndpoints.set(agent.url, true);
+    }
+    return await sendByCard({ ...agent, protocol: 'discover' }, message, options);
+  };
   const get = (agent: RemoteAgent, taskId: string, options: CallOptions = {}) =>
     call(agent, options, async (client, { signal }) =>
       fromTask(await client.getTask({ tenant: '', id: taskId }, { signal })),

@@ -94,6 +94,18 @@ describe('an agent that somebody else built', () => {
     expect(new Set(calls)).toEqual(new Set(['/jsonrpc/v1 message/send']));
   });
 
+  it('of which the contract wants one request gets that at its endpoint, and is looked for from another address', async () => {
+    const { at, calls } = await start({ card: { url: '/rpc' }, rpcPath: '/rpc', answer: hello });
+    const ask = (path: string) => client.ask({ ...at(path), protocol: '0.3' }, { text: 'x' });
+    expect(await ask('/rpc')).toBe('hello');
+    expect(calls.splice(0)).toEqual(['/rpc message/send']);
+    for (const path of ['', '/.well-known/agent-card.json']) expect(await ask(path)).toBe('hello');
+    expect(calls.splice(0).filter((call) => call.startsWith('/rpc '))).toHaveLength(2);
+    // Known by now to be no endpoint.
+    expect(await ask('')).toBe('hello');
+    expect(calls).toEqual(['/rpc message/send']);
+  });
+
   it('is reached by the address of a card in a place of its own', async () => {
     const { at } = await start({
       card: { url: 'http://localhost:{port}/agents/one' },

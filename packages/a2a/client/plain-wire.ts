@@ -14,7 +14,7 @@ import {
   type SentMessage,
 } from './remote-agent.ts';
 
-/** One `message/send` in exactly the form that the contracts give, and nothing else. */
+/** One `message/send` in the form that the contracts give, and nothing else. */
 export async function sendPlain(
   agent: RemoteAgent,
   message: SentMessage,
@@ -42,6 +42,8 @@ function requestOf({ text, taskId, messageId, metadata, push, parts = [], ...mes
     params: {
       contextId,
       message: {
+        // The contracts do not name it, 0.3 requires it (section 6.4), and BeeAI fails without.
+        kind: 'message',
         messageId,
         role: 'user',
         parts: [{ kind: 'text', text }, ...parts.map(v03.part)],
@@ -74,10 +76,22 @@ async function readAnswer(response: Response, agent: RemoteAgent, signal: AbortS
   });
   const body = parse(text);
   const error = isObject(body) && isObject(body.error) ? body.error : undefined;
-  if (error !== undefined) throw new RemoteAgentError('agent_error', agent, String(error.message ?? ''));
-  if (!response.ok) throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
+  if (error !== undefined) {
+    const Failure = otherEndpoint.has(Number(error.code)) ? NotSpokenError : RemoteAgentError;
+    throw new Failure('agent_error', agent, String(error.message ?? ''));
+  }
+  if (!response.ok) {
+    const Failure = otherEndpoint.has(response.status) ? NotSpokenError : RemoteAgentError;
+    throw new Failure('agent_error', agent, `HTTP status ${response.status}`);
+  }
   return isObject(body) ? body.result : undefined;
 }
+
+/** No 0.3 is spoken at this address. Nothing has been done there, and the agent's card may name another. */
+export class NotSpokenError extends RemoteAgentError {}
+
+/** Not found, method not allowed (of a card, for instance), version not supported. */
+const otherEndpoint = new Set([404, 405, -32009]);
 
 function parse(text: string): unknown {
   try {

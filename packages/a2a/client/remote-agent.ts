@@ -32,7 +32,7 @@ const longestReason = 300;
 export interface RemoteAgent {
   /** For people: it stands in error messages. */
   name: string;
-  /** The address of its A2A endpoint, of its card, or of the service; with protocol `0.3` that of the endpoint. */
+  /** The address of its A2A endpoint, of its card, or of the service. */
   url: string;
   credentials?: RemoteCredentials;
   /**
@@ -48,7 +48,7 @@ export interface RemoteAgent {
   headers?: Readonly<Record<string, string>>;
   /**
    * `discover` (default) reads the agent's card and speaks the best version both know.
-   * `0.3` sends what the contracts prescribe, with no request but the one.
+   * `0.3` sends what the contracts prescribe, with no request but the one, unless nobody speaks 0.3 at the address.
    */
   protocol?: 'discover' | '0.3';
 }
