@@ -5,7 +5,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { InputRequired, type ToolContext } from '@trunkline/llm';
+import { type AttachedFile, InputRequired, type ToolContext } from '@trunkline/llm';
 import { McpClients, type McpServerConfig } from '@trunkline/mcp';
 import { startAgent } from '../../apps/agent/fixtures/start-agent.ts';
 
@@ -28,6 +28,8 @@ const clients = new McpClients({
 });
 const agent = await startAgent();
 let failures = 0;
+/** Tools that were called. */
+const tried = new Set<string>();
 try {
   writeFileSync(join(folder, 'note.txt'), 'The lamp is lit at dusk.');
   await clients.configure([
@@ -87,6 +89,58 @@ async function publicServers(): Promise<void> {
   await holds('everything: a tool that is a task', 'Ulm', () =>
     call('everything_simulate-research-query', { topic: 'Ulm' }),
   );
+  await holds('everything: a task that asks, answered', 'Ulm', () =>
+    answering('everything_simulate-research-query', '{"interpretation":"technical"}', {
+      topic: 'Ulm',
+      ambiguous: true,
+    }),
+  );
+  await holds('everything: a text with a picture', 'image/png', () =>
+    call('everything_get-annotated-message', { messageType: 'success', includeImage: true }),
+  );
+  const attached: string[] = [];
+  const attach = async (file: AttachedFile) => {
+    attached.push(`${file.mediaType} ${file.bytes.length > 0}`);
+  };
+  await holds('everything: a picture for the person', 'image/png true', async () => {
+    await call('everything_get-tiny-image', {}, { attach });
+    return attached.join(' ');
+  });
+  await holds('everything: an embedded resource', 'Resource 1', () =>
+    call('everything_get-resource-reference', { resourceType: 'Text', resourceId: 1 }),
+  );
+  await holds('everything: a file that it packs', 'application/gzip true', async () => {
+    const data = 'data:text/plain;base64,aGk=';
+    const given = { name: 'hi.txt.gz', data, outputType: 'resource' };
+    attached.length = 0;
+    const text = await call('everything_gzip-file-as-resource', given, { attach });
+    return `${attached.join(' ')} ${text}`;
+  });
+  await holds('everything: structured content', 'temperature', () =>
+    call('everything_get-structured-content', { location: 'Chicago' }),
+  );
+  await holds('everything: a sum', '42', () => call('everything_get-sum', { a: 40, b: 2 }));
+  await holds('everything: its environment, without ours', 'PATH', () => call('everything_get-env'));
+  await holds('everything: logging', 'ogging', () => call('everything_toggle-simulated-logging'));
+  await holds('everything: updates of resources', 'pdates', () =>
+    call('everything_toggle-subscriber-updates'),
+  );
+  await holds('everything: a text in base64', 'Resource 3', async () =>
+    JSON.stringify(await everything?.readResource('demo://resource/dynamic/blob/3', signal)),
+  );
+  const prompts: [string, Record<string, string>, string][] = [
+    ['simple-prompt', {}, 'simple prompt'],
+    ['completable-prompt', { department: 'Engineering', name: 'Ada' }, 'Ada'],
+    ['resource-prompt', { resourceType: 'Text', resourceId: '1' }, 'Resource 1'],
+  ];
+  for (const [name, given, wanted] of prompts)
+    await holds(`everything: the prompt ${name}`, wanted, async () =>
+      everything?.prompt(name, given, signal),
+    );
+  const untried = clients.tools
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('everything_') && !tried.has(name));
+  await holds('everything: every tool that it offers us', 'none', async () => untried.join(' ') || 'none');
   await holds('filesystem: its own folder', folder, () => call('filesystem_list_allowed_directories'));
   await holds('filesystem: a file', 'lit at dusk', () =>
     call('filesystem_read_text_file', { path: join(folder, 'note.txt') }),
@@ -115,9 +169,16 @@ async function inspector(): Promise<void> {
   await holds('inspector: a tool', '= 32', () => tool('calculator', 'expression=2**5'));
   await holds('inspector: ask_agent', '42', () => tool('ask_agent', 'message=what is 6 * 7?'));
   await holds('inspector: resources/list', 'notes://', () => inspect('--method', 'resources/list'));
+  await holds('inspector: resources/read', 'text/markdown', () =>
+    inspect('--method', 'resources/read', '--uri', 'notes://Notes'),
+  );
+  await holds('inspector: schemas that all clients take', '"ask_agent"', () =>
+    inspect('--method', 'tools/list', '--strict'),
+  );
 }
 
 async function call(name: string, input: object = {}, context: Partial<ToolContext> = {}): Promise<string> {
+  tried.add(name);
   const tool = clients.tools.find((each) => each.name === name);
   if (tool === undefined) throw new Error(`there is no tool ${name}`);
   const signal = AbortSignal.timeout(limitMs);
@@ -125,12 +186,12 @@ async function call(name: string, input: object = {}, context: Partial<ToolConte
   return await tool.execute(tool.input.parse(input), given);
 }
 
-async function answering(name: string, text: string): Promise<string> {
+async function answering(name: string, text: string, input: object = {}): Promise<string> {
   try {
-    return await call(name, {}, { mayAsk: true });
+    return await call(name, input, { mayAsk: true });
   } catch (error) {
     if (!(error instanceof InputRequired)) throw error;
-    return await call(name, {}, { answered: { text, schema: error.schema } });
+    return await call(name, input, { answered: { text, schema: error.schema } });
   }
 }
 

@@ -41,6 +41,8 @@ export interface AttachedFile {
   name: string;
   mediaType: string;
   bytes: Uint8Array;
+  /** The model looks at it too, if it is a picture. */
+  isShown?: boolean;
 }
 
 /** What a person answered, with the schema that the question had. */

@@ -1,10 +1,19 @@
 import type { Origin } from '@trunkline/identity';
 import { type ModelMessage, modelMessageSchema } from 'ai';
 import { z } from 'zod';
+import type { StoredFile } from './content/content.ts';
 
 const version = 1;
 
 const originSchema = z.object({ kind: z.string(), source: z.string() });
+
+const fileSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  mediaType: z.string(),
+  size: z.number(),
+  isShown: z.literal(true).optional(),
+});
 
 const callSchema = z.object({
   toolCallId: z.string(),
@@ -13,6 +22,7 @@ const callSchema = z.object({
   /** Missing while the answer is awaited. */
   result: z.string().optional(),
   origins: z.array(originSchema).optional(),
+  files: z.array(fileSchema).optional(),
   ask: z.object({ rule: z.string(), why: z.string() }).optional(),
   question: z.object({ text: z.string(), schema: z.json().optional() }).optional(),
 });
@@ -43,6 +53,8 @@ export interface CheckpointCall {
   result?: string;
   /** Where the result came from, when from outside the operator's trust. */
   origins?: readonly Origin[];
+  /** What the tool made. */
+  files?: readonly StoredFile[];
   /** Set where a person has to allow the call before it runs. */
   ask?: AskReason;
   /** Set where the running tool asks a person; with the answer the call is run again. */

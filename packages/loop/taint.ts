@@ -38,6 +38,14 @@ export function originsOf({ providerOptions }: Marked): readonly Origin[] {
   return known;
 }
 
+/** Pictures that the tool of a result shows to the model. */
+export function shownPictures({
+  providerOptions,
+}: Marked): { id: string; name: string; mediaType: string }[] {
+  const { pictures } = providerOptions?.[MARK] ?? {};
+  return Array.isArray(pictures) ? (pictures as { id: string; name: string; mediaType: string }[]) : [];
+}
+
 /** What a conversation holds from outside the operator's trust. */
 export function originsIn(messages: readonly ModelMessage[]): readonly Origin[] {
   const marked: (readonly Origin[])[] = [];

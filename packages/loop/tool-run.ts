@@ -1,6 +1,5 @@
 import { anonymous, joinOrigins, type Origin, type Principal, withOrigins } from '@trunkline/identity';
 import {
-  type AttachedFile,
   type CallSubject,
   InputRequired,
   type RunningTool,
@@ -11,7 +10,7 @@ import type { PolicyDecision, PolicyRequest } from '@trunkline/policy';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
 import type { AskReason, CheckpointCall, ToolQuestion } from './checkpoint.ts';
-import type { StoredFile, TurnFiles } from './content/content.ts';
+import { attachTo, type StoredFile, type TurnFiles } from './content/content.ts';
 import { grantFor, isApproved, isPermitted, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolProgress, ToolStart, TurnPolicy } from './options.ts';
@@ -210,9 +209,7 @@ async function run(
   const permits = (subject: CallSubject) => isPermitted(subject, prepared, deps);
   const approved = isApproved(prepared.decided);
   const made: StoredFile[] = [];
-  const { files } = deps;
-  const attach =
-    files && (async (file: AttachedFile): Promise<void> => void made.push(await files.store(file)));
+  const attach = attachTo(made, deps.files);
   const report = (text: string) => deps.reports?.add(call, text);
   const context = { principal, addOrigins, ownWords, permits, approved, attach, report };
   try {
@@ -237,17 +234,15 @@ async function runWithin(
   const { sessionId, principal, scope, timezone, addOrigins, ownWords, permits, approved } = deps;
   const { answered, attach, report, steps } = deps;
   const mayAsk = deps.policy.ask === 'pause';
-  const { signal } = deadline;
-  const { toolCallId } = call;
   const onActivity = (silentMs: number) => {
     deadline.extend(silentMs);
     deps.onActivity?.(silentMs);
   };
   const context = {
-    signal,
+    signal: deadline.signal,
     onActivity,
     sessionId,
-    toolCallId,
+    toolCallId: call.toolCallId,
     principal,
     scope,
     timezone,
@@ -349,7 +344,7 @@ export async function* runCalls(
       return;
     }
     outcome.result = result;
-    if (origins.length > 0) outcome.origins = origins;
+    Object.assign(outcome, origins.length > 0 && { origins }, files && { files });
     const failed = isFailure(result);
     deps.repeated.record(call, result, failed);
     const { toolCallId, name } = call;

@@ -13,7 +13,7 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { answerEvents, answerOf, citedOrigins, type ThoughtStep } from './content/answer.ts';
-import { refusedMedium, withFiles } from './content/content.ts';
+import { refusedMedium, withFiles, withPictures } from './content/content.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
 import { isKnownUrl, quotesUrl } from './known-addresses.ts';
 import { type ModelStep, streamStep } from './model-step.ts';
@@ -229,13 +229,11 @@ async function* nextStep(turn: Turn): AsyncGenerator<TurnEvent, StepOutcome> {
 function settle(state: TurnState): void {
   if (state.calls.length === 0) return;
   const content = state.calls.map(
-    ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.', origins }) => ({
-      type: 'tool-result' as const,
-      toolCallId,
-      toolName: name,
-      output: { type: 'text' as const, value: result },
-      ...markOf(origins),
-    }),
+    ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.', origins, files }) => {
+      const output = { type: 'text' as const, value: result };
+      const part = { type: 'tool-result' as const, toolCallId, toolName: name, output, ...markOf(origins) };
+      return withPictures(part, files);
+    },
   );
   state.messages.push({ role: 'tool', content });
   state.origins = joinOrigins(state.origins, ...state.calls.map(({ origins }) => origins));

@@ -88,6 +88,29 @@ describe('a server', longTest, () => {
     expect(JSON.stringify(model.chats().at(-1)?.messages)).not.toContain('Copying');
   });
 
+  it('shows its pictures to the model, or says what it cannot see', async () => {
+    const server = await startMcpServer({ tools: ['media'] });
+    cleanups.push(() => server.stop());
+    const { agent, model } = await withServer(server.url);
+    model.enqueue({ toolCalls: [{ name: 'sdk_media', arguments: {} }] }, 'A dot.');
+    const { contextId } = await agent.send('What is in the picture?');
+    const told = () => model.chats().at(-1)?.messages ?? [];
+    const pictures = () =>
+      told().filter((each) => JSON.stringify(each).includes('data:image/png;base64,AA=='));
+    expect(pictures()).toMatchObject([{ role: 'user' }]);
+    expect(told().at(-2)?.role).toBe('tool');
+    model.enqueue('Still a dot.');
+    await agent.send('And now?', { contextId });
+    expect(pictures()).toHaveLength(1);
+    // What the person said comes last, and the picture is no words of theirs.
+    expect(told().at(-1)?.content).toContain('And now?');
+    const refusal = 'image input is not supported by this model';
+    model.enqueue({ fault: 'status', status: 400, message: refusal }, 'I cannot see it.');
+    await agent.send('And then?', { contextId });
+    expect(pictures()).toEqual([]);
+    expect(JSON.stringify(told())).toContain('image that you cannot see');
+  });
+
   it('offers prompts as commands; their text is marked as written by others', async () => {
     const { agent, model, json } = await withServer(await startExample());
     expect(await json('/api/mcp/prompts')).toMatchObject({

@@ -73,9 +73,18 @@ function extensionOf(mediaType: string): string {
 export function resourceText(contents: readonly ResourceContent[]): string {
   return cut(
     contents
-      .map(({ uri = '', text, mimeType = 'unknown type' }) => text ?? `[${uri}: not text, ${mimeType}]`)
+      .map(
+        ({ uri = '', text, blob, mimeType = 'unknown type' }) =>
+          text ?? textIn(blob, mimeType) ?? `[${uri}: not text, ${mimeType}]`,
+      )
       .join('\n'),
   );
+}
+
+/** Some servers give all files as base64, texts too. */
+function textIn(blob: string | undefined, mimeType: string): string | undefined {
+  const isText = /^(text\/|application\/(json|xml|yaml)\b)/i.test(mimeType);
+  return isText && blob !== undefined ? Buffer.from(blob, 'base64').toString('utf8') : undefined;
 }
 
 function asList(content: unknown): Content[] {

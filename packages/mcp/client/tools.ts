@@ -86,7 +86,7 @@ async function handOn(
   const notes: string[] = [];
   for (const file of attach === undefined ? [] : files)
     try {
-      await attach?.(file);
+      await attach?.({ ...file, isShown: true });
       notes.push(`(The person was given ${file.name}.)`);
     } catch (error) {
       notes.push(`(${file.name} could not be handed on: ${errorMessage(error)})`);
