@@ -48,7 +48,7 @@ const PAGES: Record<Name, readonly string[]> = {
       inConsole,
     ),
     ...['agents', 'agents/helm', 'agents/+', 'routes', 'routes/+', 'servers', 'plugins'].map(inConsole),
-    ...['deliveries', 'incidents', 'alerts', 'changes'].map(inConsole),
+    ...['deliveries', 'incidents', 'alerts', 'changes', 'nodes', 'status'].map(inConsole),
     '/setup/connector',
   ],
 };
@@ -169,6 +169,12 @@ describeWithBrowser('every page', () => {
       await checkLooks(opened, { axe: isFirstOfItsFrame(page.url()) ? 'page' : 'content' });
       for (const link of await page.locator('a[href]').evaluateAll(hrefs)) links.add(link);
     });
+  });
+
+  it('leaves out no page of a menu', () => {
+    const looked = new Set(names.flatMap((name) => PAGES[name].map((path) => at(name, path))));
+    const inMenus = [...links].filter((link) => /\/app#\/[a-z]+$/.test(link));
+    expect(inMenus.filter((link) => !looked.has(link))).toEqual([]);
   });
 
   it('leads only to pages that are there', async () => {
