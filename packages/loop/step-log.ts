@@ -35,6 +35,20 @@ export class StepLogError extends Error {
 /** The rule under which a person is asked about a call whose end is not known. */
 export const interruptedRule = 'interrupted';
 
+/** What a person is told about a call in doubt, and the model where nobody can be asked. */
+export function doubtWords(name: string, doubt: 'unknown' | 'again'): { why: string; refusal: string } {
+  if (doubt === 'again')
+    return {
+      why: `${name} ran before, in the work that is done again from here. If you say yes, it is done once more`,
+      refusal: `${name} ran before, and nobody can be asked here whether it may be done once more, so it was not run again. Say so.`,
+    };
+  const begun = `${name} had begun when the service ended, and nobody knows whether it was done`;
+  return {
+    why: `${begun}. Look first; if you say yes, it is done now, perhaps a second time`,
+    refusal: `${begun}, so it was not run again. Say so, and say how to find out.`,
+  };
+}
+
 const mostBatches = 2000;
 /** Characters of the steps that are stored at once; NATS takes messages of a megabyte. */
 const longestBatch = 250_000;

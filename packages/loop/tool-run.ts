@@ -15,7 +15,7 @@ import { grantFor, isApproved, isPermitted, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolProgress, ToolStart, TurnPolicy } from './options.ts';
 import type { RepeatedCalls } from './repeated-calls.ts';
-import { interruptedRule, leavesTurn, type TurnSteps } from './step-log.ts';
+import { doubtWords, interruptedRule, leavesTurn, type TurnSteps } from './step-log.ts';
 import { ToolReports } from './tool-reports.ts';
 
 /** More calls than this in one step are a model gone astray. */
@@ -376,20 +376,10 @@ function inDoubt(call: RequestedCall, prepared: Prepared, deps: ToolDeps): Prepa
   const { steps, policy } = deps;
   const doubt = prepared.kind === 'run' ? steps?.doubtOf(deps.placeOf(call), prepared.tool) : undefined;
   if (prepared.kind !== 'run' || doubt === undefined) return prepared;
-  const { name } = prepared.tool;
-  const why =
-    doubt === 'again'
-      ? `${name} ran before, in the work that is done again from here. If you say yes, it is done once more`
-      : `${name} had begun when the service ended, and nobody knows whether it was done. Look first; if you say yes, it is done now, perhaps a second time`;
+  const { why, refusal } = doubtWords(prepared.tool.name, doubt);
   const ask = { rule: interruptedRule, why };
   if (policy.ask === 'pause') return { kind: 'wait', ask };
-  if (policy.ask !== undefined) return { ...prepared, ask };
-  return refuse(
-    doubt === 'again'
-      ? `${name} ran before, and nobody can be asked here whether it may be done once more, so it was not run again. Say so.`
-      : `${name} had begun when the service ended, and nobody knows whether it was done, so it was not run again. Say so, and say how to find out.`,
-    ask,
-  );
+  return policy.ask === undefined ? refuse(refusal, ask) : { ...prepared, ask };
 }
 
 async function timed(index: number, work: () => Promise<Ran>): Promise<Finished> {

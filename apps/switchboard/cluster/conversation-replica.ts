@@ -3,7 +3,7 @@ import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { nodeName } from './leader.ts';
 import { type Sealing, SharedLog } from './workspace-replica.ts';
 
-export const conversationTopic = 'cluster.conversations';
+const conversationTopic = 'cluster.conversations';
 
 /** On a shared bus, every switchboard has all conversations, so that a person can go on at any. Sealed: they are private. */
 export function createConversationReplica(store: ConversationStore, { seal, exchange }: Sealing): Plugin {
