@@ -28,6 +28,7 @@ import {
   taskAccess,
 } from './callers.ts';
 import { ChatRecorder } from './chats/chat-recorder.ts';
+import { ChatTitles } from './chats/chat-titles.ts';
 import { admitParts } from './content/agent-content.ts';
 import { type OpenContent, openContent } from './content/open-content.ts';
 import { type AgentContext, createContext, credentialsOf, headersFor } from './context.ts';
@@ -173,9 +174,22 @@ export function agentComponents(
     ({ state }) => new ChatRecorder(state.chats, logger),
     (recorder) => recorder.stop(),
   );
+  const titles = component(
+    'chat titles',
+    { context, state, model, changes },
+    ({ context, state, model, changes }) =>
+      new ChatTitles({
+        chats: state.chats,
+        gateway: () => model.gateway,
+        policy: context.policy.for(agentName),
+        onTitle: (owner) => changes.changed(['tasks'], owner),
+        logger,
+      }),
+    (titles) => titles.close(),
+  );
   const executor = component(
     'turn executor',
-    { context, address, active, state, stores, skills, observe, toolset, contents },
+    { context, address, active, state, stores, skills, observe, toolset, contents, titles },
     createExecutor,
   );
   // Turns use the tools and the model: they end before those close.
@@ -293,10 +307,11 @@ interface ExecutorDeps {
   observe: ObserveTurn;
   toolset: Toolset;
   contents: OpenContent;
+  titles: ChatTitles;
 }
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
-  const { context, address, active, state, stores, skills, observe, toolset, contents } = deps;
+  const { context, address, active, state, stores, skills, observe, toolset, contents, titles } = deps;
   const { options, live, places, env, operator, owners, ui, policy, sandbox } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
@@ -328,6 +343,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     sessions: state.sessions,
     gate: createAnswerGate({ access: operator, owners, consoleUrl }),
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
+    onCompleted: (turn) => titles.turnEnded(turn),
   });
 }
 
@@ -336,7 +352,7 @@ function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
   return config.middleware.memory ? { store: memory, sessions, tokens } : undefined;
 }
 
-interface TaskDeps extends Omit<ExecutorDeps, 'skills' | 'observe' | 'toolset'> {
+interface TaskDeps extends Omit<ExecutorDeps, 'skills' | 'observe' | 'toolset' | 'titles'> {
   executor: TurnExecutor;
   recorder: ChatRecorder;
   scheduler: ScheduleBackend | undefined;

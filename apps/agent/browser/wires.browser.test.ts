@@ -14,6 +14,7 @@ import {
   type TestBrowser,
   temporaryDirectory,
   type WireServer,
+  waitFor,
 } from '@trunkline/testing';
 import { ensurePages } from '@trunkline/ui/build';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -41,11 +42,17 @@ describeWithBrowser('the chat page over the wire of a gateway', () => {
     home.remove();
   });
 
+  async function json<Body>(path: string, init?: RequestInit): Promise<Body> {
+    return (await (await agent.fetch(`/api/chat/sessions/${path}`, init)).json()) as Body;
+  }
+
   /** Says something in a conversation as the page does, and waits for the end of the turn. */
   async function say(session: string, text: string): Promise<void> {
-    const said = await agent.fetch(`/api/chat/sessions/${session}/messages`, post({ text }));
-    const { task_id } = (await said.json()) as { task_id: string };
-    await (await agent.fetch(`/api/chat/turns/${task_id}/events`)).text();
+    const { task_id } = await json<{ task_id: string }>(`${session}/messages`, post({ text }));
+    await waitFor(async () => {
+      const { turns } = await json<{ turns: { task_id: string; state: string }[] }>(session);
+      return turns.some((turn) => turn.task_id === task_id && turn.state === 'completed');
+    });
   }
 
   const letters = (text: string) => text.replace(/[\s`]+/g, '');

@@ -61,7 +61,7 @@ interface Branch {
 /** Turns that a search looks at. */
 const maxSearched = 5000;
 const usualLimits: ChatLimits = { fromPrograms: 5000, turns: 1000, trimEvery: 200 };
-const maxTitleLength = 80;
+export const maxTitleLength = 80;
 
 /** Conversations as people saw them, stored as long as the conversations themselves. */
 export class ChatStore {
@@ -95,6 +95,12 @@ export class ChatStore {
       this.#saves += 1;
       if (this.#saves % this.#limits.trimEvery === 0) this.#trim(turn.session_id);
     });
+  }
+
+  /** Gives a conversation another title, unless it has got one meanwhile. Returns whether it did. */
+  rename(sessionId: string, before: string, title: string): boolean {
+    const sql = 'UPDATE chat SET title = ? WHERE session_id = ? AND title = ?';
+    return this.#database.prepare(sql).run(title, sessionId, before).changes > 0;
   }
 
   /** The newest first. */

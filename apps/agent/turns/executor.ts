@@ -20,6 +20,7 @@ import {
 import { isTimezone } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import type { AnswerGate } from '../callers.ts';
+import type { CompletedTurn } from '../chats/chat-titles.ts';
 import { type AgentContent, ContentRefusal } from '../content/agent-content.ts';
 import { contentsOfTasks } from '../content/referenced-tasks.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
@@ -52,6 +53,7 @@ export interface TurnExecutorOptions {
   sessions: Pick<SessionStore, 'load'>;
   /** Whether it is the operator who calls. */
   isOperator(principal: Principal): boolean;
+  onCompleted?(turn: CompletedTurn): void;
 }
 
 /** Marks a message that continues a conversation whoever started it. Counts from the operator alone. */
@@ -165,6 +167,8 @@ export class TurnExecutor implements Executor {
         conclusion.type === 'completed'
           ? await this.#options.watch({ sessionId: turn.sessionId, output: end.text, turns }, turn.signal)
           : undefined;
+      if (conclusion.type === 'completed' && verdict === undefined)
+        this.#options.onCompleted?.({ ...turn, answer: end.text });
       if (verdict === undefined) return yield conclusion;
       if ('note' in verdict) return yield { type: 'completed', message: verdict.note };
       yield { type: 'progress', text: 'The goal is not reached yet: going on' };

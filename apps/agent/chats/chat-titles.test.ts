@@ -1,0 +1,76 @@
+import { type ModelServer, type ScriptedReply, startModelServer, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+
+/** What the helper writes next. */
+let written: ScriptedReply = '';
+let model: ModelServer;
+let agent: TestAgent;
+beforeAll(async () => {
+  model = await startModelServer({
+    script: (request) => (request.model === 'small' ? written : 'It was opened in 1966.'),
+  });
+  agent = await startAgent({
+    env: { LLM_GATEWAY_URL: model.url, LLM_MODEL: 'large', LLM_FAST_MODEL: 'small' },
+    config: 'subagents: []\nknowledge: { embeddings: "off" }\n',
+  });
+});
+afterAll(async () => {
+  await agent.stop();
+  await model.stop();
+});
+
+interface Shown {
+  chat: { title: string };
+  turns: { task_id: string; state: string }[];
+}
+
+async function json<Body>(path: string, init?: RequestInit): Promise<Body> {
+  return (await (await agent.fetch(`/api/chat/sessions/${path}`, init)).json()) as Body;
+}
+
+/** Says something on the chat page and waits for the end of the turn. */
+async function say(session: string, text: string): Promise<void> {
+  const { task_id } = await json<{ task_id: string }>(`${session}/messages`, post({ text }));
+  await waitFor(async () => {
+    const { turns } = await json<Shown>(session);
+    return turns.some((turn) => turn.task_id === task_id && turn.state === 'completed');
+  });
+}
+
+const titleOf = async (session: string) => (await json<Shown>(session)).chat.title;
+
+const asked = () => model.chats().filter((request) => request.model === 'small');
+
+it('gives a conversation a title by the helper after its first turn, once', async () => {
+  written = '**Title: “The station at La Rance”.**\n\nI hope that helps!';
+  await say('rance', 'When was the tidal power station in Brittany opened, and by whom?');
+  await expect.poll(() => titleOf('rance')).toBe('The station at La Rance');
+  expect(JSON.stringify(asked().at(-1)?.messages)).toMatch(/Brittany opened.*It was opened in 1966/);
+  written = 'Another title';
+  const before = asked().length;
+  await say('rance', 'And who paid?');
+  // A title of another conversation shows that none was asked for here.
+  await say('other', 'And the Severn?');
+  await expect.poll(() => titleOf('other')).toBe('Another title');
+  expect([asked().length - before, await titleOf('rance')]).toEqual([1, 'The station at La Rance']);
+});
+
+it('keeps the first words where the helper fails or writes nothing', async () => {
+  const before = asked().length;
+  for (const [index, reply] of [{ fault: 'status', status: 400 } as const, '""'].entries()) {
+    written = reply;
+    await say(`untitled-${index}`, 'What is the tide?');
+    await expect.poll(() => asked().length).toBe(before + index + 1);
+    expect(await titleOf(`untitled-${index}`)).toBe('What is the tide?');
+  }
+});
+
+it('asks for no title of what other agents say', async () => {
+  const before = asked().length;
+  await agent.send('What is the tide?');
+  written = 'A last title';
+  await say('last', 'And the ebb?');
+  await expect.poll(() => titleOf('last')).toBe('A last title');
+  expect(asked().length - before).toBe(1);
+});
