@@ -39,6 +39,7 @@ export const peer = {
       },
       fails: {
         resubscribe: 'its tasks have other ids than their events, so that following one ends at once',
+        'voice: send': 'it answers without an artifact, which by the contract of voice is no answer',
       },
       start,
     },
