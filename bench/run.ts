@@ -17,6 +17,7 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   trust: () => import('./trust.ts'),
   research: () => import('./research.ts'),
   'voice-turn': () => import('./voice-turn.ts'),
+  'voice-callers': () => import('./voice-callers.ts'),
   'voice-media': () => import('./voice-media.ts'),
 };
 

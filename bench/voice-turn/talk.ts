@@ -34,12 +34,25 @@ const skill = {
   viz: {},
 };
 
+interface TalkOptions {
+  /** Of the call. */
+  id?: string;
+  /** The answer is over after so much silence. */
+  restMs?: number;
+  /** Called with each silence within an answer. */
+  onHole?(ms: number): void;
+}
+
+/** People hear a pause of this length between sentences as one; so long it took the timer at most. */
+const shortestHoleMs = 300;
+
 /** Asks the same thing again and again, and gives how long each step of each answer took. */
 export async function talk(
   speech: CallComponents['speech'],
   model: Model,
   question: Int16Array,
   turns: number,
+  { id = 'bench', restMs = 0, onHole = drop }: TalkOptions = {},
 ): Promise<TurnLatency[]> {
   const home = mkdtempSync(join(tmpdir(), 'trunkline-bench-'));
   const database = openVoiceDatabase(home);
@@ -66,13 +79,22 @@ export async function talk(
     clock: steadyClock,
     logger: silentLogger,
   });
-  const caller = new SyntheticCaller('bench', steadyClock.now);
+  const caller = new SyntheticCaller(id, steadyClock.now);
   begin(caller, defaultUser);
   const stop = keepPace(caller);
   for (let turn = 1; turn <= turns; turn += 1) {
     await pause(700);
     caller.say(question);
-    while (taken.length < turn || caller.speaker.queuedMs > 0) await pause(20);
+    let soundedAt: number | undefined;
+    const isOver = () => taken.length >= turn && performance.now() - (soundedAt ?? 0) >= restMs;
+    while (caller.speaker.queuedMs > 0 || !isOver()) {
+      if (caller.speaker.queuedMs > 0) {
+        const silentMs = performance.now() - (soundedAt ?? performance.now());
+        if (silentMs > shortestHoleMs) onHole(silentMs);
+        soundedAt = performance.now();
+      }
+      await pause(20);
+    }
   }
   stop();
   caller.close('measured');

@@ -189,7 +189,7 @@ export class WorkerHost {
 }
 
 /** All that a host of a model is made from, besides its name and script. */
-export type HostSettings = Omit<WorkerHostOptions, 'name' | 'script' | 'logger' | 'onWorked'>;
+type HostSettings = Omit<WorkerHostOptions, 'name' | 'script' | 'logger' | 'onWorked'>;
 
 export type CreateHost = (name: string, script: URL, options?: HostSettings) => WorkerHost;
 
