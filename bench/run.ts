@@ -18,6 +18,7 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   research: () => import('./research.ts'),
   'voice-turn': () => import('./voice-turn.ts'),
   'voice-callers': () => import('./voice-callers.ts'),
+  'voice-turns': () => import('./voice-turns.ts'),
   'voice-media': () => import('./voice-media.ts'),
 };
 

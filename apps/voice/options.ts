@@ -203,7 +203,7 @@ const audio = group('Audio', {
     env: 'SMART_TURN',
     values: ['off', 'local'],
     default: 'off',
-    doc: 'local uses a smart-turn model of yours to decide when a caller has finished speaking.',
+    doc: 'local lets a model decide when a caller has finished speaking: smart-turn.onnx of yours, else our own, which reads the transcript. off goes by rules.',
   }),
 });
 

@@ -161,7 +161,7 @@ def main() -> None:
     parser.add_argument("--without", default="", help="authors who are measured instead of trained on, separated by commas")
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--weight", type=float, default=3.0)
+    parser.add_argument("--weight", type=float, default=0.6, help="of finished turns against the rest of the same length")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--dropped", type=float, default=0.5)
     parser.add_argument("--dropout", type=float, default=0.15)
@@ -178,6 +178,7 @@ def main() -> None:
     held_ids, held_labels = pack(held)
     common = mark_common(trained, common_words(trained, given.common))
     groups = [torch.tensor([row for row, turn in enumerate(trained) if group(turn) == name], device="cuda") for name in SHARES]
+    balance = balanced(labels, groups, given.weight)
     print("turns", len(trained), "held out", len(held), [len(rows) for rows in groups], flush=True)
     model = EndOfTurn(torch.from_numpy(np.load(given.words)["vectors"].astype(np.float32)), given.dropout, given.noise).cuda()
     mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.998))
@@ -195,7 +196,7 @@ def main() -> None:
         batch[..., 3] *= unknown > given.dropped * 0.6
         batch *= (unknown > 0.03)[..., None]
         logits = model(batch).float()
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, truth.clamp(0).float() * 0.98 + 0.01, reduction="none", weight=torch.where(truth == 1, given.weight, 1.0))
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, truth.clamp(0).float() * 0.98 + 0.01, reduction="none", weight=torch.where(truth == 1, balance, 1.0))
         loss = (loss * (truth >= 0)).sum() / (truth >= 0).sum()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -221,6 +222,12 @@ def main() -> None:
         results["test"] = judge_test(given.out)
     (given.out / "scores.json").write_text(json.dumps(results, indent=1))
     print(json.dumps(results["held"]), flush=True)
+
+
+def balanced(labels: torch.Tensor, groups: list[torch.Tensor], weight: float) -> torch.Tensor:
+    """Weight of a finished turn by its length. Every long turn begins with a few words, so short ones would count for nothing."""
+    sums = [(sum(share * ((labels[rows] == truth).float().mean(0)) for rows, share in zip(groups, SHARES.values()))) for truth in (0, 1)]
+    return (weight * sums[0] / sums[1].clamp(min=1e-6)).clamp(1, 40)
 
 
 def group(turn: dict) -> str:

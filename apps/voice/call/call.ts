@@ -4,7 +4,7 @@ import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
-import { type Language, languageCode, languageOfSkill } from '../languages/languages.ts';
+import { type Language, languageCode, languageCodeOfSkill, languageOfSkill } from '../languages/languages.ts';
 import type { LatencyLog, TurnMarks } from '../metrics/metrics.ts';
 import type { VoiceSession } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/samples.ts';
@@ -153,7 +153,7 @@ export class Call implements VoiceSession {
 
   /** Opens the microphone; until then, and where it fails, the call goes on by text. */
   async listen(): Promise<void> {
-    const { speech, logger } = this.#components;
+    const { speech, settings, logger } = this.#components;
     void this.#loading.follow(speech.warm());
     try {
       this.#microphone = await openAudioInput({
@@ -162,7 +162,8 @@ export class Call implements VoiceSession {
         onWindow: (samples, probability) => this.#acceptWindow(samples, probability),
         logger,
       });
-      this.#input.setEndOfTurnModel(await speech.openSmartTurn());
+      const code = languageCodeOfSkill(this.#components.persona.skill, settings.language);
+      this.#input.setEndOfTurnModels(await speech.openSmartTurn(), await speech.openTurnDetector(code));
       if (this.#closed) await this.#closeMicrophone();
     } catch (error) {
       logger.error({ err: error }, 'failed to open speech input');

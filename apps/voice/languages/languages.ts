@@ -100,8 +100,7 @@ const letters: Readonly<Record<string, string>> = {
 
 /** By a code such as `pt` or `pt-BR`, or by Kokoro's letter; English for others. */
 export function languageOf(lang: string): Language {
-  const code = lang.toLowerCase();
-  return languages[letters[code] ?? code.split('-')[0] ?? ''] ?? en;
+  return languages[languageCode(lang)] ?? en;
 }
 
 /** The code of a language: `pt` for `pt-BR` and for Kokoro's `p`. */
@@ -111,10 +110,17 @@ export function languageCode(lang: string): string {
 }
 
 /** What a skill speaks: its `lang`, else the language of its voice, else that of the service. */
-export function languageOfSkill(
-  { lang, voice }: { lang?: string | undefined; voice?: string | undefined },
-  standard = 'en',
-): Language {
+export function languageOfSkill(skill: SpeakingSkill, standard?: string): Language {
+  return languageOf(languageCodeOfSkill(skill, standard));
+}
+
+interface SpeakingSkill {
+  lang?: string | undefined;
+  voice?: string | undefined;
+}
+
+/** A code such as `pt`, also of a language that has no file here. */
+export function languageCodeOfSkill({ lang, voice }: SpeakingSkill, standard = 'en'): string {
   const letter = /^([a-z])[fm]_/.exec(voice ?? '')?.[1];
-  return languageOf(lang ?? letter ?? standard);
+  return languageCode(lang ?? letter ?? standard);
 }

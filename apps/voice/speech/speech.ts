@@ -8,10 +8,12 @@ import {
   createDetectors,
   createNoiseFilters,
   createSmartTurn,
+  createTurnDetector,
   type NoiseFilter,
   type SmartTurn,
   type SmartTurnSettings,
   smartTurnPath,
+  type TurnDetector,
 } from './frame-models.ts';
 import {
   createGatedRecognizer,
@@ -58,6 +60,8 @@ export interface SpeechParts {
   openNoiseFilter(): Promise<NoiseFilter | undefined>;
   /** One for each caller; undefined if it is off or its model is absent. */
   openSmartTurn(): Promise<SmartTurn | undefined>;
+  /** Our own model for callers who speak this language, a code such as `en`; undefined where another or none decides. */
+  openTurnDetector(language: string): Promise<TurnDetector | undefined>;
   /**
    * Loads the models that a call needs, once: called when a caller connects, so that nobody waits later. Fulfilled when
    * the models that listen are ready or have failed.
@@ -76,7 +80,7 @@ interface SpeechDescription {
   voice?: VoiceDescription;
   stt: string;
   noise_filter: string;
-  smart_turn: 'off' | 'local' | 'absent';
+  smart_turn: 'off' | 'local';
   /** Backends that fail, voices that are missing. */
   warnings: string[];
 }
@@ -92,7 +96,7 @@ export function createSpeechParts(
   const context = { sidecar, local, directory, createHost, warnings, measureVoice, isSteady };
   const listening = createListening(options, context);
   const speaking = createSpeaking(options, context);
-  const frames = createFrameParts(options, { directory, logger }, createHost);
+  const frames = createFrameParts(options, { directory }, createHost);
   const { synthesizer } = speaking;
   const { recognizer, transcriber } = listening;
   const load = async (...models: Promise<void>[]) => {
@@ -110,6 +114,7 @@ export function createSpeechParts(
     openDetector: frames.openDetector,
     openNoiseFilter: frames.openNoiseFilter,
     openSmartTurn: frames.openSmartTurn,
+    openTurnDetector: frames.openTurnDetector,
     warm() {
       if (ready === undefined) void load(speaking.warm());
       ready ??= load(listening.warm(), frames.warm());
@@ -121,7 +126,7 @@ export function createSpeechParts(
       ...speaking.describe(),
       stt: options.sttBackend,
       noise_filter: options.noiseFilter,
-      smart_turn: frames.smartTurn,
+      smart_turn: options.smartTurn,
       warnings: warnings.texts,
     }),
     async close() {
@@ -215,7 +220,7 @@ async function warmVoice(backends: readonly SpeakingBackend[], synthesizer: Synt
 /** Models that process the microphone's frames. */
 function createFrameParts(
   { noiseFilter, smartTurn }: VoiceOptions,
-  { directory, logger }: Pick<SpeechDeps, 'directory' | 'logger'>,
+  { directory }: Pick<SpeechDeps, 'directory'>,
   createHost: CreateHost,
 ) {
   const script = (path: string) => new URL(path, import.meta.url);
@@ -223,17 +228,21 @@ function createFrameParts(
   const noise = createHost('the noise filter', script('./noise/rnnoise/rnnoise.worker.ts'));
   const path = smartTurn === 'local' ? smartTurnPath(directory) : undefined;
   const settings: SmartTurnSettings = { path: path ?? '' };
-  const ending = createHost('the end-of-turn model', script('./ending/smart-turn.worker.ts'), { settings });
-  if (smartTurn === 'local' && path === undefined)
-    logger.warn({ directory }, 'SMART_TURN=local does nothing: put smart-turn.onnx into this directory');
+  const ending = createHost('smart-turn.onnx', script('./ending/smart-turn.worker.ts'), { settings });
+  const turns = createHost('the end-of-turn model', script('./ending/turn-model.worker.ts'));
+  const isOurs = smartTurn === 'local' && path === undefined;
   const openDetector = createDetectors(activity);
   const openFilter = createNoiseFilters(noise);
   return {
     openDetector: async () => openDetector(),
     openNoiseFilter: async () => (noiseFilter === 'rnnoise' ? openFilter() : undefined),
     openSmartTurn: async () => (path === undefined ? undefined : createSmartTurn(ending)),
-    smartTurn: path === undefined && smartTurn === 'local' ? ('absent' as const) : smartTurn,
-    warm: async () => void (await openDetector().accept(new Float32Array(512))),
-    close: async () => void (await Promise.all([activity.close(), noise.close(), ending.close()])),
+    openTurnDetector: async (language: string) => (isOurs ? createTurnDetector(turns, language) : undefined),
+    warm: async () => {
+      const judged = isOurs ? turns.ask({ text: '', language: 'en' }) : undefined;
+      await Promise.all([openDetector().accept(new Float32Array(512)), judged]);
+    },
+    close: async () =>
+      void (await Promise.all([activity.close(), noise.close(), ending.close(), turns.close()])),
   };
 }

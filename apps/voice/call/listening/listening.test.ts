@@ -256,17 +256,41 @@ describe('the input', () => {
   it('has the model of turn ends hear the last eight seconds, and does without when it fails', async () => {
     const heard: number[] = [];
     const good = open();
-    good.input.setEndOfTurnModel({
-      async judge(samples) {
+    const smartTurn = {
+      async judge(samples: Float32Array) {
         heard.push(samples.length);
         return 0.9;
       },
-    });
+    };
+    good.input.setEndOfTurnModels(smartTurn, undefined);
     await good.hear(speechOf('one two three four five six seven eight nine ten eleven twelve'.repeat(4)));
     await good.hear(silenceOf(300));
     expect([good.input.endOfTurnProbability, heard[0]]).toEqual([0.9, 128_000]);
     const bad = open();
-    bad.input.setEndOfTurnModel({ judge: () => Promise.reject(new Error('x')) });
+    bad.input.setEndOfTurnModels({ judge: () => Promise.reject(new Error('x')) }, undefined);
+    await bad.hear(speechOf('one two three'));
+    await bad.hear(silenceOf(300));
+    expect([bad.input.endOfTurnProbability, bad.input.finalTranscript]).toEqual([undefined, 'one two three']);
+  });
+
+  it('shows the final transcript only with the judgement of its words, and without one when that fails', async () => {
+    const judged: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const good = open();
+    good.input.setEndOfTurnModels(undefined, {
+      judge(text) {
+        judged.push(text);
+        return promise;
+      },
+    });
+    await good.hear(speechOf('one two three'));
+    await good.hear(silenceOf(300));
+    expect([judged, good.input.finalTranscript]).toEqual([['one two three'], undefined]);
+    resolve(0.2);
+    await good.hear(silenceOf(100));
+    expect([good.input.endOfTurnProbability, good.input.finalTranscript]).toEqual([0.2, 'one two three']);
+    const bad = open();
+    bad.input.setEndOfTurnModels(undefined, { judge: () => Promise.reject(new Error('x')) });
     await bad.hear(speechOf('one two three'));
     await bad.hear(silenceOf(300));
     expect([bad.input.endOfTurnProbability, bad.input.finalTranscript]).toEqual([undefined, 'one two three']);

@@ -1,5 +1,5 @@
 import type { Logger } from '@trunkline/config';
-import type { SmartTurn } from '../../speech/frame-models.ts';
+import type { SmartTurn, TurnDetector } from '../../speech/frame-models.ts';
 import type { Recognizer } from '../../speech/recognition/recognizer.ts';
 import { SpeechError } from '../../speech/speech-error.ts';
 import { type SpeakingRate, type Tone, toneOf } from '../turns/endpointing.ts';
@@ -67,16 +67,18 @@ export class SpeechInput {
   readonly #deps: SpeechInputDeps;
   readonly #activity = new VoiceActivity();
   readonly #recording = new Recording();
-  #endOfTurnModel: SmartTurn | undefined;
+  #smartTurn: SmartTurn | undefined;
+  #turnDetector: TurnDetector | undefined;
   #utterance: UserUtterance | undefined;
 
   constructor(deps: SpeechInputDeps) {
     this.#deps = deps;
   }
 
-  /** From now on a model estimates whether the caller has finished. */
-  setEndOfTurnModel(model: SmartTurn | undefined): void {
-    this.#endOfTurnModel = model;
+  /** From now on models estimate by sound or by words whether the caller has finished. */
+  setEndOfTurnModels(smartTurn: SmartTurn | undefined, turnDetector: TurnDetector | undefined): void {
+    this.#smartTurn = smartTurn;
+    this.#turnDetector = turnDetector;
   }
 
   /** The caller has said something that was neither taken nor dropped. */
@@ -219,25 +221,31 @@ export class SpeechInput {
     pause.examined = true;
     const samples = this.#recording.samples();
     pause.tone = toneOf(samples);
-    void this.#estimateEndOfTurn(utterance, samples);
+    const { signal } = utterance.controller;
+    const recent = samples.slice(-endOfTurnSamples);
+    void this.#estimateEndOfTurn(utterance, this.#smartTurn?.judge(recent, signal));
     void this.#finishTranscript(utterance);
   }
 
   async #finishTranscript(utterance: UserUtterance): Promise<void> {
     const { pause, ahead } = utterance;
     utterance.ahead = undefined;
-    const text = await (ahead?.text ?? this.#recognize(utterance, true));
+    const recognized = await (ahead?.text ?? this.#recognize(utterance, true));
     if (!this.#isCurrent(utterance, pause)) return;
-    pause.finalTranscript = text ?? utterance.transcript ?? '';
+    const text = recognized ?? utterance.transcript ?? '';
+    const { signal } = utterance.controller;
+    await this.#estimateEndOfTurn(utterance, this.#turnDetector?.judge(text, signal));
+    if (!this.#isCurrent(utterance, pause)) return;
+    pause.finalTranscript = text;
     utterance.interimPending = false;
     this.#setTranscript(utterance, pause.finalTranscript);
   }
 
-  async #estimateEndOfTurn(utterance: UserUtterance, samples: Float32Array): Promise<void> {
-    const { pause, controller } = utterance;
+  async #estimateEndOfTurn(utterance: UserUtterance, judgement: Promise<number> | undefined): Promise<void> {
+    if (judgement === undefined) return;
+    const { pause } = utterance;
     try {
-      const recent = samples.slice(-endOfTurnSamples);
-      pause.endOfTurnProbability = await this.#endOfTurnModel?.judge(recent, controller.signal);
+      pause.endOfTurnProbability = await judgement;
     } catch (error) {
       if (this.#isCurrent(utterance, pause))
         this.#deps.logger.warn({ err: error }, 'end-of-turn model failed; using pauses and words');

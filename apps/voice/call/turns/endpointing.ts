@@ -22,6 +22,8 @@ const finishedSilenceMs = 400;
 const modelSilenceMs = 300;
 const doubtfulSilenceMs = 1200;
 const unfinishedSilenceMs = 1700;
+/** A pause in mid-sentence may last two seconds. */
+const surelyUnfinishedSilenceMs = 2100;
 const dictationSilenceMs = 2000;
 const risingMs = 250;
 const usualPauseMarginMs = 150;
@@ -69,9 +71,9 @@ function byModel(text: string, finished: number): PauseJudgement {
   if (phraseCue(text) === 'dictating') return dictating;
   const reason = `the end-of-turn model gives ${finished.toFixed(2)}`;
   if (finished >= 0.7) return { delayMs: modelSilenceMs, reason };
-  const delayMs =
-    finished >= 0.5 ? plainSilenceMs : finished >= 0.25 ? doubtfulSilenceMs : unfinishedSilenceMs;
-  return { delayMs, reason };
+  if (finished >= 0.5) return { delayMs: plainSilenceMs, reason };
+  if (finished >= 0.25) return { delayMs: doubtfulSilenceMs, reason };
+  return { delayMs: finished >= 0.1 ? unfinishedSilenceMs : surelyUnfinishedSilenceMs, reason };
 }
 
 /** Whether a reply may be generated preemptively, before the turn has ended. */

@@ -67,6 +67,7 @@ export function scriptedVoices(clock: Clock, delays: Delays = {}): Voices {
       }),
       openNoiseFilter: async () => undefined,
       openSmartTurn: async () => undefined,
+      openTurnDetector: async () => undefined,
       warm: () => loaded,
     },
     sounds: { speech: async (text) => speechOf(text), cough: coughOf, noise: noiseOf, silence: silenceOf },
