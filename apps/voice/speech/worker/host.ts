@@ -133,10 +133,11 @@ export class WorkerHost {
     if (this.#queue.hasMoreThanGuesses && this.#mayGrow()) void this.#grow();
   }
 
-  /** One thread after the other: while one loads, no other starts. */
+  /** A caller alone does with one thread. While one loads, no other starts. */
   #mayGrow(): boolean {
     const { threads, memoryBytes } = this.#options;
     if (this.#closed || this.#threads.length >= threads || this.#warming.size > 0) return false;
+    if (this.#queue.callers(this.#threads.map(({ task }) => task)) <= this.#threads.length) return false;
     return this.#threads.every(({ isWarm }) => isWarm) && process.availableMemory() >= memoryBytes;
   }
 

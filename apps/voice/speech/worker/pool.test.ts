@@ -85,6 +85,16 @@ it('another thread starts when work waits, and loads its model first', async () 
   first.release();
 });
 
+it('a caller alone gets no second thread', async () => {
+  const { host, echo, hold } = start(2);
+  expect(await echo(1, { caller: 'ann' })).toBe(1);
+  const first = hold({ caller: 'ann' });
+  const second = echo(2, { caller: 'ann' });
+  expect(host.threads).toBe(1);
+  first.release();
+  expect([await second, host.threads]).toEqual([2, 1]);
+});
+
 it('a thread that cannot load its model is given up, and the first does the work', async () => {
   const { host, echo, hold } = start(2, [{ do: 'fail' }]);
   expect(await echo(1)).toBe(1);

@@ -34,6 +34,12 @@ export class WorkQueue {
     return this.#waiting.some(({ droppable }) => !droppable);
   }
 
+  /** Who waits or is served now, without guesses; work without a caller counts as one of its own. */
+  callers(running: readonly (Task | undefined)[]): number {
+    const tasks = [...running, ...this.#waiting].filter((task) => task !== undefined && !task.droppable);
+    return new Set(tasks.map((task) => task?.caller ?? task)).size;
+  }
+
   add(task: Task): void {
     this.#waiting.push(task);
   }
