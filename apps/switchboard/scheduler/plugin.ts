@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createA2aClient } from '@trunkline/a2a';
 import type { Subscription } from '@trunkline/bus';
+import { usualSilenceMs } from '@trunkline/llm';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import type { FireRow } from '../api-types.ts';
@@ -56,13 +57,14 @@ export class SchedulerPlugin implements Plugin {
       ledger.close();
     });
     const folder = this.#openFolder(context, ledger, closing);
-    // While a skill makes progress it goes on, up to its limit in all.
-    const outcomeLimitMs = options.skillTotalTimeoutMs + marginMs;
+    // After a restart nobody knows whether a skill still makes progress.
+    const outcomeLimitMs = (options.skillTimeoutMs ?? usualSilenceMs) + marginMs;
     const [leader, clock] = [this.#leader, this.#clock];
     const outcomes = createFireResults({
       bus,
       clock,
-      limitMs: outcomeLimitMs,
+      // While it makes progress it goes on, up to its limit in all.
+      limitMs: Math.max(outcomeLimitMs, options.skillTotalTimeoutMs + marginMs),
       onStray: (...given) => void this.#schedules?.ended(...given),
     });
     await outcomes.start();
