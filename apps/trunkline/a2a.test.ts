@@ -176,6 +176,12 @@ describe('the client as a package', () => {
     expect(await askWith(addressOf(peer), 'hello')).toBe('Peer\nPeer says: hello');
   });
 
+  it('is not built into a folder that holds other files', async () => {
+    const build = join(root, 'packages/ui/build/client.ts');
+    await expect(run(process.execPath, [build, '--out', scratch.path])).rejects.toThrow('holds other files');
+    expect(readdirSync(scratch.path)).toContain('ask.js');
+  });
+
   it('is small, needs three libraries and nothing of this repository', () => {
     expect(Object.keys(manifest.dependencies)).toEqual([
       '@a2a-js/sdk',

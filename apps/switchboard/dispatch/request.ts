@@ -53,9 +53,12 @@ export function readDispatch(message: Message): Dispatch {
   };
 }
 
+/** Each is read from the store. */
+const mostRetries = 100;
+
 /** How often a request was retried from a step: `retries` of its payload. */
 export function retriesOf({ retries }: Record<string, unknown>): Retry[] {
-  return (Array.isArray(retries) ? retries : []).flatMap((retry) => {
+  return (Array.isArray(retries) ? retries.slice(0, mostRetries) : []).flatMap((retry) => {
     const { requestId, toolCallId } = fieldsOf(retry);
     const [request, call] = [text(requestId), text(toolCallId)];
     return request === undefined || call === undefined ? [] : { requestId: request, toolCallId: call };

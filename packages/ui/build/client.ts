@@ -1,7 +1,16 @@
 // Builds the A2A client as a package for other programs: node client.ts [--out DIR], by default packages/a2a/dist.
 // The program is bundled without the libraries that it needs; the declarations are those of its sources.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -11,6 +20,7 @@ import { rolldown } from 'rolldown';
 const root = resolve(import.meta.dirname, '../../..');
 const source = join(root, 'packages/a2a');
 const entry = join(source, 'client/library.ts');
+const PACKAGE = '@trunkline/a2a-client';
 
 /** Of what the bundle imports, the package: without a path inside of it. */
 const libraryNames = /(?:from |import\(|import )"((?:@[^/"]+\/)?[^./"][^/"]*)/g;
@@ -22,8 +32,10 @@ if (import.meta.main) {
   console.log(`client: built in ${out}; "npm pack" there makes the archive`);
 }
 
-/** Writes the package into a folder, which is emptied first. */
+/** Writes the package into a folder; an earlier build in it is removed first. */
 export async function buildClient(out: string): Promise<void> {
+  if (!isFreeFor(out))
+    throw new Error(`--out ${out} holds other files, which would be lost: name a new or an empty folder.`);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const libraries = await bundle(out);
@@ -35,12 +47,19 @@ export async function buildClient(out: string): Promise<void> {
   cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'));
 }
 
+function isFreeFor(folder: string): boolean {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return true;
+  const file = join(folder, 'package.json');
+  if (!existsSync(file)) return false;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { name?: string }).name === PACKAGE;
+}
+
 function manifest(libraries: ReadonlySet<string>): object {
   const { version, license, dependencies } = JSON.parse(
     readFileSync(join(source, 'package.json'), 'utf8'),
   ) as { version: string; license: string; dependencies: Record<string, string> };
   return {
-    name: '@trunkline/a2a-client',
+    name: PACKAGE,
     version,
     description: 'Calls agents that speak A2A 0.3 or 1.0 over JSON-RPC, REST or gRPC.',
     license,
