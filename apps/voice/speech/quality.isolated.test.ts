@@ -63,7 +63,7 @@ describe('the voices of this machine', () => {
       }),
     );
     expect(wordError(said, heard)).toBeLessThanOrEqual(0.1);
-  }, 120_000);
+  }, 300_000);
 
   it('Kokoro is understood, with voices of both Englishes, and says what half precision cannot [V040]', async () => {
     // The second of them needs more than half precision.
