@@ -10,6 +10,7 @@ export const clusterTopics = 'cluster.#';
  * seal keys.
  */
 const ownTopics = [
+  'agent.skill.cancel',
   'agent.skill.progress.#',
   'agent.skill.queue.#',
   'agent.skill.reasoning.#',

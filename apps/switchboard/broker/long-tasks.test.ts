@@ -86,7 +86,7 @@ describe('a task that goes on in another service', () => {
     home.remove();
   });
 
-  it('is brought at once when the other service calls back with the token of the task', async () => {
+  it('is brought at once when the other service calls back with the token of the task, and cancelled with ours', async () => {
     const home = temporaryDirectory();
     const board = await begin(home.path, {});
     const seen = await observe(board);
@@ -109,6 +109,20 @@ describe('a task that goes on in another service', () => {
     expect((await call(pathname, token)).status).toBe(202);
     expect((await seen.first('agent.skill.response.long-2')).payload.content).toBe('a hole');
     await waitFor(async () => (await call(pathname, token)).status === 404);
+    state = 'working';
+    const rpc = async (method: string, params: Json) =>
+      (await board.call('/a2a', { jsonrpc: '2.0', id: 1, method, params })).body.result;
+    const metadata = { agent: 'slow', skillHint: 'dig' };
+    const message = { role: 'user', messageId: 'm', parts: [{ kind: 'text', text: 'dig' }], metadata };
+    const { id } = await rpc('message/send', { message, configuration: { blocking: false } });
+    const flow = async () => (await board.call(`/api/flows/skill-${id}`)).body.data;
+    await waitFor(async () => JSON.stringify(await flow()).includes('remote-task'));
+    await rpc('tasks/cancel', { id });
+    await waitFor(() => peer.requests.some(({ body }) => body.method === 'tasks/cancel'));
+    expect(await flow()).toMatchObject({
+      status: 'complete',
+      errorPreview: expect.stringContaining('Canceled'),
+    });
     seen.close();
     await board.stop();
     home.remove();

@@ -20,6 +20,7 @@ import {
 import type { MessageFiles } from '../content/message-files.ts';
 import type { ConversationStore } from '../conversations/conversation-store.ts';
 import {
+  cancellationOf,
   type OfferedSkill,
   runToEnd,
   type SkillContext,
@@ -52,6 +53,8 @@ export interface RemoteParts {
   isApprover(principal: Principal): boolean;
 }
 
+const cancelTimeoutMs = 5000;
+
 export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
   return {
     agent: parts.agent.name,
@@ -74,6 +77,9 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
       const reply = await client.get(agent, taskId, { signal: context.signal, timeoutMs, principal });
       return await settle(reply, request, context, parts);
     },
+    async cancel({ principal }, { taskId }) {
+      await parts.client.cancel(parts.agent, taskId, { timeoutMs: cancelTimeoutMs, principal });
+    },
   };
 }
 
@@ -82,7 +88,16 @@ async function call(request: SkillRequest, context: SkillContext, parts: RemoteP
   const message = await messageOf(request, context, parts);
   const isAnswer = message.taskId !== undefined;
   const principal = isAnswer ? answering(request, parts) : request.principal;
-  const options: CallOptions = { signal: context.signal, timeoutMs, principal };
+  const { signal } = context;
+  const options: CallOptions = {
+    signal,
+    timeoutMs,
+    principal,
+    // After a shutdown, or when our own time is up, the task is followed further.
+    get cancelOnAbort() {
+      return cancellationOf(signal) !== undefined;
+    },
+  };
   if (!streaming) return await client.send(agent, message, options);
   for await (const event of client.stream(agent, message, options)) {
     if (event.type === 'task-end') return event.reply;

@@ -7,7 +7,8 @@ import { type RemoteTestAgent, startRemoteAgent } from '../fixtures/remote-agent
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
 /** What agents of other services do when they are asked; each test says it anew. */
-const work = { far: async (_asked: string) => 'done', near: async (_asked: string) => 'done' };
+const done = async (_asked: string, _signal: AbortSignal) => 'done';
+const work = { far: done, near: done };
 const counts = { far: { now: 0, most: 0, all: 0 }, near: { now: 0, most: 0, all: 0 } };
 
 let [model, board, seen] = [] as unknown as [ModelServer, TestSwitchboard, Observer];
@@ -57,12 +58,13 @@ function reply({ model: name, messages, tools }: Json) {
 
 function remote(name: 'far' | 'near'): Promise<RemoteTestAgent> {
   const count = counts[name];
-  return startRemoteAgent(async function* ({ text }) {
+  return startRemoteAgent(async function* ({ text }, signal) {
     count.now += 1;
     count.all += 1;
     count.most = Math.max(count.most, count.now);
     try {
-      yield { type: 'completed', text: await work[name](text) };
+      yield { type: 'progress', text: 'at it' };
+      yield { type: 'completed', text: await work[name](text, signal) };
     } finally {
       count.now -= 1;
     }
@@ -112,6 +114,40 @@ describe('work that agents hand on', () => {
     for (const id of asked) await answerTo(id);
     expect(counts.far.most).toBe(1);
     await allAreIdle();
+  });
+
+  it('ends with the A2A task that asked for it when that is cancelled, in this process and elsewhere', async () => {
+    work.far = (_, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+        if (signal.aborted) resolve('stopped');
+      });
+    const rpc = async (method: string, params: Json) =>
+      (await board.call('/a2a', { jsonrpc: '2.0', id: 1, method, params })).body.result;
+    await waitFor(async () =>
+      (await board.call('/api/agents')).body.data.some(
+        ({ name, sighting }: Json) => name === 'far' && sighting?.reachable,
+      ),
+    );
+    for (const [target, skillHint] of [
+      ['far', 'far-work'],
+      ['helm', 'chat'],
+    ]) {
+      const parts = [{ kind: 'text', text: 'pass it on' }];
+      const metadata = { agent: target, skillHint };
+      const message = { kind: 'message', role: 'user', messageId: crypto.randomUUID(), parts, metadata };
+      const { id } = await rpc('message/send', { message, configuration: { blocking: false } });
+      await seen.first(`agent.skill.progress.${id}`);
+      await waitFor(() => counts.far.now === 1);
+      expect((await rpc('tasks/cancel', { id })).status.state).toBe('canceled');
+      await waitFor(() => counts.far.now === 0);
+      await allAreIdle();
+      const flow = async () => (await board.call(`/api/flows/skill-${id}`)).body.data;
+      await waitFor(async () => (await flow()).status === 'complete');
+      const { errorPreview, trace } = await flow();
+      expect(errorPreview).toMatch(/^Canceled by \w+/);
+      expect(trace.at(-1)).toMatchObject({ event: 'end', details: { taskState: 'canceled' } });
+    }
   });
 
   it('ends where agents wait for each other, with one place each', async () => {

@@ -4,6 +4,7 @@ import { leavesTurn, StepConflictError } from '@trunkline/loop';
 import { Deadline, errorMessage, formatDuration, type Slot, untilAborted } from '@trunkline/std';
 import type { Flow } from '../api-types.ts';
 import { ownerOfMessage } from '../core/messages.ts';
+import type { AbTests } from '../experiments/ab-tests.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { SenderRefusal } from '../surfaces/senders.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
@@ -18,12 +19,15 @@ import {
 } from './agent-queues.ts';
 import { type Announcer, createAnnouncer } from './announcer.ts';
 import {
+  canceledResult,
+  cancellationOf,
   Ending,
   type SkillContext,
   type SkillExecutor,
   type SkillFrame,
   type SkillResult,
 } from './executor.ts';
+import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { OtherWorkers } from './other-workers.ts';
 import {
   type DropReason,
@@ -32,7 +36,7 @@ import {
   type SkillStore,
   waitForExecutor,
 } from './registry.ts';
-import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
+import { type Dispatch, fieldsOf, isFresh, readDispatch, text } from './request.ts';
 import {
   createTaskTracker,
   type TaskStore,
@@ -41,12 +45,6 @@ import {
   type TrackedTask,
 } from './task-store.ts';
 
-/** Chooses the arm of an A/B test. */
-interface ArmChooser {
-  choose(dispatch: Dispatch, executor: SkillExecutor): SkillExecutor;
-  note(dispatch: Dispatch, agent: string, success: boolean, durationMs: number): Promise<void>;
-}
-
 export interface DispatcherSettings {
   bus: Bus;
   registry: ExecutorRegistry;
@@ -54,7 +52,8 @@ export interface DispatcherSettings {
   cooldowns: Cooldowns;
   limiter: AgentLimiter;
   tasks: TaskStore;
-  arms: ArmChooser;
+  /** Choose the arm of an A/B test. */
+  arms: Pick<AbTests, 'choose' | 'note'>;
   skills: SkillStore;
   /** Concurrency of one agent's queue. */
   queueConcurrency: number;
@@ -80,17 +79,10 @@ interface Run extends TrackedRun {
   begin(): Promise<void>;
 }
 
+type FinishedRun = Pick<TrackedTask, 'flowId' | 'message' | 'agent' | 'startedAt'>;
+
 /** A request over which switchboards cannot agree is left to the attempts of the bus. */
 const mostConflicts = 3;
-
-/** No process can have been killed and followed by another since a message of this age was published. */
-const freshMs = 500;
-
-/** The first delivery after a crash does not count as another attempt, so that age alone tells it from a first one. */
-function isFresh({ timestamp }: Message): boolean {
-  const age = Date.now() - timestamp;
-  return age >= 0 && age < freshMs;
-}
 
 /** Sends every skill request to an executor and always answers. */
 export class Dispatcher {
@@ -99,8 +91,7 @@ export class Dispatcher {
   readonly #queues: AgentQueues;
   readonly #tracker: TaskTracker;
   readonly #startedAt = Date.now();
-  /** Ids of messages at work in this process. */
-  readonly #live = new Set<string>();
+  readonly #live: LiveRuns;
   #taken = 0;
 
   constructor(settings: DispatcherSettings) {
@@ -110,6 +101,7 @@ export class Dispatcher {
     this.#tracker = createTaskTracker(settings);
     const handle: AgentQueueSettings['handle'] = (...given) => this.#handleQueued(...given);
     this.#queues = createAgentQueues({ bus, concurrency, handle, store, logger });
+    this.#live = createLiveRuns({ ...settings, finish: (...given) => this.finish(...given) });
   }
 
   async start(): Promise<void> {
@@ -122,6 +114,7 @@ export class Dispatcher {
         this.#taken -= 1;
       });
     };
+    await this.#live.start();
     await bus.subscribe('agent.skill.request', handle, { ...options, explicitBegin: true });
     await this.#queues.start(agents());
     registry.onChange(() => this.#queues.ensureAll(agents()));
@@ -132,8 +125,8 @@ export class Dispatcher {
     return this.#live.has(messageId);
   }
 
-  /** Ends the flow of a remote task. */
-  async finish({ flowId, message, agent, startedAt }: TrackedTask, result: SkillResult): Promise<void> {
+  /** Ends the flow of a remote task, or of a run that was cancelled. */
+  async finish({ flowId, message, agent, startedAt }: FinishedRun, result: SkillResult): Promise<void> {
     if (this.#settings.flows.get(flowId)?.status === 'complete') return;
     await this.#settle(flowId, readDispatch(message), agent, result, startedAt);
   }
@@ -197,14 +190,21 @@ export class Dispatcher {
     executor: SkillExecutor,
     delivery: Delivery,
   ): Promise<void> {
-    const { id } = dispatch.message;
     using ending = new Ending(delivery);
-    this.#live.add(id);
+    const { message } = dispatch;
+    const begin = () => delivery.begin();
+    const run: Run = { flowId, dispatch, executor, ending, begin, startedAt: Date.now() };
+    this.#live.add(message, ending);
     try {
-      const begin = () => delivery.begin();
-      await this.#run({ flowId, dispatch, executor, ending, begin, startedAt: Date.now() });
+      ending.signal.throwIfAborted();
+      await this.#run(run);
+    } catch (error) {
+      const canceled = cancellationOf(ending.signal);
+      if (canceled === undefined) throw error;
+      await this.finish({ ...run, message, agent: executor.agent }, canceledResult(canceled));
+      this.#tracker.end(run);
     } finally {
-      this.#live.delete(id);
+      this.#live.remove(message);
     }
   }
 
@@ -321,7 +321,7 @@ export class Dispatcher {
       return await untilAborted(work, signal);
     } catch (error) {
       // It goes on at another switchboard, or at the next attempt.
-      if (leavesTurn(error)) throw error;
+      if (leavesTurn(error) || cancellationOf(ending.signal) !== undefined) throw error;
       // The remote task continues without the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
       const words = total.isExpired
@@ -377,7 +377,8 @@ export class Dispatcher {
       await this.#announcer.chat('outbound', dispatch, executor, result);
     await this.#end(flowId, dispatch, result, durationMs);
     await this.#announcer.outcome(dispatch, agent, result, times);
-    await this.#settings.arms.note(dispatch, agent, result.error === undefined, durationMs);
+    if (result.taskState !== 'canceled')
+      await this.#settings.arms.note(dispatch, agent, result.error === undefined, durationMs);
   }
 
   async #end(

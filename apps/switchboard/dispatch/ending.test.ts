@@ -12,6 +12,7 @@ import { AgentLimiter } from './agent-limiter.ts';
 import { Cooldowns } from './agent-queues.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { SkillContext, SkillRequest, SkillResult } from './executor.ts';
+import { cancelSkill } from './live-runs.ts';
 import { createOtherWorkers } from './other-workers.ts';
 import { ExecutorRegistry, SkillStore } from './registry.ts';
 import { TaskStore } from './task-store.ts';
@@ -154,6 +155,41 @@ it('ends a skill that goes on and on, whatever progress it shows, and says so', 
   expect(flows.list({ limit: 1, principal: anonymous })[0]?.errorPreview).toContain(
     'SWITCHBOARD_SKILL_TOTAL_TIMEOUT_MS',
   );
+});
+
+it('ends what its owner cancels, and heeds nobody else', async () => {
+  const given: AbortSignal[] = [];
+  skill((signal, _request, { extend }) => {
+    extend?.(longMs);
+    given.push(signal);
+    return new Promise(() => undefined);
+  });
+  const ada: Principal = { kind: 'person', id: 'ada', via: [] };
+  const payload = { skillHint: 'work' };
+  await bus.publish({ topic: 'agent.skill.request', payload, correlationId: 'hers', principal: ada });
+  await waitFor(() => given.length === 1);
+  await cancelSkill(bus, 'hers', { ...ada, id: 'bob' });
+  await cancelSkill(bus, 'others', ada);
+  await cancelSkill(bus, 'hers', ada);
+  const flow = () => flows.list({ limit: 1, principal: ada })[0];
+  await waitFor(() => flow()?.status === 'complete');
+  expect(flow()?.errorPreview).toBe('Canceled by person:ada.');
+  expect(given.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(await bus.deadLetters()).toEqual([]);
+});
+
+it('ends what was cancelled while it waited for its agent, once that is there', async () => {
+  const work = (_signal: AbortSignal, _request: SkillRequest, { extend }: SkillContext) => {
+    extend?.(longMs);
+    return new Promise<SkillResult>(() => undefined);
+  };
+  skill(work, true);
+  await ask(1);
+  await waitFor(async () => (await bus.history({ topic: 'agent.skill.queue.worker' })).length === 1);
+  await cancelSkill(bus, 'c0', anonymous);
+  skill(work);
+  await waitFor(() => ended('error') === 1);
+  expect(flows.list({ limit: 1, principal: anonymous })[0]?.errorPreview).toBe('Canceled by anonymous.');
 });
 
 it('leaves work to the switchboard that has taken it over, for as long as that one is at work', async () => {

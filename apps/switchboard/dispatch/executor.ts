@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Delivery } from '@trunkline/bus';
-import type { Origin, Principal } from '@trunkline/identity';
+import { type Origin, ownerKey, type Principal } from '@trunkline/identity';
 import type { StoredFile } from '@trunkline/loop';
 import type { Slot } from '@trunkline/std';
 
@@ -129,11 +129,30 @@ export interface SkillExecutor {
   /** A `working` result with a task id continues elsewhere; poll it with `resume`. */
   execute(request: SkillRequest, context: SkillContext): Promise<SkillResult>;
   resume?(request: SkillRequest, task: RemoteTask, context: SkillContext): Promise<SkillResult>;
+  /** Tells the agent to stop what continues elsewhere. */
+  cancel?(request: SkillRequest, task: RemoteTask): Promise<void>;
+}
+
+/** The reason of a run's signal when somebody cancels the request, as opposed to a time limit or a shutdown. */
+export class SkillCanceledError extends Error {
+  constructor(by: Principal) {
+    super(`Canceled by ${ownerKey(by)}.`);
+    this.name = 'SkillCanceledError';
+  }
+}
+
+export function canceledResult({ message }: SkillCanceledError): SkillResult {
+  return { content: '', error: message, taskState: 'canceled' };
+}
+
+export function cancellationOf({ reason }: AbortSignal): SkillCanceledError | undefined {
+  return reason instanceof SkillCanceledError ? reason : undefined;
 }
 
 /**
- * Aborts a run when the bus stops waiting for it, or as soon as the bus starts to stop while the run waits for a slot
- * or a person: it is redelivered after the start. Dispose it with the run, as the bus outlives thousands of them.
+ * Aborts a run when somebody cancels it or the bus stops waiting for it, or as soon as the bus starts to stop while the
+ * run waits for a slot or a person: it is redelivered after the start. Dispose it with the run, as the bus outlives
+ * thousands of them.
  */
 export class Ending implements Disposable {
   readonly #delivery: Delivery;
@@ -157,6 +176,10 @@ export class Ending implements Disposable {
     this.#look();
   }
 
+  cancel(by: Principal): void {
+    this.#cut.abort(new SkillCanceledError(by));
+  }
+
   [Symbol.dispose](): void {
     this.#delivery.signal.removeEventListener('abort', this.#look);
     this.#delivery.stopping.removeEventListener('abort', this.#look);
@@ -177,8 +200,14 @@ export async function runToEnd(
 ): Promise<SkillResult> {
   let result = await executor.execute(request, context);
   while (result.taskState === 'working' && result.taskId !== undefined && executor.resume !== undefined) {
-    await delay(pauseMs, undefined, { signal: context.signal });
-    result = await executor.resume(request, { ...result, taskId: result.taskId }, context);
+    const task = { ...result, taskId: result.taskId };
+    try {
+      await delay(pauseMs, undefined, { signal: context.signal });
+      result = await executor.resume(request, task, context);
+    } catch (error) {
+      if (cancellationOf(context.signal) !== undefined) await executor.cancel?.(request, task);
+      throw error;
+    }
   }
   return result;
 }

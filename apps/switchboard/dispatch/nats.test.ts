@@ -76,7 +76,7 @@ describe.skipIf(natsMissing !== undefined)('on a NATS server', () => {
     await one.stop();
   });
 
-  it('takes an answer to a question at whichever switchboard it is given, once', async () => {
+  it('takes an answer to a question, and a cancel, at whichever switchboard it is given', async () => {
     const [one, two] = await Promise.all([start(), start()]);
     const asking = one.call('/api/agent/ask-human', { correlationId: 'q1', question: 'Ship it?' });
     const requestId: string = await waitFor(
@@ -90,6 +90,24 @@ describe.skipIf(natsMissing !== undefined)('on a NATS server', () => {
     expect((await answer(two, 'nothing', 'no')).status).toBe(404);
     const forged = { topic: 'agent.input.given', payload: { requestId, answer: 'no' } };
     expect((await one.call('/publish', forged)).status).toBe(403);
+    // As is a cancel: work that was asked for at one may be done at the other.
+    const rpc = async (method: string, params: Json) =>
+      (await one.call('/a2a', { jsonrpc: '2.0', id: 1, method, params })).body.result;
+    const ids: string[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      model.enqueue({ fault: 'stall' });
+      const parts = [{ kind: 'text', text: 'stall' }];
+      const message = { role: 'user', messageId: `stalled-${count}`, parts };
+      ids.push((await rpc('message/send', { message, configuration: { blocking: false } })).id);
+    }
+    const stalled = () => model.chats().filter(({ messages }) => messages.at(-1)?.content === 'stall');
+    await waitFor(() => stalled().length === ids.length);
+    for (const id of ids) await rpc('tasks/cancel', { id });
+    const running = async (board: TestSwitchboard) =>
+      (await board.call('/api/agents')).body.data.map(({ load }: Json) => load.running);
+    await waitFor(async () =>
+      [...(await running(one)), ...(await running(two))].every((count) => count === 0),
+    );
     await Promise.all([one.stop(), two.stop()]);
   });
 

@@ -53,6 +53,15 @@ export function readDispatch(message: Message): Dispatch {
   };
 }
 
+/** No process can have been killed and followed by another since a message of this age was published. */
+const freshMs = 500;
+
+/** The first delivery after a crash does not count as another attempt, so that age alone tells it from a first one. */
+export function isFresh({ timestamp }: Message): boolean {
+  const age = Date.now() - timestamp;
+  return age >= 0 && age < freshMs;
+}
+
 /** Each is read from the store. */
 const mostRetries = 100;
 

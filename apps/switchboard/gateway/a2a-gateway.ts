@@ -3,13 +3,15 @@ import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Execu
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { inputModes } from '@trunkline/documents';
-import { type AccountAccess, ownerKey } from '@trunkline/identity';
+import { type AccountAccess, anonymous, ownerKey } from '@trunkline/identity';
 import type { Responses } from '@trunkline/openai-api';
 import type { ServiceAddress } from '@trunkline/service';
+import { BoundedMap } from '@trunkline/std';
 import type { Question } from '../api-types.ts';
 import type { MessageFiles } from '../content/message-files.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { SkillResult } from '../dispatch/executor.ts';
+import { cancelSkill } from '../dispatch/live-runs.ts';
 import { text } from '../dispatch/request.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HumanInput } from '../human/human-input.ts';
@@ -27,14 +29,23 @@ export interface GatewayParts {
   files: MessageFiles;
 }
 
+/** Correlations of requests that tasks wait for, where it is not the id of the task. */
+type Correlations = Map<string, string>;
+
+const mostCorrelations = 10_000;
+
 /** Each A2A task is a skill request; untargeted ones go to the helm. */
-function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Executor {
+function createGatewayExecutor(
+  parts: GatewayParts,
+  parked: ParkedAnswers,
+  correlations: Correlations,
+): Executor {
   return {
     async *execute(request, signal) {
       const ending = new AbortController();
       const end = () => ending.abort();
       signal.addEventListener('abort', end, { once: true });
-      const found = await answersFor(request, ending, parts, parked);
+      const found = await answersFor(request, ending, parts, parked, correlations);
       if ('error' in found) {
         yield { type: 'rejected', message: found.error };
         return;
@@ -115,6 +126,7 @@ async function answersFor(
   ending: AbortController,
   { bus, humanInput, routing, files: store }: GatewayParts,
   parked: ParkedAnswers,
+  correlations: Correlations,
 ): Promise<Answers | { error: string }> {
   const { task, message, metadata, principal, resume, tenant } = request;
   const said = textOf(request);
@@ -143,6 +155,7 @@ async function answersFor(
   const content = lines([said, ...problems]);
   // The answer to a remote agent's question is a request of its own.
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
+  if (correlationId !== task.id) correlations.set(task.id, correlationId);
   // Whoever names the context of somebody else begins a conversation of their own.
   const conversationId = `a2a:${ownerKey(principal)}:${task.contextId}`;
   const source = { interface: 'a2a' };
@@ -206,9 +219,10 @@ export function openA2aServer(settings: A2aServerSettings) {
   const { apiKey } = options;
   const parts = { bus, humanInput, routing, limiter, files };
   const parked = createParkedAnswers(logger);
+  const correlations = new BoundedMap<string, string>(mostCorrelations);
   const server = createA2aServer({
     directory: join(home, 'a2a'),
-    executor: responses.runningTasksOf(createGatewayExecutor(parts, parked)),
+    executor: responses.runningTasksOf(createGatewayExecutor(parts, parked, correlations)),
     signingHome: options.trunklineHome,
     quotaBytes: options.quotaMb * 2 ** 20,
     current,
@@ -236,6 +250,13 @@ export function openA2aServer(settings: A2aServerSettings) {
   });
   files.limitBy((quota, bytes) => server.engine.refusal(quota, bytes));
   parked.attach(server.engine, listenAgain(bus));
+  server.engine.observe({
+    taskCanceled({ id }, by = anonymous) {
+      cancelSkill(bus, correlations.get(id) ?? id, by).catch((error: unknown) =>
+        logger.warn({ err: error, task: id }, 'failed to cancel the work of a task'),
+      );
+    },
+  });
   return server;
 }
 

@@ -48,7 +48,7 @@ export async function* listen(
   const leave = () => wake.resolve();
   signal.addEventListener('abort', leave, { once: true });
   try {
-    await begin();
+    if (!signal.aborted) await begin();
     while (!signal.aborted) {
       const next = queue.shift();
       if (next !== undefined) yield next;

@@ -77,6 +77,7 @@ const topics = (): [string, object][] => [
   ['agent.skill.response.1', { content: 'forged-word' }],
   ['agent.input.response.1', { answer: 'yes' }],
   ['agent.input.given', { answer: 'yes' }],
+  ['agent.skill.cancel', {}],
 ];
 
 describe.each(['plain', 'wide', 'reckless', 'mad'])('the agent %s, made to publish', (agent) => {

@@ -169,7 +169,7 @@ export class TaskEngine {
   }
 
   /** Cancels a task at once. If the task has ended already, throws for `strict` callers and otherwise changes nothing. */
-  cancel(id: string, strict: boolean): { task: Task; stored: Promise<boolean> } {
+  cancel(id: string, strict: boolean, by?: Principal): { task: Task; stored: Promise<boolean> } {
     const live = this.find(id);
     if (isTerminal(live.state)) {
       if (strict) throw new A2aError('TASK_NOT_CANCELABLE', `Task cannot be canceled: it is ${live.state}`);
@@ -179,6 +179,7 @@ export class TaskEngine {
     live.controller = undefined;
     live.enter('canceled', this.#options.clock.now());
     controller?.abort();
+    this.#observers.tell((observer) => observer.taskCanceled?.(live.snapshot(), by));
     return { task: live.snapshot(), stored: this.#writer.saveTask(live) };
   }
 

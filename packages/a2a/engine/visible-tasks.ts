@@ -21,7 +21,7 @@ export interface TaskAccess {
 interface AllTasks {
   find(id: string): LiveTask;
   list(query: ListQuery): TaskPage;
-  cancel(id: string, strict: boolean): CanceledTask;
+  cancel(id: string, strict: boolean, by: Principal): CanceledTask;
   start(command: SendCommand): StartedTurn;
 }
 
@@ -65,7 +65,7 @@ export class VisibleTasks {
   }
 
   cancel(id: string, strict: boolean): CanceledTask {
-    return this.#engine.cancel(this.find(id).id, strict);
+    return this.#engine.cancel(this.find(id).id, strict, this.#principal);
   }
 
   start(sent: Omit<SendCommand, 'principal' | 'mayAnswer'>): StartedTurn {
