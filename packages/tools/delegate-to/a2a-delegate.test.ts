@@ -11,7 +11,7 @@ interface Call {
   method: string;
 }
 
-/** An agent that gives the scripted answers to `message/send` at `/a2a`. */
+/** An agent that gives the scripted answers to `message/send` at `/a2a`, the last of them again and again. */
 async function agent(...answers: { status?: number; body: unknown }[]) {
   const calls: Call[] = [];
   const keys: (string | undefined)[] = [];
@@ -24,7 +24,7 @@ async function agent(...answers: { status?: number; body: unknown }[]) {
       });
       request.on('end', () => {
         calls.push(JSON.parse(body));
-        const { status = 200, body: answer } = answers.shift()!;
+        const { status = 200, body: answer } = answers.length > 1 ? answers.shift()! : answers[0]!;
         send(
           'application/json',
           typeof answer === 'string' ? answer : JSON.stringify(answer),
@@ -33,7 +33,7 @@ async function agent(...answers: { status?: number; body: unknown }[]) {
       });
     },
   });
-  return { url: server.url, calls, keys };
+  return { url: `${server.url}/a2a`, base: server.url, calls, keys };
 }
 
 const text = (words: string) => ({ parts: [{ kind: 'text', text: words }] });
@@ -49,7 +49,7 @@ const options = { name: 'scout', description: 'looks around' };
 
 describe('a delegate that speaks A2A', () => {
   it('gets the key of a call as the id of the message, so that it can know it again', async () => {
-    const { url, calls } = await agent(task('completed', { artifacts: [text('Yes.')] }));
+    const { base: url, calls } = await agent(task('completed', { artifacts: [text('Yes.')] }));
     const delegate = createA2aDelegate({ ...options, url, isBase: true });
     await delegate.ask('x', { ...context, idempotencyKey: 'key-1' });
     const { message, metadata } = calls[0]?.params ?? {};
@@ -75,9 +75,25 @@ describe('a delegate that speaks A2A', () => {
     );
   });
 
+  it.each([
+    ['no card', undefined, '/rpc', ['POST /rpc']],
+    ['a card that cannot be read', 500, '/rpc', ['POST /rpc']],
+    ['a bare card', 200, '/rpc', ['POST /rpc']],
+    ['a bare card', 200, '', ['POST /', 'POST /rpc']],
+  ])('with %s (%s) is asked at its address as it stands: "%s"', async (_what, status, path, asked) => {
+    const answer = task('completed', { artifacts: [text('hello')] }).body;
+    const card = JSON.stringify({ name: 'Scout', url: '/rpc' });
+    server = await startPages({
+      ...(status && { '/.well-known/agent-card.json': send('application/json', card, status) }),
+      '/rpc': send('application/json', JSON.stringify(answer)),
+    });
+    expect(await createA2aDelegate({ ...options, url: server.url + path }).ask('x', context)).toBe('hello');
+    expect(server.requests.filter((request) => request.startsWith('POST'))).toEqual(asked);
+  });
+
   it('sends the query with its token and skill and gives the artifact [A093]', async () => {
     const { url, calls, keys } = await agent(task('completed', { artifacts: [text('found'), text('it')] }));
-    const scout = createA2aDelegate({ ...options, url: `${url}/`, token: 'tok', skill: 'look' });
+    const scout = createA2aDelegate({ ...options, url, token: 'tok', skill: 'look' });
     expect(await scout.ask('where?', context)).toBe('found\nit');
     expect(calls[0]).toMatchObject({
       jsonrpc: '2.0',
@@ -95,7 +111,7 @@ describe('a delegate that speaks A2A', () => {
       task('completed', { artifacts: [text('other')] }),
       task('completed', { artifacts: [text('sunny')] }),
     );
-    const scout = createA2aDelegate({ ...options, url: `${url}/a2a` });
+    const scout = createA2aDelegate({ ...options, url });
     expect(await scout.ask('weather', context)).toBe('scout asks back: which town?');
     await scout.ask('weather', { ...context, sessionId: 'someone else' });
     expect(await scout.ask('Bern', context)).toBe('sunny');

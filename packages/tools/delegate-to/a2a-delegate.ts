@@ -11,7 +11,7 @@ import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate
 export interface A2aDelegateOptions extends CardTrust {
   name: string;
   description: string;
-  /** Address of the agent: of its service, its endpoint or its card. One without a card is asked at `/a2a` below it. */
+  /** Address of the agent: of its service, its endpoint or its card. One without a card is asked there as it stands. */
   url: string;
   /** The address is that of a service of ours, or stands in a `PEER_*_URL`: it is always asked at `/a2a`, without a look at its card. */
   isBase?: boolean;
@@ -43,10 +43,11 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
   const find = async (signal: AbortSignal): Promise<RemoteAgent> => {
     if (known !== undefined) return known;
     const named = { name, url: options.url, ...credentialsOf(options), ...cardTrust(options) };
+    const plain: RemoteAgent = { ...named, protocol: '0.3' };
     try {
       const { description: about, skills } = await client.card(named, { signal });
       // Without a card the client assumes one, and that is bare.
-      if (about === '' && skills.length === 0) return atPath(options);
+      if (about === '' && skills.length === 0) return plain;
       known = named;
       return named;
     } catch (error) {
@@ -54,7 +55,7 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
       const isSettled =
         error instanceof RemoteAgentError && !['agent_elsewhere', 'agent_unverified'].includes(error.code);
       if (!isSettled) throw error;
-      return atPath(options);
+      return plain;
     }
   };
   const parked = new Map<string, Parked>();
