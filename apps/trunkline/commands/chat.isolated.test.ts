@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type Child, freePort, startChild, startModelServer, temporaryHome } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -52,6 +55,30 @@ describe('trunkline chat', () => {
     const lost = run(['chat', '--url', url, '--chat', 'nowhere']);
     expect(await lost.exited).toMatchObject({ code: 1 });
     expect(lost.output()).toContain('There is no chat nowhere.');
+  });
+
+  it('finds any agent by the address of its card or endpoint, and no other of its host', async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      const isCard = request.url === '/agents/one/card.json';
+      if (request.method === 'POST') asked.push(request.url ?? '');
+      if (!isCard && request.url !== '/agents/one') return void response.writeHead(404).end();
+      const parts = [{ kind: 'text', text: 'It is I.' }];
+      const message = { kind: 'message', messageId: 'm', role: 'agent', parts };
+      const card = { name: 'One', url: '/agents/one', protocolVersion: '0.3.0', capabilities: {} };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(isCard ? card : { jsonrpc: '2.0', id: 1, result: message }));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    cleanups.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    for (const path of ['/agents/one/card.json', '/agents/one']) {
+      const chat = run(['chat', '--url', `http://127.0.0.1:${port}${path}`]);
+      chat.write('who is it?\n\n');
+      await chat.waitForLine('It is I.');
+      await chat.exited;
+    }
+    expect(new Set(asked)).toEqual(new Set(['/agents/one']));
   });
 
   it('says what to do when no agent answers', async () => {

@@ -9,6 +9,7 @@ import {
   toolCallMediaType,
 } from '@trunkline/a2a';
 import { defineOptions, type Environment, homeOptions, text, url } from '@trunkline/config';
+import { isServedAt } from '@trunkline/service';
 import { type AgentApi, chooseModel, describeModels, findChat } from '../chat/agent-api.ts';
 import {
   findService,
@@ -28,7 +29,7 @@ export const chatOptions = defineOptions('chat', 'Chat: a conversation with the 
   agentUrl: url({
     env: 'AGENT_URL',
     flag: '--url',
-    doc: 'Address of the agent for trunkline chat.',
+    doc: 'Address of the agent for trunkline chat: of its service, its endpoint or its card.',
     defaultDoc: 'where it runs from TRUNKLINE_HOME, else this machine, at AGENT_PORT',
   }),
   agentPort: portOptions.agentPort,
@@ -63,7 +64,7 @@ export const main = defineCommand({
     const operator = operatorHeaders(agentUrl, home, env);
     const api = agentApi(target, authToken, env);
     const known = chat === undefined ? undefined : await findChat(api, chat);
-    const client = new AgentClient(agentUrl, token, operator, known?.branch);
+    const client = new AgentClient(endpointOf(target), token, operator, known?.branch);
     if (model !== undefined) await chooseModel(api, client.contextId, model);
     const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
     const reader = createInterface({
@@ -89,6 +90,12 @@ export const main = defineCommand({
     }
   },
 });
+
+/** An address that somebody named is that of a service, an endpoint or a card; of our own service we know the endpoint. */
+function endpointOf({ url, isNamed, home }: Target): string {
+  const isOurs = !isNamed || (isServedAt(home, url) && new URL(url).pathname === '/');
+  return isOurs ? new URL('/a2a', url).href : url;
+}
 
 /** The agent's own API, with the keys that may go there. */
 export function agentApi(target: Target, authToken: string | undefined, env: Environment): AgentApi {
@@ -209,6 +216,7 @@ class AgentClient {
   readonly contextId: string;
   #taskId: string | undefined;
   #waiting = false;
+  #hasText = false;
 
   /** `operatorHeaders`: who is at the terminal, where the agent may know it. `chat`: the one to continue, if any. */
   constructor(
@@ -222,7 +230,7 @@ class AgentClient {
     const credentials = token === undefined ? {} : { credentials: { bearer: token } };
     this.#agent = {
       name: `at ${url}`,
-      url: new URL('/a2a', url).href,
+      url,
       headers: operatorHeaders,
       ...credentials,
     };
@@ -237,6 +245,7 @@ class AgentClient {
   async *send(text: string): AsyncGenerator<ChatEvent> {
     const answered = this.#waiting && this.#taskId !== undefined ? { taskId: this.#taskId } : {};
     this.#waiting = false;
+    this.#hasText = false;
     const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const metadata = { channel: 'terminal', timezone, ...this.#joins };
     const message = { text, contextId: this.contextId, metadata, ...answered };
@@ -252,12 +261,21 @@ class AgentClient {
 
   #read(event: RemoteEvent): ChatEvent[] {
     if (event.type === 'task-start') this.#taskId = event.taskId;
-    if (event.type === 'text-delta') return [{ type: 'text', text: event.text }];
+    if (event.type === 'text-delta') {
+      this.#hasText = true;
+      return [{ type: 'text', text: event.text }];
+    }
     if (event.type === 'artifact') return toolEvents(event.artifact);
     if (event.type !== 'task-end') return [];
     const { state, statusText: text } = event.reply;
     this.#waiting = state === 'input-required';
-    return [this.#waiting ? { type: 'question', text } : { type: 'end', state, text }];
+    if (this.#waiting) return [{ type: 'question', text }];
+    // Some agents give their answer in one piece at the end.
+    const whole = this.#hasText || state !== 'completed' ? '' : event.reply.text;
+    return [
+      { type: 'text', text: whole },
+      { type: 'end', state, text },
+    ];
   }
 }
 
