@@ -190,9 +190,10 @@ describe.each(ways)('the official client, version %s over %s', (version, transpo
   });
 
   it('reads the extended card once it has shown its credential', async () => {
-    const agent = await startAgent(echo, { credentials: { bearer: 'token' } });
+    const extendedCard = () => ({ description: 'for you' });
+    const agent = await startAgent(echo, { credentials: { bearer: 'token' }, extendedCard });
     const client = await connect(agent, version, transport, 'token');
-    expect(await client.getAgentCard()).toMatchObject({ name: 'Test agent' });
+    expect(await client.getAgentCard()).toMatchObject({ name: 'Test agent', description: 'for you' });
     const stranger = await connect(agent, version, transport);
     await expect(stranger.getAgentCard()).rejects.toThrow();
     await expect(stranger.sendMessage(saying('x'))).rejects.toThrow();

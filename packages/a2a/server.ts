@@ -46,7 +46,7 @@ export interface A2aServerOptions {
   access?: EngineOptions['access'];
   /** Asked each time, as the address and the skills may become known late. */
   card: () => AgentDescription;
-  /** What somebody who is known reads in the extended card beside or instead of that; left out, no more. */
+  /** What somebody who is known reads in the extended card beside or instead of that; left out, there is none. */
   extendedCard?: (principal: Principal) => Partial<AgentDescription>;
   /** Agents that callers can choose by `tenant`, whose tasks are kept apart; asked each time. */
   tenants?: () => readonly string[];
@@ -135,7 +135,12 @@ function createRoutes(
   push: PushService | undefined,
 ): Hono<AppEnv> {
   const { logger, card: describe } = options;
-  const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
+  const facts = {
+    pushNotifications: push !== undefined,
+    schemes: guard.schemes,
+    require: guard.require,
+    extendedCard: guard.schemes.length > 0 && options.extendedCard !== undefined,
+  };
   const signer = options.signingHome === undefined ? undefined : createCardSigner(options.signingHome);
   const card = (form: CardForm) => buildCard(form, describe(), facts, signer);
   let described: AgentDescription | undefined;
@@ -161,8 +166,8 @@ function createRoutes(
     },
     isTenant: (name) => options.tenants?.().includes(name) ?? false,
     extendedCard(dialect, principal) {
-      // In 1.0 there is one to ask for only where callers can be told apart from the public.
-      if (dialect.strict && guard.schemes.length === 0) return undefined;
+      // 0.3 of the contract answers with the public card where there is no other.
+      if (dialect.strict && !facts.extendedCard) return undefined;
       const more = principal.kind === 'anonymous' ? {} : options.extendedCard?.(principal);
       return buildCard(dialect.name, { ...describe(), ...more }, facts, signer);
     },

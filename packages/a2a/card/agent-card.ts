@@ -42,7 +42,7 @@ function cardV03(agent: AgentDescription, facts: ServerFacts) {
     },
     securitySchemes: Object.fromEntries(facts.schemes.map((name) => [name, schemesV03[name]])),
     security: requirementsOf(facts).map((names) => Object.fromEntries(names.map((name) => [name, []]))),
-    supportsAuthenticatedExtendedCard: facts.schemes.length > 0,
+    supportsAuthenticatedExtendedCard: facts.extendedCard,
   };
 }
 
@@ -116,6 +116,8 @@ export interface ServerFacts {
   schemes: readonly SchemeName[];
   /** Whether one of the schemes is enough. */
   require: 'all' | 'any';
+  /** Those who show a key read more than the public card. */
+  extendedCard: boolean;
 }
 
 export const defaultInputModes: readonly string[] = ['text/plain'];
@@ -165,7 +167,7 @@ function cardV10(agent: AgentDescription, facts: ServerFacts) {
       streaming: true,
       pushNotifications: facts.pushNotifications,
       extensions: extensionsOf(agent).map((extension) => ({ required: false, ...extension })),
-      extendedAgentCard: facts.schemes.length > 0,
+      extendedAgentCard: facts.extendedCard,
     },
     securitySchemes: securitySchemes(facts),
     securityRequirements: securityRequirements(facts),

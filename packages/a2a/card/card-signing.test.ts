@@ -14,7 +14,11 @@ const home = temporaryDirectory();
 const peers: FakePeer[] = [];
 let agent: TestAgent;
 beforeAll(async () => {
-  agent = await startAgent(echo, { signingHome: home.path, credentials: { bearer: 'sesame' } });
+  agent = await startAgent(echo, {
+    signingHome: home.path,
+    credentials: { bearer: 'sesame' },
+    extendedCard: () => ({ description: 'for you' }),
+  });
 });
 afterAll(async () => {
   for (const peer of peers) await peer.stop();

@@ -77,7 +77,8 @@ describe('the card [A119]', () => {
     expect(found).toMatchObject({
       name: 'Test agent',
       version: '1.2.3',
-      capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
+      // It would hold nothing more.
+      capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: false },
       securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
       securityRequirements: [{ schemes: { bearer: { list: [] } } }],
       defaultInputModes: ['text/plain'],
@@ -158,7 +159,23 @@ describe('the card [A119]', () => {
       expect(found).toMatchObject({ name: 'Test agent', skills: [{ id: 'for-a2a' }] });
       expect(found.supportedInterfaces).toContainEqual(expect.objectContaining({ tenant: 'blue' }));
     }
-    expect(JSON.stringify(await ask('/.well-known/agent-card.json', known))).not.toContain('Secret');
+    const shown = await ask('/.well-known/agent-card.json', known);
+    expect(JSON.stringify(shown)).not.toContain('Secret');
+    expect(shown).toMatchObject({
+      capabilities: { extendedAgentCard: true },
+      supportsAuthenticatedExtendedCard: true,
+    });
     expect((await fetch(`${extended.url}/extendedAgentCard`)).status).toBe(401);
+  });
+
+  it('has no extended form where there is nothing more to say; 0.3 of the contract answers with the card', async () => {
+    const known = { authorization: 'Bearer token-1' };
+    expect(await card('/.well-known/agent-card.json')).toMatchObject({
+      capabilities: { extendedAgentCard: false },
+      supportsAuthenticatedExtendedCard: false,
+    });
+    expect(await card('/extendedAgentCard', known)).toMatchObject({ name: 'Test agent' });
+    const refused = await card('/extendedAgentCard', { ...known, 'a2a-version': '1.0' });
+    expect(JSON.stringify(refused)).toContain('there is no extended card');
   });
 });

@@ -128,7 +128,8 @@ it('3.1.4: lists tasks of that very time and later', async () => {
 });
 
 it('13.3: the extended card is kept by nobody but the one who asked, and has no tenant that there is not', async () => {
-  const { agent } = await start(echo, { credentials: { bearer: 'token-1' } });
+  const extendedCard = () => ({ description: 'for you' });
+  const { agent } = await start(echo, { credentials: { bearer: 'token-1' }, extendedCard });
   const headers = { ...v10, authorization: 'Bearer token-1' };
   const response = await fetch(`${agent.url}/extendedAgentCard`, { headers });
   expect(response.headers.get('cache-control')).toBe('private, no-cache');
