@@ -115,7 +115,7 @@ it.each(['JSONRPC', 'HTTP+JSON'])(
     await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void elsewhere.close());
     const url = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
-    const remote = { name: 'red', url, cardHosts: [new URL(agent.url).host] };
+    const remote = { name: 'red', url };
     const client = createA2aClient();
     const { text: answer, taskId = '' } = await client.send(remote, { text: 'hi' });
     expect(answer).toBe('for red team');

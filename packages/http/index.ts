@@ -39,6 +39,7 @@ export {
   isUnanswered,
 } from './fetch/guarded-fetch.ts';
 export { whyUnreachable } from './fetch/reach.ts';
+export { refusedKind } from './fetch/special-addresses.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
 export { describeRoute, type RouteDescription } from './openapi/describe-route.ts';
 export {

@@ -1,12 +1,12 @@
 import type { JsonWebKey } from 'node:crypto';
 import { type AgentCard, AgentCard as CardCodec } from '@a2a-js/sdk';
 import { DefaultAgentCardResolver } from '@a2a-js/sdk/client';
-import { isLoopbackHost } from '@trunkline/http';
 import { BoundedMap } from '@trunkline/std';
 import { whyUnverified } from '../card/card-signing.ts';
 import { isObject } from '../dialects/read/values.ts';
 import { createAgentFetch, type Fetch } from './agent-fetch.ts';
-import { needsNoCard, type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
+import { assumedCard, hasOwnPath, isCardAddress, placeInterfaces, signedInterfaces } from './card-places.ts';
+import { hasCredentials, needsNoCard, type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
 
 /** For how long a card is kept that says nothing of it, and at most. */
 const longestMs = 10 * 60 * 1000;
@@ -51,8 +51,9 @@ export class AgentCards {
 
   /** With `fresh` the card is asked for again. */
   async get(agent: RemoteAgent, send: Fetch, signal: AbortSignal, fresh = false): Promise<AgentCard> {
-    // A card that nobody checked is not one that was.
-    const key = JSON.stringify([agent.url, agent.trust, agent.cardHosts, needsNoCard(agent)]);
+    // A card that nobody checked is not one that was, and with credentials it is believed less.
+    const means = [needsNoCard(agent), hasCredentials(agent), agent.peer !== undefined];
+    const key = JSON.stringify([agent.url, agent.trust, agent.cardHosts, ...means]);
     const known = this.#cards.get(key);
     if (!fresh && known !== undefined && known.until > this.#now()) return known.card;
     // The keys of a card that is checked may have changed, if the card has not.
@@ -94,12 +95,15 @@ export class AgentCards {
 
   async #read(agent: RemoteAgent, { raw, isItsCard }: FoundCard, signal: AbortSignal): Promise<AgentCard> {
     if (agent.trust === undefined)
-      return raw === undefined ? assumedCard(agent) : withOwnAddress(normalise(raw, agent), agent, isItsCard);
+      return raw === undefined
+        ? assumedCard(agent)
+        : await placeInterfaces(normalise(raw, agent), agent, { isItsCard, signal });
     const keys = await trustedKeys(agent, agent.trust, signal, this.#now);
     const reason = whyUnverified(raw ?? {}, keys);
     if (reason !== undefined) throw new RemoteAgentError('agent_unverified', agent, reason);
     const isPinned = whyUnverified(raw ?? {}, agent.trust.keys ?? []) === undefined;
-    return signedCard(raw ?? {}, agent, { isItsCard, isPinned });
+    const card = readCard(agent, () => CardCodec.fromJSON({ ...oftenMissing, ...raw }));
+    return signedInterfaces(card, agent, { isItsCard, isPinned });
   }
 
   /** Headers of an agent's own may hold a key too. */
@@ -124,14 +128,14 @@ async function discover(
   [open, identified]: [Fetch, Fetch],
   signal: AbortSignal,
 ): Promise<FoundCard> {
-  const hasCredentials = [agent.credentials, agent.peer, agent.headers].some((each) => each !== undefined);
+  const isKnown = hasCredentials(agent);
   for (const place of cardPlaces(agent.url)) {
     let found = await cardAt(place, agent, { send: open, isOpen: true }, signal).catch((error: unknown) => {
       const isAnswer = error instanceof RemoteAgentError && error.code !== 'agent_unreachable';
-      if (!isAnswer || !hasCredentials) throw error;
+      if (!isAnswer || !isKnown) throw error;
       return undefined;
     });
-    if (found === undefined && hasCredentials)
+    if (found === undefined && isKnown)
       found = await cardAt(place, agent, { send: identified, isOpen: false }, signal);
     if (found !== undefined) return { ...found, isItsCard: describesAgent(place, agent) };
   }
@@ -201,10 +205,6 @@ function cardPlaces(url: string): string[] {
   return [...new Set([...(isCardAddress(url) ? [url] : []), ...places, `${parent}/.well-known/agent.json`])];
 }
 
-function isCardAddress(url: string): boolean {
-  return new URL(url).pathname.endsWith('.json');
-}
-
 function normalise(card: object, agent: RemoteAgent): AgentCard {
   return readCard(agent, () => {
     const resolver = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } });
@@ -233,108 +233,3 @@ function describesAgent(place: string, agent: RemoteAgent): boolean {
 }
 
 const isAtRoot = (place: string) => new URL(place).pathname.startsWith('/.well-known/');
-
-function hasOwnPath({ url }: RemoteAgent): boolean {
-  return !isCardAddress(url) && !/^\/(a2a\/?)?$/.test(new URL(url).pathname);
-}
-
-/**
- * The interfaces where the agent's card says, as long as that is a host which the operator configured: what we send,
- * credentials included, goes nowhere else. An agent that does not know its own address (it names 0.0.0.0 or localhost)
- * is reached by the path that it names, unless the operator named one. In all other cases JSON-RPC is spoken at the
- * configured address.
- */
-function withOwnAddress(card: AgentCard, agent: RemoteAgent, isItsCard: boolean): AgentCard {
-  const own = new URL(agent.url);
-  const elsewhere = new Set<string>();
-  const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
-    const url = addressOf(entry, own);
-    if (url !== null && isItsCard && (isSameService(url, own, entry) || isAllowed(url, agent)))
-      return [{ ...entry, url: url.href }];
-    if (url !== null && isUnspecified(url) && !hasOwnPath(agent))
-      return isGrpc(entry) && own.protocol !== url.protocol
-        ? []
-        : [{ ...entry, url: onOwnHost(url, own, entry) }];
-    if (url !== null && isItsCard) elsewhere.add(url.host);
-    if (entry.protocolBinding !== 'JSONRPC' || isCardAddress(agent.url)) return [];
-    return [{ ...entry, url: agent.url }];
-  });
-  if (supportedInterfaces.length === 0 && elsewhere.size > 0)
-    throw new RemoteAgentError('agent_elsewhere', agent, [...elsewhere].slice(0, 3).join(', '));
-  return { ...card, supportedInterfaces };
-}
-
-type Interface = AgentCard['supportedInterfaces'][number];
-
-const isGrpc = ({ protocolBinding }: Interface) => protocolBinding.toUpperCase() === 'GRPC';
-
-/** Of gRPC as `http:` or `https:`, by which it is encrypted or not: cards write it in many ways, often as host and port alone. */
-function addressOf(entry: Interface, own: URL): URL | null {
-  if (!isGrpc(entry)) return URL.parse(entry.url, own);
-  const [, scheme, place = ''] = /^(?:([a-z]+):\/\/\/?)?([^/?#]*)/i.exec(entry.url) ?? [];
-  const protocols: Record<string, string> = {
-    http: 'http:',
-    https: 'https:',
-    grpc: 'http:',
-    grpcs: 'https:',
-  };
-  const protocol = protocols[scheme?.toLowerCase() ?? ''] ?? own.protocol;
-  return URL.parse(`${protocol}//${place}`);
-}
-
-/** gRPC has a port of its own; it is encrypted wherever the configured address is. */
-function isSameService(url: URL, own: URL, entry: Interface): boolean {
-  if (url.origin === own.origin) return true;
-  const areLoopback = isLoopbackHost(url.hostname) && isLoopbackHost(own.hostname);
-  const isSameHost = areLoopback || url.hostname === own.hostname;
-  if (isGrpc(entry)) return isSameHost && (url.protocol === 'https:' || own.protocol === 'http:');
-  return areLoopback && url.port === own.port && url.protocol === own.protocol;
-}
-
-/** The operator named the host; what goes there is as well protected as at the configured address. */
-function isAllowed(url: URL, { url: own, cardHosts = [] }: RemoteAgent): boolean {
-  const isProtected = url.protocol === 'https:' || new URL(own).protocol === 'http:';
-  return isProtected && (cardHosts.includes(url.host) || cardHosts.includes(url.hostname));
-}
-
-function isUnspecified({ hostname }: URL): boolean {
-  return isLoopbackHost(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
-}
-
-function onOwnHost(url: URL, own: URL, entry: Interface): string {
-  if (!isGrpc(entry)) return own.origin + url.pathname + url.search;
-  return `${url.protocol}//${own.hostname}${url.port && `:${url.port}`}`;
-}
-
-/**
- * What the signature covers, and nothing else: the fields of 1.0, and interfaces as they stand, at the configured host.
- * A card that was signed for another address says nothing about who answers at this one, unless the operator pinned the
- * very key: its owner may say where the agent is, and the encryption there proves it.
- */
-function signedCard(
-  raw: object,
-  agent: RemoteAgent,
-  { isItsCard, isPinned }: { isItsCard: boolean; isPinned: boolean },
-): AgentCard {
-  const own = new URL(agent.url);
-  const card = readCard(agent, () => CardCodec.fromJSON({ ...oftenMissing, ...raw }));
-  const supportedInterfaces = card.supportedInterfaces.flatMap((entry) => {
-    const isWritten = isGrpc(entry) || URL.canParse(entry.url);
-    const url = isWritten ? addressOf(entry, own) : null;
-    if (url === null || !isItsCard) return [];
-    const isOurs = isSameService(url, own, entry) || isAllowed(url, agent);
-    return isOurs || (isPinned && url.protocol === 'https:') ? [{ ...entry, url: url.href }] : [];
-  });
-  if (supportedInterfaces.length === 0)
-    throw new RemoteAgentError('agent_unverified', agent, `its card is not for ${own.origin}`);
-  return { ...card, supportedInterfaces };
-}
-
-/** An agent that has no card at all is taken to speak 0.3. */
-function assumedCard({ name, url }: RemoteAgent): AgentCard {
-  return CardCodec.fromJSON({
-    name,
-    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }],
-    capabilities: { streaming: true, pushNotifications: true },
-  });
-}

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { anonymous, encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
+import { systemCode } from '@trunkline/std';
 import { principalExtension, principalMetadata } from '../protocol/principal-extension.ts';
 import {
   needsNoCard,
@@ -44,6 +45,40 @@ export function createAgentFetch(
     }
     return asStream(limited(response, agent), headers);
   };
+}
+
+/**
+ * Asks at `standIn` where nothing takes a connection at the interface that the card names: nothing was sent there.
+ * What REST adds to the address stays.
+ */
+export function withStandIn(send: Fetch, named: string, standIn: string): Fetch {
+  const base = withoutSlash(named);
+  return async (input, init) => {
+    try {
+      return await send(input, init);
+    } catch (error) {
+      const url = String(input instanceof Request ? input.url : input);
+      if (!isUnconnected(error) || !url.startsWith(base)) throw error;
+      const rest = url === named ? '' : url.slice(base.length);
+      return await send(rest === '' ? standIn : withoutSlash(standIn) + rest, init);
+    }
+  };
+}
+
+const withoutSlash = (url: string) => url.replace(/\/+$/, '');
+
+const unconnected = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+function isUnconnected(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return unconnected.has(systemCode(error) ?? '') || isUnconnected(error.cause);
 }
 
 /** What one of our services says of its refusal, for the log: it may be the clocks, and no key. */

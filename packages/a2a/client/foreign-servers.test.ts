@@ -71,6 +71,21 @@ const task = (state: string, ...texts: string[]) => ({
   artifacts: [{ artifactId: 'a', parts: texts.map((text) => ({ kind: 'text', text })) }],
 });
 const hello = () => ({ result: task('completed', 'hello') });
+const hello10 = () => ({
+  task: {
+    id: 't1',
+    contextId: 'c1',
+    status: { state: 'TASK_STATE_COMPLETED' },
+    artifacts: [{ artifactId: 'a', parts: [{ text: 'hello' }] }],
+  },
+});
+const interfaces = (...entries: [url: string, binding: string, version: string][]) => ({
+  supportedInterfaces: entries.map(([url, protocolBinding, protocolVersion]) => ({
+    url,
+    protocolBinding,
+    protocolVersion,
+  })),
+});
 
 async function collect(events: AsyncIterable<RemoteEvent>): Promise<RemoteEvent[]> {
   const collected: RemoteEvent[] = [];
@@ -135,6 +150,62 @@ describe('an agent that somebody else built', () => {
     });
     expect(await client.ask(at('/agents/b/a2a'), { text: 'x' })).toBe('hello');
     expect(calls).toEqual(['/agents/b/a2a message/send']);
+  });
+
+  it('is reached at another port of this machine, unless credentials would go there', async () => {
+    const { at: there, calls } = await start({ rpcPath: '/rpc', answer: hello });
+    const here = await start({ card: { url: there('/rpc').url }, rpcPath: '/rpc', answer: hello });
+    for (const path of ['', '/', '/.well-known/agent-card.json'])
+      expect(await client.ask(here.at(path), { text: 'x' })).toBe('hello');
+    expect([calls.splice(0), here.calls]).toEqual([Array(3).fill('/rpc message/send'), []]);
+    for (const secret of [{ credentials: { bearer: 'sesame' } }, { headers: { 'x-key': 'sesame' } }])
+      expect(await client.ask({ ...here.at(''), ...secret }, { text: 'x' })).toBe('hello');
+    expect([calls, here.calls]).toEqual([[], Array(2).fill('/rpc message/send')]);
+  });
+
+  it.each([
+    ['its path', '', '/rpc', '/rpc message/send'],
+    ['its own path', '/agents/b', '/agents/b', '/agents/b message/send'],
+    ['its path, over REST', '', '/rpc/message:send', '/rpc/message:send undefined'],
+  ])(
+    'is asked at the configured host by %s where nobody listens at the host that its card names',
+    async (_what, path, rpcPath, call) => {
+      const binding = call.endsWith('undefined') ? 'HTTP+JSON' : 'JSONRPC';
+      const { at, calls } = await start({
+        // Only 127.0.0.1 of this machine is listened at.
+        card: interfaces([`http://127.0.0.77:{port}/rpc`, binding, binding === 'JSONRPC' ? '0.3' : '1.0']),
+        cardPath: `${path}/.well-known/agent-card.json`,
+        rpcPath,
+        answer: () => ({ ...hello(), ...hello10() }),
+      });
+      expect(await client.ask(at(path), { text: 'x' })).toBe('hello');
+      expect(calls).toEqual([call]);
+    },
+  );
+
+  it('is spoken to in the newest version that both know, over whatever its card names first for that', async () => {
+    const { at, calls } = await start({
+      card: interfaces(
+        ['/old', 'JSONRPC', '0.3'],
+        ['/next', 'JSONRPC', '7.0'],
+        ['/rest', 'HTTP+JSON', '1.0.0'],
+        ['/new', 'JSONRPC', '1.0'],
+      ),
+      rpcPath: '/rest/message:send',
+      answer: hello10,
+    });
+    expect(await client.ask(at(''), { text: 'x' })).toBe('hello');
+    expect(calls).toEqual(['/rest/message:send undefined']);
+  });
+
+  it('is asked at the first of several interfaces of one kind', async () => {
+    const { at, calls } = await start({
+      card: interfaces(['/one', 'JSONRPC', '1.0'], ['/two', 'JSONRPC', '1.0']),
+      rpcPath: '/one',
+      answer: () => ({ result: hello10() }),
+    });
+    expect(await client.ask(at(''), { text: 'x' })).toBe('hello');
+    expect(calls).toEqual(['/one SendMessage']);
   });
 
   it.each(['0.2.5', '0.1.0'])('of version %s is spoken to as one of 0.3', async (protocolVersion) => {
@@ -214,7 +285,22 @@ it('streams 0.3 over REST whole, from an agent whose card stands at another of i
     reply: { state: 'completed', text: 'Peer says: hello\n\nfinal' },
   });
   expect(calls).toEqual([]);
-  const address = await start({ card: { ...card, url: 'https://elsewhere.invalid/' }, answer: () => ({}) });
+  const address = await start({ card: { ...card, url: 'https://192.0.2.1/' }, answer: () => ({}) });
   const unallowed = client.ask(address.at('/.well-known/agent-card.json'), { text: 'x' });
   await expect(unallowed).rejects.toMatchObject({ code: 'agent_elsewhere' });
+});
+
+it('ends a stream with all artifacts, also those without text', async () => {
+  const agent = await startAgent(async function* () {
+    yield { type: 'artifact', artifactId: 'map', parts: [{ type: 'data', data: { lat: 47 } }] };
+    yield { type: 'completed', text: 'Here.' };
+  });
+  const remote = { name: 'Mapper', url: agent.url };
+  const { artifacts } = await client.send(remote, { text: 'x' });
+  const events = await collect(client.stream(remote, { text: 'x' }));
+  const ids = artifacts.map(({ artifactId }) => artifactId).sort();
+  expect(ids).toContain('map');
+  const last = events.at(-1);
+  const streamed = last?.type === 'task-end' ? last.reply.artifacts : [];
+  expect(streamed.map(({ artifactId }) => artifactId).sort()).toEqual(ids);
 });

@@ -58,6 +58,11 @@ export function needsNoCard({ protocol, trust }: RemoteAgent): boolean {
   return protocol === '0.3' && trust === undefined;
 }
 
+/** Whether more than the message goes out; headers of an agent's own may hold a key too. */
+export function hasCredentials({ credentials, peer, headers = {} }: RemoteAgent): boolean {
+  return credentials !== undefined || peer !== undefined || Object.keys(headers).length > 0;
+}
+
 /** Several may be set; all that are set are sent. */
 export interface RemoteCredentials {
   /** Sent as `X-API-Key`. */

@@ -21,7 +21,8 @@ import {
 import { v10 } from '../dialects/dialects.ts';
 import type { JsonObject } from '../dialects/read/values.ts';
 import { type Artifact, type Message, textOf } from '../protocol/model.ts';
-import type { Fetch } from './agent-fetch.ts';
+import { type Fetch, withStandIn } from './agent-fetch.ts';
+import { standInFor } from './card-places.ts';
 import { isAppended, markAppends } from './kept-append.ts';
 import { readArtifact, readReply, readStatus, readTask, withOwn } from './plain-wire.ts';
 import {
@@ -50,38 +51,51 @@ export interface Connection {
 }
 
 /** A client of the official SDK for this agent, in the best version and transport that its card offers. */
-export async function connect(agent: RemoteAgent, given: AgentCard, way: Way): Promise<Connection> {
-  const card = withoutUnsigned(agent, given);
-  const options = { fetchImpl: way.send, legacyCompat: { enabled: true } };
-  const rest = card.supportedInterfaces.some(({ protocolVersion }) => protocolVersion.startsWith('0.'))
-    ? { ...options, fetchImpl: markAppends(way.send) }
-    : options;
+export async function connect(agent: RemoteAgent, card: AgentCard, way: Way): Promise<Connection> {
+  const chosen = chooseInterface(agent, card);
+  if (chosen === undefined) throw new RemoteAgentError('agent_error', agent, noWay);
+  const standIn = standInFor(agent, chosen);
+  const send = standIn === undefined ? way.send : withStandIn(way.send, chosen.url, standIn);
+  const options = { fetchImpl: send, legacyCompat: { enabled: true } };
+  const isOlder = chosen.protocolVersion.startsWith('0.');
+  const rest = isOlder ? { ...options, fetchImpl: markAppends(send) } : options;
   const transports = [new JsonRpcTransportFactory(options), new RestTransportFactory(rest)];
-  const known = ['GRPC', ...transports.map(({ protocolName }) => protocolName.toUpperCase())];
-  const bindings = card.supportedInterfaces.map(({ protocolBinding }) => protocolBinding.toUpperCase());
   // The library is loaded only where the agent prefers gRPC or has nothing else.
-  const isGrpc = bindings.find((binding) => known.includes(binding)) === 'GRPC';
+  const isGrpc = bindingOf(chosen) === 'GRPC';
   const grpc = isGrpc ? new (await import('./grpc-wire.ts')).GrpcWire(agent, way.headers) : undefined;
   try {
     const factory = new ClientFactory({
       transports: grpc === undefined ? transports : [...transports, grpc],
     });
-    const client = await factory.createFromAgentCard(card);
+    const client = await factory.createFromAgentCard({ ...card, supportedInterfaces: [chosen] });
     return { client, close: () => grpc?.close() };
   } catch (cause) {
-    throw new RemoteAgentError('agent_error', agent, 'it offers no way that we know to talk to it', {
-      cause,
-    });
+    throw new RemoteAgentError('agent_error', agent, noWay, { cause });
   }
 }
 
-/** A signature covers the body of an HTTP request; gRPC has no place for it. */
-function withoutUnsigned({ credentials }: RemoteAgent, card: AgentCard): AgentCard {
-  if (credentials?.hmacSecret === undefined) return card;
-  const supportedInterfaces = card.supportedInterfaces.filter(
-    ({ protocolBinding }) => protocolBinding.toUpperCase() !== 'GRPC',
-  );
-  return { ...card, supportedInterfaces };
+const noWay = 'it offers no way that we know to talk to it';
+
+type Interface = AgentCard['supportedInterfaces'][number];
+
+const bindingOf = ({ protocolBinding }: Interface) => protocolBinding.toUpperCase();
+
+/** The newest version first, then what the card names first. Versions that nobody knows come last. */
+const versions: readonly { pattern: RegExp; version?: string }[] = [
+  { pattern: /^v?1(\.0)*$/, version: '1.0' },
+  { pattern: /^v?0\.|^$/, version: '0.3' },
+  { pattern: /./ },
+];
+
+function chooseInterface({ credentials }: RemoteAgent, card: AgentCard): Interface | undefined {
+  // A signature covers the body of an HTTP request; gRPC has no place for it.
+  const bindings = ['JSONRPC', 'HTTP+JSON', ...(credentials?.hmacSecret === undefined ? ['GRPC'] : [])];
+  const spoken = card.supportedInterfaces.filter((entry) => bindings.includes(bindingOf(entry)));
+  for (const { pattern, version } of versions) {
+    const chosen = spoken.find(({ protocolVersion }) => pattern.test(protocolVersion.trim()));
+    if (chosen !== undefined) return { ...chosen, protocolVersion: version ?? chosen.protocolVersion };
+  }
+  return undefined;
 }
 
 /** Turns the frames of a stream into our events, the last of them with the whole reply. */
@@ -152,9 +166,7 @@ class GrowingTask {
 
   reply(): RemoteReply {
     const { taskId = '', contextId = '', state } = this.#reply;
-    const artifacts = [...this.#artifacts.values()].filter(({ parts }) =>
-      parts.some(({ type }) => type === 'text'),
-    );
+    const artifacts = [...this.#artifacts.values()];
     return replyOfTask({ id: taskId, contextId, state, artifacts, statusMessage: this.#message });
   }
 }

@@ -108,17 +108,19 @@ describe('an agent that offers gRPC alone', () => {
   });
 
   it('is found by each way to write its address, and nowhere but on the configured host', async () => {
-    const forms = ['http://127.0.0.1:', 'grpc://localhost:', '0.0.0.0:', 'dns:///127.0.0.1:'];
+    const forms = ['http://127.0.0.1:', 'grpc://localhost:', '0.0.0.0:', ':', 'dns:///127.0.0.1:'];
     for (const form of forms) {
       const { remote } = await start(echo, {}, { address: (port) => `${form}${port}` });
       expect(await client.ask(remote, { text: 'x' }), form).toContain('x');
     }
-    const { remote, grpc } = await start(echo, {}, { address: (port) => `other.invalid:${port}` });
+    const { remote, grpc } = await start(echo, {}, { address: (port) => `192.0.2.1:${port}` });
     await expect(client.ask(remote, { text: 'x' })).rejects.toMatchObject({
       code: 'agent_elsewhere',
-      message: expect.stringContaining(`other.invalid:${grpc.port}`),
+      message: expect.stringContaining(`192.0.2.1:${grpc.port}`),
     });
-    const allowed = { ...remote, cardHosts: ['other.invalid'] };
+    const nowhere = await start(echo, {}, { address: (port) => `other.invalid:${port}` });
+    expect(await client.ask(nowhere.remote, { text: 'x' })).toContain('x');
+    const allowed = { ...nowhere.remote, cardHosts: ['other.invalid'] };
     await expect(client.ask(allowed, { text: 'x' })).rejects.toMatchObject({ code: 'agent_unreachable' });
   });
 
