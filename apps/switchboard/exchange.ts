@@ -90,7 +90,9 @@ const waitingForEach = 7;
 export function createExchange(settings: ExchangeSettings): Exchange {
   const { options, env, bus, workspace, projects, sealExchange, stores, files, logger } = settings;
   const registry = new ExecutorRegistry();
-  const humanInput = new HumanInput(stores.questions, bus, settings.approvals);
+  const humanInput = new HumanInput(stores.questions, bus, settings.approvals, (consent) =>
+    settings.policy.recordConsent(consent),
+  );
   const questions = createSurfaceQuestions({ bus, humanInput, logger });
   const controlPlane = new ControlPlane({ directory: workspace.directory, changes: stores.changes, env });
   const incidents = createIncidentRepository(workspace, controlPlane, bus);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,9 +37,26 @@ export interface DecidedCall {
   sessionId: string;
 }
 
+/** A person's answer to the question whether a call may run. */
+export interface Consent {
+  answeredBy: Principal;
+  tool: string;
+  /** The arguments as the call has them, so that its own line in the audit log has the same hash. */
+  input: unknown;
+  /** What the person was shown; its hash is stored. */
+  shown: string;
+  decision: 'allow' | 'deny';
+  /** How far a yes goes. */
+  scope: 'once' | 'task' | 'always';
+  /** The rule that asked; a tool may ask without one. */
+  rule?: string | undefined;
+  task: string;
+}
+
 const CHECK_MS = 500;
 const SETTLE_MS = 2000;
 const MAX_TRIES = 5;
+const scopeWords = { once: 'once', task: 'for the task', always: 'always' };
 const empty: PolicyConfig = { rules: [], hosts: [], agents: {}, budgets: [] };
 
 /** The operator's policy: `policy.yaml`, read again whenever it changes. */
@@ -142,6 +160,16 @@ export class Policy {
     const { principal, tool } = request;
     const event = { service: audit.service, action: 'tool.call', subject: tool, principal };
     audit.log.record({ ...event, arguments: input, decision, rule, result, task: sessionId });
+  }
+
+  /** Writes down who approved or refused a call, and what they had read before. */
+  recordConsent({ answeredBy, tool, input, shown, decision, scope, rule, task }: Consent): void {
+    const { audit } = this.#options;
+    if (audit === undefined) return;
+    const answer = decision === 'deny' ? 'no' : scopeWords[scope];
+    const result = `${answer}; SHA-256 of what was shown: ${hash('sha256', shown)}`;
+    const event = { service: audit.service, action: 'approval', subject: tool, principal: answeredBy };
+    audit.log.record({ ...event, arguments: input, decision, rule, result, task });
   }
 
   #log({ principal: { kind, id, via }, agent, tool, subject }: PolicyRequest, decided: PolicyDecision): void {

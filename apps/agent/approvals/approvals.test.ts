@@ -77,6 +77,21 @@ async function answer(agent: TestAgent, id: string, body: object, headers = asOp
   return await agent.fetch(`/api/approvals/${id}`, { ...init, headers: { ...init.headers, ...headers } });
 }
 
+interface Line {
+  principal: string;
+  result: string;
+  argumentsHash: string;
+}
+
+/** Lines of the audit log of all services, the newest first. */
+async function audited(agent: TestAgent, action: string): Promise<Line[]> {
+  const response = await agent.fetch(`/operator/audit?action=${action}`, { headers: asOperator(agent) });
+  return ((await response.json()) as { entries: Line[] }).entries;
+}
+
+const answeredWith = (scope: string) =>
+  expect.stringMatching(`^${scope}; SHA-256 of what was shown: [0-9a-f]{64}$`);
+
 const settled = (agent: TestAgent, id: string, state: string) =>
   waitFor(async () => {
     const { result } = await agent.rpc('tasks/get', { id });
@@ -156,6 +171,12 @@ describe('an approval', () => {
     expect((await answer(agent, waiting!.id, { approve: true })).status).toBe(200);
     expect(answerText(await settled(agent, parked.id, 'completed'))).toBe('Made.');
     expect(lastResult()).toBe('made');
+    expect(await audited(agent, 'approval')).toMatchObject([
+      {
+        ...{ principal: 'operator:operator', subject: 'run_command', decision: 'allow' },
+        result: answeredWith('once'),
+      },
+    ]);
     expect((await answer(agent, waiting!.id, { approve: true })).status).toBe(404);
     // The same command is asked about again.
     model.enqueue(run('printf made > made; cat made'));
@@ -186,6 +207,9 @@ describe('an approval', () => {
     await answer(agent, waiting!.id, { approve: false, note: 'too risky' });
     await settled(agent, parked.id, 'completed');
     expect(lastResult()).toBe('Error: the person did not approve it and said: no: too risky');
+    expect(await audited(agent, 'approval')).toMatchObject([
+      { principal: 'operator:operator', decision: 'deny', result: answeredWith('no') },
+    ]);
     expect(existsSync(join(workspaceOf(agent), 'made'))).toBe(false);
   });
 
@@ -297,6 +321,8 @@ describe('who is handed on by another service', () => {
     const parked = await say(agent, 'Make it.', handed(asker));
     const task = await say(agent, 'yes', handed(principal), { taskId: parked.id });
     expect(task.status.state).toBe(state);
+    const approver = { principal: 'approver:chat:1', via: ['switchboard'], result: answeredWith('once') };
+    expect(await audited(agent, 'approval')).toMatchObject(state === 'completed' ? [approver] : []);
   });
 
   it('that was used up before a crash is asked for again', async () => {
@@ -338,6 +364,15 @@ describe('who is handed on by another service', () => {
     expect(task.status.state).toBe('completed');
     expect(existsSync(join(workspaceOf(agent), 'a.md'))).toBe(true);
     expect(existsSync(join(agent.home, 'policy.yaml'))).toBe(isOperator);
+    const [written] = await audited(agent, 'tool.call');
+    const { argumentsHash } = written!;
+    expect(await audited(agent, 'approval')).toMatchObject([
+      {
+        ...{ principal: isOperator ? 'operator:operator' : 'approver:chat:1', argumentsHash },
+        ...{ subject: 'write_file', rule: 'default: effects after outside text', decision: 'allow' },
+        result: answeredWith(isOperator ? 'always' : 'for the task'),
+      },
+    ]);
   });
 });
 

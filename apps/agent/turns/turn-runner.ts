@@ -12,11 +12,13 @@ import {
   type TurnEvent,
   type TurnFiles,
   type TurnOptions,
+  type TurnPolicy,
   userContent,
 } from '@trunkline/loop';
 import type { Policy } from '@trunkline/policy';
 import type { KeyedQueue } from '@trunkline/std';
-import { changedWords, notApproved, readScope, readVerdict } from '@trunkline/tools';
+import { notApproved, readScope, readVerdict } from '@trunkline/tools';
+import { allowAlways, consentOf, runAnswered } from '../approvals/answered-call.ts';
 import {
   type Approvals,
   type ApprovalView,
@@ -60,7 +62,7 @@ export interface TurnRunnerOptions {
   owners: Owners;
   /** Where the console shows approvals that wait. */
   consoleUrl(): string | undefined;
-  policy: Pick<Policy, 'allowAlways'>;
+  policy: Pick<Policy, 'allowAlways' | 'recordConsent'>;
   /** What follows a message that names a prompt of an MCP server; nothing follows others. */
   openPrompt?(request: TurnRequest): Promise<Messages>;
   files(place: Pick<TurnRequest, 'principal' | 'sessionId'>): TurnFiles;
@@ -77,7 +79,7 @@ const documentTokens = 20_000;
 
 interface Prepared {
   approvals: Approvals;
-  options: TurnOptions & { scope: string };
+  options: TurnOptions & { scope: string; policy: TurnPolicy };
   spending: Spending;
   /** Tokens that the model takes, where that is known. */
   window: number | undefined;
@@ -274,8 +276,14 @@ export class TurnRunner {
     request: TurnRequest & { answeredBy: Principal },
     { options, approvals }: Prepared,
   ): AsyncGenerator<NotedEvent, void> {
-    const { text, taskId } = request;
+    const { text, taskId, sessionId, answeredBy } = request;
     const call = askedBy(checkpoint);
+    // What was answered before a crash was recorded then.
+    if (call !== undefined && approval !== undefined && request.interrupted === undefined)
+      this.#options.policy.recordConsent({
+        ...(await consentOf({ call, approval, text, answeredBy }, options.tools)),
+        task: sessionId,
+      });
     if (call !== undefined && !options.tools.some(({ name }) => name === call.name)) {
       const answer = `Error: ${call.name} is no longer offered and was not run. The person had answered: ${text}`;
       return yield* resumeTurn({ ...options, checkpoint, answer });
@@ -294,13 +302,8 @@ export class TurnRunner {
     this.#options.checkpoints.take(taskId);
     yield { type: 'tool-start', toolCallId, name, input };
     const start = performance.now();
-    const context = { ...options, toolCallId, signal: options.signal ?? new AbortController().signal };
-    const outcome =
-      readVerdict(text) === 'yes'
-        ? await approvals.run(call, approval.subject, context)
-        : { result: notApproved(text) };
-    const changed = 'changed' in outcome ? changedWords(outcome.changed, approval.subject) : undefined;
-    const result = 'result' in outcome ? outcome.result : `Error: ${changed}`;
+    const answered = { call, approval, text, answeredBy };
+    const { result, changed } = await runAnswered(answered, options, approvals);
     if (changed === undefined && !request.signal.aborted) this.#options.running?.answer(taskId, result);
     const durationMs = Math.round(performance.now() - start);
     yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
@@ -310,28 +313,19 @@ export class TurnRunner {
 
   /** The rest of a turn whose call policy asked about. The loop runs it, as any other. */
   async *#allowed(
-    { name, input, ask }: WaitingCall,
+    call: WaitingCall,
     checkpoint: unknown,
     { text, taskId, answeredBy }: TurnRequest & { answeredBy: Principal },
-    options: TurnOptions,
+    options: Prepared['options'],
   ): AsyncGenerator<NotedEvent, void> {
     const { answer, scope } = readScope(text);
     this.#options.checkpoints.take(taskId);
     if (readVerdict(answer) !== 'yes')
       return yield* resumeTurn({ ...options, checkpoint, answer: notApproved(text) });
-    const tool = options.tools.find((each) => each.name === name);
-    const { policy, principal } = options;
-    let note: string | undefined;
-    if (scope === 'always' && mayAllowAlways(answeredBy) && tool && ask && policy && principal) {
-      const { effects, subject } = tool;
-      const request = { principal, agent: policy.agent, tool: name, effects, origins: [] };
-      const reason = `approved by ${answeredBy.kind} ${answeredBy.id} on ${new Date().toISOString().slice(0, 10)}`;
-      note = await this.#options.policy.allowAlways(
-        { ...request, subject: subject?.(input) ?? {} },
-        { ...ask, decision: 'ask' },
-        reason,
-      );
-    }
+    const note =
+      scope === 'always' && mayAllowAlways(answeredBy)
+        ? await allowAlways(call, answeredBy, options, this.#options.policy)
+        : undefined;
     const rest = resumeTurn({
       ...options,
       checkpoint,

@@ -188,7 +188,8 @@ function policyOf(
       };
       const question = `${name}: ${approvalText(subject)}\nAnswer yes, yes for this task, always, or no.`;
       tell({ type: 'input-start', question });
-      const answer = await humanInput.askApproval(skillRequest, question, askLimitMs, signal);
+      const asker = { ...skillRequest, about: { tool, input, rule } };
+      const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)
         return { refused: 'nobody has approved it yet. Say what is still open and end.' };

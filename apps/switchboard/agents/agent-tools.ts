@@ -254,7 +254,8 @@ function asksFirst(
       const { signal } = call;
       const question = `${agent}: ${approvalText(subject)}\nAnswer yes or no.`;
       tell({ type: 'input-start', question });
-      const answer = await humanInput.askApproval({ correlationId, principal }, question, askLimitMs, signal);
+      const asker = { correlationId, principal, about: { tool: 'run_command', input: given } };
+      const answer = await humanInput.askApproval(asker, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)
         return 'Error: nobody has approved the command yet. Say what is still open and end.';

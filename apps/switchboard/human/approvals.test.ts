@@ -84,6 +84,10 @@ const request = async (content: string) => {
 const ended = (id: string) =>
   waitFor(async () => (await board.call(`/api/flows/skill-${id}`)).body.data?.status === 'complete');
 
+/** The newest line of the audit log. */
+const lastLine = async (action: string): Promise<Json> =>
+  (await board.call(`/operator/audit?action=${action}`, undefined, asOperator)).body.entries[0];
+
 describe('over HTTP, an approval', () => {
   it('counts from the operator, and from nobody else', async () => {
     const id = await request(`RUN ${command()}`);
@@ -99,6 +103,11 @@ describe('over HTTP, an approval', () => {
     expect((await answer(requestId, 'yes please', asOperator)).status).toBe(200);
     await ended(id);
     expect(runs()).toBe(1);
+    const { argumentsHash } = await lastLine('tool.call');
+    expect(await lastLine('approval')).toMatchObject({
+      ...{ service: 'switchboard', principal: 'operator:operator', subject: 'run_command', argumentsHash },
+      ...{ decision: 'allow', result: expect.stringMatching(/^once; SHA-256 of what was shown: \w{64}$/) },
+    });
     expect((await answer(requestId, 'yes', asOperator)).status).toBe(409);
   });
 
@@ -188,6 +197,10 @@ describe('in chat, an approval', () => {
     say('yes please', approver, channel);
     await waitFor(() => runs() === 1);
     expect(await waiting()).toEqual([]);
+    expect(await lastLine('approval')).toMatchObject({
+      principal: expect.stringMatching(/^person:user:/),
+      decision: 'allow',
+    });
   });
 
   it('does not count from an approver elsewhere, nor where two wait', async () => {

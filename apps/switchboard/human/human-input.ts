@@ -2,6 +2,7 @@ import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus'
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import { isDirectOperator, maySee, type OperatorAccess, type Principal, roleOf } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
+import type { Consent } from '@trunkline/policy';
 import { readScope, readVerdict } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -11,7 +12,7 @@ import { onBehalfOf, ownerOfMessage, principalOf } from '../core/messages.ts';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import type { QuestionStore } from './question-store.ts';
+import type { AskedCall, QuestionStore } from './question-store.ts';
 
 const errors = defineErrors({
   question_unknown: [404, 'There is no such question; GET /api/hitl/pending lists those that wait.'],
@@ -42,12 +43,19 @@ export class HumanInput {
   readonly #store: QuestionStore;
   readonly #bus: Bus;
   readonly #rules: ApprovalRules;
+  readonly #recordConsent: (consent: Consent) => void;
   readonly #waiting = new Map<string, Set<(answer: string) => void>>();
 
-  constructor(store: QuestionStore, bus: Bus, rules: ApprovalRules) {
+  constructor(
+    store: QuestionStore,
+    bus: Bus,
+    rules: ApprovalRules,
+    recordConsent: (consent: Consent) => void,
+  ) {
     this.#store = store;
     this.#bus = bus;
     this.#rules = rules;
+    this.#recordConsent = recordConsent;
   }
 
   /** Receives answers given at other switchboards on this bus. */
@@ -62,19 +70,25 @@ export class HumanInput {
 
   /** Only approvers may answer; each answer is used once. */
   async askApproval(
-    asker: Asker,
+    asker: Asker & { about: AskedCall },
     text: string,
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<string | undefined> {
-    const question = this.#open(asker, text, true);
+    const question = this.#open(asker, text, true, asker.about);
     const answer = await this.#answerTo(question, timeoutMs, signal);
     return answer !== undefined && this.#store.use(question.requestId) ? answer : undefined;
   }
 
-  #open({ correlationId, ...asker }: Asker, question: string, approval: boolean): Question {
+  #open(
+    { correlationId, ...asker }: Asker,
+    question: string,
+    approval: boolean,
+    about?: AskedCall,
+  ): Question {
     const owner = asker.owner ?? ownerOfMessage(asker);
-    return this.#store.open({ requestId: crypto.randomUUID(), correlationId, question, approval, owner });
+    const asked = { requestId: crypto.randomUUID(), correlationId, question, approval, owner };
+    return this.#store.open(asked, about);
   }
 
   async #answerTo(
@@ -148,6 +162,7 @@ export class HumanInput {
     if (refusal !== undefined) return refusal;
     const counted = question.approval ? countedAnswer(answer, by) : answer;
     if (!this.#store.answer(requestId, counted, by.id)) return 'answered-already';
+    if (question.approval) this.#recordConsent(this.#consentOf(question, counted, by));
     for (const wake of this.#waiting.get(requestId) ?? []) wake(counted);
     const { correlationId, owner } = question;
     const topic = `agent.input.response.${escapeSegment(requestId)}`;
@@ -158,6 +173,22 @@ export class HumanInput {
       principal: onBehalfOf(owner, 'switchboard'),
     });
     return 'accepted';
+  }
+
+  /** A command is approved once, whatever is said; only what a rule asks about can be approved for more. */
+  #consentOf(
+    { requestId, correlationId, question }: Question,
+    counted: string,
+    answeredBy: Principal,
+  ): Consent {
+    const about: Partial<AskedCall> = this.#store.aboutOf(requestId) ?? {};
+    const { tool = 'approval', input, rule } = about;
+    const { answer, scope } = readScope(counted);
+    return {
+      ...{ answeredBy, tool, input, rule, shown: question, task: correlationId },
+      decision: readVerdict(answer) === 'yes' ? 'allow' : 'deny',
+      scope: rule === undefined ? 'once' : scope,
+    };
   }
 
   /** Only approvers may approve, with a plain yes or no, whatever way the answer comes. */

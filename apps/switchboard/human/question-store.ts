@@ -1,7 +1,14 @@
 import { ownerFilter, type Principal } from '@trunkline/identity';
 import type { Question } from '../api-types.ts';
-
 import { Store } from '../core/store.ts';
+
+/** The call that an approval is for. */
+export interface AskedCall {
+  tool: string;
+  input: unknown;
+  /** The rule of the policy that asks; a command asks without one. */
+  rule?: string | undefined;
+}
 
 type Row = Omit<Question, 'approval'> & { approval: number };
 
@@ -21,6 +28,8 @@ const migrations = [
    DROP INDEX questions_in_use;
    CREATE UNIQUE INDEX questions_in_use ON questions (correlationId, question, approval, owner) WHERE usedAt IS NULL;
    CREATE INDEX questions_open ON questions (owner, askedAt) WHERE answer IS NULL;`,
+  // The call as JSON, for the audit log.
+  'ALTER TABLE questions ADD COLUMN about TEXT;',
 ];
 
 const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval, owner';
@@ -36,12 +45,23 @@ export class QuestionStore extends Store {
   }
 
   /** Returns the existing question of this correlation, or a new one. */
-  open(asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval' | 'owner'>): Question {
+  open(
+    asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval' | 'owner'>,
+    about?: AskedCall,
+  ): Question {
     const { requestId, correlationId, question, owner } = asked;
     const approval = Number(asked.approval);
     this.write(
-      'INSERT INTO questions (requestId, correlationId, question, askedAt, approval, owner) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-      [requestId, correlationId, question, this.now(), approval, owner],
+      'INSERT INTO questions (requestId, correlationId, question, askedAt, approval, owner, about) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      [
+        requestId,
+        correlationId,
+        question,
+        this.now(),
+        approval,
+        owner,
+        about === undefined ? null : JSON.stringify(about),
+      ],
     );
     const sql = `SELECT ${columns} FROM questions WHERE correlationId = ? AND question = ? AND approval = ? AND owner = ? AND usedAt IS NULL`;
     return questionOf(this.one<Row>(sql, [correlationId, question, approval, owner]) as Row);
@@ -50,6 +70,12 @@ export class QuestionStore extends Store {
   get(requestId: string): Question | undefined {
     const row = this.one<Row>(`SELECT ${columns} FROM questions WHERE requestId = ?`, [requestId]);
     return row && questionOf(row);
+  }
+
+  aboutOf(requestId: string): AskedCall | undefined {
+    const sql = 'SELECT about FROM questions WHERE requestId = ? AND about IS NOT NULL';
+    const row = this.one<{ about: string }>(sql, [requestId]);
+    return row && (JSON.parse(row.about) as AskedCall);
   }
 
   /** Returns whether the question was still open. */

@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import { createEmbeddedBus, type Message } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
+import type { Consent } from '@trunkline/policy';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createApprovalRules, HumanInput } from './human-input.ts';
 import { QuestionStore } from './question-store.ts';
 import { createSurfaceQuestions } from './surface-questions.ts';
 
+const ignore = () => undefined;
 const dayMs = 24 * 60 * 60 * 1000;
 let [directory, store] = [] as unknown as [TemporaryDirectory, QuestionStore];
 let now = 0;
@@ -47,7 +49,7 @@ it('forgets what was answered after a week, and what nobody answered after a mon
 
 it('shows a question in the words of whoever asked, whatever is announced under its id', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
-  const humanInput = new HumanInput(store, bus, rules);
+  const humanInput = new HumanInput(store, bus, rules, ignore);
   const asked = { requestId: 'r1', correlationId: 'c1', question: 'May I delete it?', approval: true };
   store.open({ ...asked, owner: 'anonymous' });
   const forged = { requestId: 'r1', correlationId: 'c2', question: 'Lunch at noon?', approval: false };
@@ -64,7 +66,7 @@ const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => 
 
 it('puts a question to a person for them alone, and takes no answer of others under their name', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
-  const humanInput = new HumanInput(store, bus, rules);
+  const humanInput = new HumanInput(store, bus, rules, ignore);
   const questions = createSurfaceQuestions({ bus, humanInput, logger: silent });
   await questions.start();
   const put: Message[] = [];
@@ -87,7 +89,7 @@ it('puts a question to a person for them alone, and takes no answer of others un
 
 it('does not wait for a person when whoever asked has gone already', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
-  const humanInput = new HumanInput(store, bus, rules);
+  const humanInput = new HumanInput(store, bus, rules, ignore);
   expect(
     await humanInput.ask({ correlationId: 'c1' }, 'Still there?', 60_000, AbortSignal.abort()),
   ).toBeUndefined();
@@ -102,8 +104,11 @@ it.each([
 ] as const)('takes what %s says as far as it may count', async (_who, by, said, counted) => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
   const approvals = { access: { isOpen: false }, approvers: () => ['chat:1'], namesOf, url: () => '' };
-  const humanInput = new HumanInput(store, bus, createApprovalRules(approvals));
-  const answer = humanInput.askApproval({ correlationId: 'c1' }, 'May I?', 60_000);
+  const consents: Consent[] = [];
+  const rules = createApprovalRules(approvals);
+  const humanInput = new HumanInput(store, bus, rules, (consent) => consents.push(consent));
+  const about = { tool: 'write_file', input: { path: 'a' }, rule: 'rules[0]' };
+  const answer = humanInput.askApproval({ correlationId: 'c1', about }, 'May I?', 60_000);
   const [question] = humanInput.pending();
   const answered = (more: Partial<Principal>) =>
     humanInput.answer(question?.requestId ?? '', said, { ...by, via: [], ...more });
@@ -111,5 +116,13 @@ it.each([
   if (by.kind === 'person') expect(await answered({ role: 'guest' })).toBe('not-allowed');
   expect(await answered({})).toBe('accepted');
   expect(await answer).toBe(counted);
+  const isYes = !counted.startsWith('no');
+  expect(consents).toEqual([
+    {
+      ...{ ...about, answeredBy: { ...by, via: [] }, shown: 'May I?', task: 'c1' },
+      decision: isYes ? 'allow' : 'deny',
+      scope: counted === 'yes for this task' ? 'task' : 'always',
+    },
+  ]);
   await bus.stop();
 });

@@ -21,6 +21,7 @@ const SERVICE_OPTIONS = [
 const ACTIONS = [
   { value: '', label: 'Everything' },
   { value: 'tool.call', label: 'Tool calls' },
+  { value: 'approval', label: 'Approvals' },
   { value: 'http.change', label: 'Changes of settings' },
   { value: 'http.refused', label: 'Refused requests' },
   { value: 'operator.sign-in', label: 'Sign-ins' },
@@ -65,7 +66,7 @@ export default function AuditTab() {
           title: query === '' ? 'Nothing is recorded yet' : 'No entry fits',
           next:
             query === ''
-              ? 'Sign-ins, changes, refusals and tool calls that have effects show up here.'
+              ? 'Sign-ins, changes, refusals, approvals and tool calls that have effects show up here.'
               : 'Loosen a filter.',
         }}
         itemKey={({ sequence }) => sequence}
@@ -202,6 +203,10 @@ function sentenceOf(entry: AuditEntry, nameOf: NameOf): string {
   switch (action) {
     case 'tool.call':
       return callSentence(entry, who);
+    case 'approval':
+      return decision === 'deny'
+        ? `${who} said no to ${subject}.`
+        : `${who} approved ${subject} ${result?.split(';')[0]}.`;
     case 'operator.sign-in':
       return isRefused(result) ? 'A sign-in as operator was refused.' : 'A browser signed in as operator.';
     case 'operator.sign-out':

@@ -1,0 +1,81 @@
+import { anonymous, type Principal } from '@trunkline/identity';
+import type { Tool } from '@trunkline/llm';
+import type { TurnOptions, TurnPolicy } from '@trunkline/loop';
+import type { Consent, Policy, PolicyRequest } from '@trunkline/policy';
+import { approvalText, changedWords, notApproved, readScope, readVerdict } from '@trunkline/tools';
+import { type Approvals, mayAllowAlways, type PendingApproval, type WaitingCall } from './approvals.ts';
+
+/** A person's answer to a call that waited for it. */
+export interface AnsweredCall {
+  call: WaitingCall;
+  approval: PendingApproval;
+  text: string;
+  answeredBy: Principal;
+}
+
+type Options = TurnOptions & { policy: TurnPolicy };
+
+/** The answer as the audit log records it. */
+export async function consentOf(
+  { call, approval, text, answeredBy }: AnsweredCall,
+  tools: readonly Tool[],
+): Promise<Omit<Consent, 'task'>> {
+  const said = readScope(text);
+  // A tool that asks by itself is approved once, and takes a plain yes only.
+  const { answer, scope } = call.ask === undefined ? { answer: text, scope: 'once' as const } : said;
+  return {
+    answeredBy,
+    tool: call.name,
+    input: await inputOf(call, tools),
+    shown: approvalText(approval.subject),
+    decision: readVerdict(answer) === 'yes' ? 'allow' : 'deny',
+    scope: scope === 'always' && !mayAllowAlways(answeredBy) ? 'task' : scope,
+    rule: approval.subject.rule,
+  };
+}
+
+/** Runs a call of a tool that asks by itself after a person's yes. */
+export async function runAnswered(
+  { call, approval, text }: AnsweredCall,
+  options: Options,
+  approvals: Approvals,
+): Promise<{ result: string; changed?: string | undefined }> {
+  if (readVerdict(text) !== 'yes') return { result: notApproved(text) };
+  const { signal = new AbortController().signal } = options;
+  const context = { ...options, toolCallId: call.toolCallId, signal };
+  const outcome = await approvals.run(call, approval.subject, context);
+  if ('result' in outcome) return outcome;
+  const changed = changedWords(outcome.changed, approval.subject);
+  return { result: `Error: ${changed}`, changed };
+}
+
+/** Writes the rule that an "always" asks for; returns why there is none, else undefined. */
+export async function allowAlways(
+  call: WaitingCall,
+  { kind, id }: Principal,
+  options: Options,
+  policy: Pick<Policy, 'allowAlways'>,
+): Promise<string | undefined> {
+  const { ask } = call;
+  if (ask === undefined) return undefined;
+  const reason = `approved by ${kind} ${id} on ${new Date().toISOString().slice(0, 10)}`;
+  return await policy.allowAlways(requestOf(call, options), { ...ask, decision: 'ask' }, reason);
+}
+
+function requestOf({ name, input }: WaitingCall, { tools, policy, principal }: Options): PolicyRequest {
+  const tool = tools.find((each) => each.name === name);
+  return {
+    principal: principal ?? anonymous,
+    agent: policy.agent,
+    tool: name,
+    effects: tool?.effects ?? [],
+    subject: tool?.subject?.(input) ?? {},
+    origins: [],
+  };
+}
+
+/** The arguments as the tool reads them: those of its line in the audit log. */
+async function inputOf({ name, input }: WaitingCall, tools: readonly Tool[]): Promise<unknown> {
+  const parsed = await tools.find((each) => each.name === name)?.input.safeParseAsync(input);
+  return parsed?.success ? parsed.data : input;
+}
