@@ -91,7 +91,10 @@ function decide(tool: Tool, input: unknown, deps: ToolDeps, approved: Approval |
     record('refused');
     return refuse(`${tool.name} was not run, because policy refuses it: ${why}.`, { rule, why });
   }
-  if (tool.pause || tool.pausesFor?.(input)) return { kind: 'wait' };
+  if (tool.pause || tool.pausesFor?.(input)) {
+    record('waits for a person');
+    return { kind: 'wait' };
+  }
   if (approved === 'task') grants.add(grantFor(request, input).key);
   if (decision === 'allow' || approved !== undefined) return { kind: 'run', tool, input, request, decided };
   const { key, covers } = grantFor(request, input);

@@ -1,6 +1,6 @@
 import { anonymous, type Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
-import type { TurnOptions, TurnPolicy } from '@trunkline/loop';
+import { originsIn, parseCheckpoint, type TurnOptions, type TurnPolicy } from '@trunkline/loop';
 import type { Consent, Policy, PolicyRequest } from '@trunkline/policy';
 import { approvalText, changedWords, notApproved, readScope, readVerdict } from '@trunkline/tools';
 import { type Approvals, mayAllowAlways, type PendingApproval, type WaitingCall } from './approvals.ts';
@@ -34,19 +34,36 @@ export async function consentOf(
   };
 }
 
-/** Runs a call of a tool that asks by itself after a person's yes. */
+/**
+ * Runs a call of a tool that asks by itself after a person's yes. Policy is asked again, because its rules may have
+ * changed while the call waited, and its budgets count.
+ */
 export async function runAnswered(
   { call, approval, text }: AnsweredCall,
+  checkpoint: unknown,
   options: Options,
   approvals: Approvals,
 ): Promise<{ result: string; changed?: string | undefined }> {
-  if (readVerdict(text) !== 'yes') return { result: notApproved(text) };
-  const { signal = new AbortController().signal } = options;
-  const context = { ...options, toolCallId: call.toolCallId, signal };
-  const outcome = await approvals.run(call, approval.subject, context);
-  if ('result' in outcome) return outcome;
-  const changed = changedWords(outcome.changed, approval.subject);
-  return { result: `Error: ${changed}`, changed };
+  const { policy, tools, sessionId, signal = new AbortController().signal } = options;
+  const { toolCallId, name } = call;
+  const input = await inputOf(call, tools);
+  const request = { ...requestOf(call, options), origins: originsIn(parseCheckpoint(checkpoint).messages) };
+  const { decision, rule, why } = policy.decide(request);
+  const end = (outcome: string, result: string) => {
+    policy.record?.({ request, input, decision, rule, result: outcome, sessionId });
+    return { result };
+  };
+  if (readVerdict(text) !== 'yes') return end('refused by a person', notApproved(text));
+  if (decision === 'deny')
+    return end('refused', `Error: ${name} was not run, because policy refuses it: ${why}.`);
+  const spent = policy.spend?.(request);
+  if (spent !== undefined) return end('over budget', `Error: ${name} was not run: ${spent}.`);
+  const outcome = await approvals.run(call, approval.subject, { ...options, toolCallId, signal });
+  if ('changed' in outcome) {
+    const changed = changedWords(outcome.changed, approval.subject);
+    return { ...end('waits for a person', `Error: ${changed}`), changed };
+  }
+  return end(outcome.result.startsWith('Error:') ? 'failed' : 'done', outcome.result);
 }
 
 /** Writes the rule that an "always" asks for; returns why there is none, else undefined. */

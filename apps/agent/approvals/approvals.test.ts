@@ -213,6 +213,41 @@ describe('an approval', () => {
     expect(existsSync(join(workspaceOf(agent), 'made'))).toBe(false);
   });
 
+  it('leaves the call in the audit log too; budgets count it, and a rule written meanwhile holds', async () => {
+    const agent = await begin();
+    const approved = async (command: string, meanwhile?: () => Promise<unknown>) => {
+      model.enqueue(run(command), 'Well.');
+      const parked = await agent.send('Do it.');
+      await meanwhile?.();
+      const [waiting] = await approvals(agent);
+      await answer(agent, waiting!.id, { approve: true });
+      await settled(agent, parked.id, 'completed');
+      return lastResult();
+    };
+    let before: string | null = null;
+    const save = async (text: string) => {
+      const { headers, ...init } = post({ text, before });
+      before = text;
+      const saved = { ...init, method: 'PUT', headers: { ...headers, ...asOperator(agent) } };
+      expect((await agent.fetch('/operator/policy', saved)).status).toBe(200);
+    };
+    const lines = async () => (await audited(agent, 'tool.call')).map(({ result }) => result);
+    expect(await approved('echo one')).toBe('one\n');
+    const [{ argumentsHash } = {}] = await audited(agent, 'approval');
+    expect(await audited(agent, 'tool.call')).toMatchObject(
+      ['done', 'waits for a person'].map((result) => ({
+        ...{ subject: 'run_command', principal: 'anonymous:anonymous', result, argumentsHash },
+      })),
+    );
+    const deny = 'rules: [{ tool: run_command, decision: deny, reason: not today }]';
+    expect(await approved('echo two', () => save(deny))).toMatch(/policy refuses it: not today/);
+    await save('budgets: [{ calls: 1 }]');
+    expect(await approved('echo three')).toBe('three\n');
+    expect(await approved('echo four')).toMatch(/^Error: run_command was not run: /);
+    const waits = 'waits for a person';
+    expect(await lines()).toEqual(['over budget', waits, 'done', waits, 'refused', waits, 'done', waits]);
+  });
+
   it('survives a restart, and is gone when its task was stopped', async () => {
     const home = temporaryDirectory();
     onTestFinished(home.remove);

@@ -303,7 +303,7 @@ export class TurnRunner {
     yield { type: 'tool-start', toolCallId, name, input };
     const start = performance.now();
     const answered = { call, approval, text, answeredBy };
-    const { result, changed } = await runAnswered(answered, options, approvals);
+    const { result, changed } = await runAnswered(answered, checkpoint, options, approvals);
     if (changed === undefined && !request.signal.aborted) this.#options.running?.answer(taskId, result);
     const durationMs = Math.round(performance.now() - start);
     yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
