@@ -318,6 +318,21 @@ describe('a client', longTest, () => {
     expect((await agent.rpc('tasks/get', { id })).result).toMatchObject({ status: { state: 'completed' } });
   });
 
+  it('leaves lines in the audit log for what it does and for what it is refused', async () => {
+    const { agent, json } = await startWith('');
+    const text = "rules: [{ tool: write_file, arguments: { path: 'keys/**' }, decision: deny }]";
+    await agent.fetch('/operator/policy', { ...post({ text, before: null }), method: 'PUT' });
+    const { client } = await connect(agent.url);
+    for (const path of ['a.md', 'keys/a.md'])
+      await client.callTool({ name: 'write_file', arguments: { path, content: 'x' } });
+    await client.callTool({ name: 'read_file', arguments: { path: 'a.md' } });
+    const { entries } = (await json('/operator/audit?action=tool.call')) as { entries: object[] };
+    expect(entries).toMatchObject([
+      { subject: 'write_file', decision: 'deny', rule: 'rules[0]', result: 'refused', task: 'mcp' },
+      { subject: 'write_file', decision: 'allow', result: 'done', task: 'mcp' },
+    ]);
+  });
+
   it('reads notes and memories', async () => {
     const { agent } = await startWith('');
     await agent.fetch(

@@ -1,6 +1,6 @@
 import type { Principal } from '@trunkline/identity';
 import type { CallSubject, Effect, ToolContext } from '@trunkline/llm';
-import type { Decide, PolicyRequest } from '@trunkline/policy';
+import type { Decide, DecidedCall, PolicyRequest } from '@trunkline/policy';
 import type { z } from 'zod';
 
 export interface ServedToolContext extends ToolContext {
@@ -99,6 +99,13 @@ export interface McpEndpointOptions {
   onToolEvent?: (event: McpToolEvent, principal: Principal) => void;
   /** Decides about each call; nobody can be asked, so that what would have to be asked about is refused. */
   policy?:
-    | { agent: string; decide: Decide; check?: Decide; spend(request: PolicyRequest): string | undefined }
+    | {
+        agent: string;
+        decide: Decide;
+        check?: Decide;
+        spend(request: PolicyRequest): string | undefined;
+        /** Gets each call that was refused or run, for the audit log. */
+        record?(call: DecidedCall): void;
+      }
     | undefined;
 }

@@ -72,27 +72,36 @@ async function run(
 ): Promise<ServedResult> {
   const parsed = await tool.input.safeParseAsync(input);
   if (!parsed.success) return failure(`the arguments do not fit: ${z.prettifyError(parsed.error)}`);
+  const call = admit(tool, parsed.data, extra.caller.principal, options);
+  if ('refusal' in call) return failure(call.refusal);
+  const result = await execute(tool, parsed.data, { extra, toolCallId, options, request: call.request });
+  call.record(result.failed ? 'failed' : 'done');
+  return result;
+}
+
+async function execute(
+  tool: ServedTool,
+  input: unknown,
+  work: { extra: CallExtra; toolCallId: string; options: McpEndpointOptions; request: PolicyRequest },
+): Promise<ServedResult> {
+  const { extra, toolCallId, options, request } = work;
   const { principal, left } = extra.caller;
-  const request = requestOf(tool, parsed.data, principal, options);
-  const refusal = refusalOf(request, options);
-  if (refusal !== undefined) return failure(refusal);
   const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
   const limit = AbortSignal.timeout(limitMs);
   const signal = AbortSignal.any([extra.signal, limit, ...(tool.survivesDisconnect ? [] : [left])]);
-  const { scope, sessionId = () => SESSION_ID } = options;
   try {
-    const work = tool.execute(parsed.data, {
+    const running = tool.execute(input, {
       signal,
-      sessionId: sessionId(principal),
+      sessionId: sessionOf(principal, options),
       toolCallId,
       principal,
-      scope: scope?.(principal),
+      scope: options.scope?.(principal),
       progress: extra.progress,
       ...(extra.ask && { ask: extra.ask }),
       ...(extra.setResumeHandle && { setResumeHandle: extra.setResumeHandle }),
       permits: (subject) => isPermitted({ ...request, subject }, options),
     });
-    const result = await untilAborted(work, signal);
+    const result = await untilAborted(running, signal);
     return typeof result === 'string' ? { text: result, failed: result.startsWith('Error:') } : result;
   } catch (error) {
     if (limit.aborted) return failure(`${tool.name} took longer than ${limitMs / 1000} s and was stopped.`);
@@ -139,13 +148,37 @@ function isPermitted(request: PolicyRequest, { policy }: McpEndpointOptions): bo
   return check(request).decision === 'allow';
 }
 
-function refusalOf(request: PolicyRequest, { policy }: McpEndpointOptions): string | undefined {
-  if (policy === undefined) return undefined;
-  const { tool: name } = request;
-  const { decision, why } = policy.decide(request);
-  if (decision !== 'allow') return `${name} was not run, because policy does not allow it here: ${why}.`;
+type Admitted = { request: PolicyRequest; record(result: string): void } | { refusal: string };
+
+/** Asks policy and books the call. What is refused is recorded here, what runs when it has ended. */
+function admit(
+  tool: ServedTool,
+  input: unknown,
+  principal: Principal,
+  options: McpEndpointOptions,
+): Admitted {
+  const { policy } = options;
+  const request = requestOf(tool, input, principal, options);
+  if (policy === undefined) return { request, record: () => undefined };
+  const { name } = tool;
+  const { decision, rule, why } = policy.decide(request);
+  const sessionId = sessionOf(principal, options);
+  const record = (result: string) => policy.record?.({ request, input, decision, rule, result, sessionId });
+  const refuse = (result: string, refusal: string) => {
+    record(result);
+    return { refusal };
+  };
+  if (decision !== 'allow')
+    return refuse(
+      decision === 'deny' ? 'refused' : 'nobody could be asked',
+      `${name} was not run, because policy does not allow it here: ${why}.`,
+    );
   const spent = policy.spend(request);
-  return spent === undefined ? undefined : `${name} was not run: ${spent}.`;
+  return spent === undefined ? { request, record } : refuse('over budget', `${name} was not run: ${spent}.`);
+}
+
+function sessionOf(principal: Principal, { sessionId = () => SESSION_ID }: McpEndpointOptions): string {
+  return sessionId(principal);
 }
 
 function failure(text: string): ServedResult {
