@@ -90,6 +90,10 @@ export interface CallSubject {
   recipient?: string;
   /** It stays within our own services, which are told what this turn has read and decide for themselves. */
   internal?: boolean;
+  /** Found by the names and formats of the arguments, not declared by the tool: a person's yes to it covers no other call. */
+  guessed?: boolean;
+  /** More of the same call. A rule that allows has to fit all of them, one that asks or denies any. */
+  others?: readonly CallSubject[];
 }
 
 /**

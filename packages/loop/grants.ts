@@ -11,7 +11,9 @@ export function grantFor({ tool, subject }: PolicyRequest, input: unknown): { ke
   const { host, command, recipient } = subject;
   const path = subject.path === undefined ? undefined : posix.normalize(subject.path);
   const directory = path === undefined ? undefined : posix.dirname(path);
-  const named = Object.entries({ host, command, recipient, directory }).filter(([, value]) => value);
+  const isWhole = !subject.guessed && subject.others === undefined;
+  const given = isWhole ? { host, command, recipient, directory } : {};
+  const named = Object.entries(given).filter(([, value]) => value);
   if (named.length > 0)
     return {
       key: JSON.stringify([tool, Object.fromEntries(named)]),

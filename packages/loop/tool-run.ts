@@ -189,8 +189,9 @@ interface Ran {
 /** Where the output of a tool comes from. */
 export function originsOfTool({ name, external, subject }: Tool, input: unknown): readonly Origin[] {
   if (!external) return [];
-  const { url, recipient, path } = subject?.(input) ?? {};
-  return [{ kind: name, source: url ?? recipient ?? path ?? '' }];
+  const { url, recipient, path, guessed } = subject?.(input) ?? {};
+  const source = guessed ? undefined : (url ?? recipient ?? path);
+  return [{ kind: name, source: source ?? '' }];
 }
 
 /** Runs a tool within its time; whatever happens, the result is a text. */

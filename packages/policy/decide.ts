@@ -130,12 +130,14 @@ function decideTainted(request: PolicyRequest, isAllowedHost: (host: string) => 
       why: `it ${changes.join(', ')}, and this turn has read text from outside (${describeOrigins(origins)})`,
     };
   }
-  const { url, host } = subject;
-  if (url === undefined || isAllowedHost(host ?? '') || isKnownUrl?.(url)) return readsOnly;
+  const unknown = allSubjects(subject).find(
+    ({ url, host = '' }) => url !== undefined && !isAllowedHost(host) && !isKnownUrl?.(url),
+  );
+  if (unknown === undefined) return readsOnly;
   return {
     decision: 'ask',
     rule: addressRule,
-    why: `nobody named the host ${host}, the address stood in no text that was read or is one of many of its site, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
+    why: `nobody named the host ${unknown.host}, the address stood in no text that was read or is one of many of its site, and it may carry data out; this turn has read text from outside (${describeOrigins(origins)})`,
   };
 }
 
@@ -150,7 +152,8 @@ function decisionOf({ decision, reason }: Rule, index: number): PolicyDecision {
 }
 
 /** What a rule asks for beside the tool. */
-function compileRule({ principal, agent, effects, arguments: subject, taint, decision }: Rule): Fits {
+function compileRule(rule: Rule): Fits {
+  const { principal, agent, tool, effects, arguments: subject, taint, decision } = rule;
   const conditions: Fits[] = [];
   if (principal) {
     const fits = compilePrincipal(principal);
@@ -163,6 +166,9 @@ function compileRule({ principal, agent, effects, arguments: subject, taint, dec
   if (effects) conditions.push((request) => effectsOf(request).some((effect) => effects.includes(effect)));
   if (taint) conditions.push(({ origins }) => origins.length > 0 === (taint === 'tainted'));
   if (subject) conditions.push(compileSubject(subject, decision === 'allow'));
+  // What a tool of others does with a path or a host is known only to whoever names the tool.
+  if (subject && decision === 'allow' && (tool === undefined || tool.includes('*')))
+    conditions.push((request) => !request.subject.guessed);
   return (request) => conditions.every((fits) => fits(request));
 }
 
@@ -177,9 +183,18 @@ function compileSubject(given: NonNullable<Rule['arguments']>, allows: boolean):
     const list = patterns[field];
     if (list === undefined) return [];
     const fits = anyOf(list);
-    return [({ subject }) => subject[field] !== undefined && fits(subject[field])];
+    return [
+      ({ subject }) => {
+        const values = allSubjects(subject).flatMap((each) => each[field] ?? []);
+        return allows ? values.length > 0 && values.every(fits) : values.some(fits);
+      },
+    ];
   });
   return (request) => conditions.every((fits) => fits(request));
+}
+
+function allSubjects(subject: CallSubject): readonly CallSubject[] {
+  return subject.others === undefined ? [subject] : [subject, ...subject.others];
 }
 
 /**

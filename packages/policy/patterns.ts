@@ -19,7 +19,8 @@ export function hostPattern(pattern: string): (host: string) => boolean {
 
 /**
  * `*` stands for a part of a name, `**` for any directories too. A rule that asks or denies is for the directory itself
- * as well (`secrets/**` fits `secrets`), and for every path that leaves the workspace or cannot be resolved.
+ * as well (`secrets/**` fits `secrets`), for every path that leaves the workspace or cannot be resolved, and for a path from
+ * the root that ends so (`/srv/files/secrets/key`): where a tool of others has its files is not known.
  */
 export function pathPattern(pattern: string, allows: boolean): (path: string) => boolean {
   const normalPattern = posix.normalize(pattern);
@@ -28,8 +29,16 @@ export function pathPattern(pattern: string, allows: boolean): (path: string) =>
   return (path) => {
     const normal = posix.normalize(path.replaceAll('\\', '/')).replace(/^\.\/(?=.)|(?<=.)\/$/g, '');
     if (normal.startsWith('../') || normal === '..') return !allows;
-    return fits.test(normal) || (!allows && isDirectory.test(normal));
+    if (allows) return fits.test(normal);
+    return endingsOf(normal).some((ending) => fits.test(ending) || isDirectory.test(ending));
   };
+}
+
+/** The path; of one from a root also what is below each of its directories. */
+function endingsOf(path: string): string[] {
+  if (!/^(?:\/|~|[a-z]:)/i.test(path)) return [path];
+  const names = path.split('/');
+  return [path, ...names.slice(1).map((_, at) => names.slice(at + 1).join('/'))];
 }
 
 /** `git *`. Where it allows, `*` never stands for what starts another command. */

@@ -139,6 +139,9 @@ describe('a rule', () => {
     ["path: 'secrets/**'", { path: './secrets/' }],
     ["path: 'secrets/**'", { path: '../elsewhere' }],
     ["path: 'secrets/**'", { path: '..' }],
+    ["path: 'secrets/**'", { path: '/srv/files/secrets/key' }],
+    ["path: 'secrets/**'", { path: 'a', others: [{ path: '~/secrets' }] }],
+    ["host: 'evil.example'", { host: 'a.example', guessed: true, others: [{ host: 'evil.example' }] }],
     ["host: '*.bücher.example'", { host: 'a.xn--bcher-kva.example' }],
     ["host: 'evil.example'", { host: 'evil.example..' }],
     ["host: 'BÜCHER.example'", { host: 'xn--bcher-kva.example' }],
@@ -150,6 +153,20 @@ describe('a rule', () => {
           call('x', { subject }),
         ),
       ).toBe(decision);
+  });
+
+  it('that allows has to fit all of a call, and to name a tool that does not say itself what it is about', () => {
+    const others = [{ host: 'b.example.com' }];
+    const allows = (rule: string, subject: object) =>
+      decided(
+        open(`rules: [{ ${rule}, decision: allow }, { tool: '*', decision: deny }]`),
+        call('x', { subject }),
+      );
+    const rule = "arguments: { host: '*.example.com' }";
+    expect(allows(rule, { host: 'a.example.com', others })).toBe('allow');
+    expect(allows(rule, { host: 'evil.example', others })).toBe('deny');
+    expect(allows(rule, { host: 'a.example.com', guessed: true })).toBe('deny');
+    expect(allows(`tool: x, ${rule}`, { host: 'a.example.com', guessed: true })).toBe('allow');
   });
 
   it('that forbids a command sees all of it', () => {
@@ -341,6 +358,8 @@ describe('always', () => {
 
   it.each<[string, Partial<PolicyRequest>]>([
     ['any arguments', { subject: {} }],
+    ['any arguments', { subject: { recipient: '42', guessed: true } }],
+    ['any arguments', { subject: { recipient: '42', others: [{ recipient: '43' }] } }],
     ['with a \\*', { principal: { kind: 'person', id: 'mail:*', via: [] } }],
     ['with a \\*', { agent: '*' }],
     ['with a \\*', { tool: 'chat_*' }],

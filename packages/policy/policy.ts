@@ -342,7 +342,8 @@ function isLooser(config: PolicyConfig, before: PolicyConfig): boolean {
 function ruleFor({ principal: { kind, id }, agent, tool, subject }: PolicyRequest, reason: string) {
   const { path, host, command, recipient } = subject;
   const given = { path, host, command, recipient };
-  const named = Object.entries(given).filter(([, value]) => value !== undefined);
+  const isNarrow = !subject.guessed && subject.others === undefined;
+  const named = Object.entries(isNarrow ? given : {}).filter(([, value]) => value !== undefined);
   if (named.length === 0)
     throw new Error(
       `No rule can be written for ${tool}: it would allow any arguments. Approve it for each task, or write a rule in policy.yaml.`,

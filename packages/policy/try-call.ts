@@ -3,9 +3,9 @@ import { type Origin, type Principal, type PrincipalKind, scheduleName } from '@
 import {
   type CallSubject,
   type Effect,
+  guessSubject,
   effects as knownEffects,
   type Tool,
-  urlSubject,
 } from '@trunkline/llm';
 import type { ExplainedCall, TriedCall } from '@trunkline/std';
 import type { PolicyRequest } from './decide.ts';
@@ -26,7 +26,7 @@ export function explainCall(policy: Policy, call: TriedCall, tools: readonly Pol
     principal: `${principal.kind} ${principal.id}`,
     agent,
     effects,
-    subject: { ...subject },
+    subject: shownSubject(subject),
     tainted: origins.length > 0,
   };
 }
@@ -45,10 +45,17 @@ function requestOf(call: TriedCall, tools: readonly PolicyTool[]): PolicyRequest
   };
 }
 
-/** A tool's own words about arguments that fit it. */
+/** As the call itself would have it. Of a tool that is not known here, or that would refuse the arguments, it is guessed. */
 function declaredSubject(tool: PolicyTool | undefined, input: unknown): CallSubject | undefined {
   const parsed = tool?.input.safeParse(input);
-  return parsed?.success ? tool?.subject?.(parsed.data) : undefined;
+  return parsed?.success ? (tool?.subject?.(parsed.data) ?? {}) : undefined;
+}
+
+function shownSubject({ guessed: _guessed, others = [], ...first }: CallSubject): Record<string, unknown> {
+  const shown: Record<string, unknown> = { ...first };
+  for (const [name, value] of others.flatMap((other) => Object.entries(other)))
+    shown[name] = name in shown ? `${shown[name]}, ${value}` : value;
+  return shown;
 }
 
 function principalOf(given: string): Principal {
@@ -71,22 +78,4 @@ function effectOf(name: string): Effect {
 function originOf(text: string): Origin[] {
   const [kind = '', source = ''] = text.trim().split(/\s+(.*)/s);
   return kind === '' ? [] : [{ kind, source }];
-}
-
-/** Of a tool whose declaration is not at hand, by the usual names of arguments. */
-function guessSubject(input: Record<string, unknown>): CallSubject {
-  const text = (...names: string[]) =>
-    names.map((name) => input[name]).find((value): value is string => typeof value === 'string');
-  const [url, path, command, recipient] = [
-    text('url'),
-    text('path'),
-    text('command'),
-    text('recipient', 'target', 'channel_id', 'topic', 'to'),
-  ];
-  return {
-    ...(url !== undefined && urlSubject(url)),
-    ...(path !== undefined && { path }),
-    ...(command !== undefined && { command }),
-    ...(recipient !== undefined && { recipient }),
-  };
 }

@@ -88,6 +88,28 @@ describe('a server', longTest, () => {
     expect(JSON.stringify(model.chats().at(-1)?.messages)).not.toContain('Copying');
   });
 
+  it('is held to rules by arguments, as the explanation of the policy says', async () => {
+    const called: string[] = [];
+    const server = await startMcpServer({ tools: ['echo'], onCall: (words) => called.push(words) });
+    cleanups.push(() => server.stop());
+    const { agent, model, json } = await withServer(server.url);
+    const deny = (condition: string) => `  - { arguments: { ${condition} }, decision: deny }\n`;
+    const text = `rules:\n${deny("path: 'secrets/**'")}${deny("host: '*.internal.example'")}`;
+    await agent.fetch('/operator/policy', { ...post({ text, before: null }), method: 'PUT' });
+    const held = ['/srv/secrets/key', 'https://db.internal.example/?all=1'];
+    for (const [index, words] of [...held, 'plain words'].entries()) {
+      const call = { name: 'sdk_echo', arguments: { words } };
+      model.enqueue({ toolCalls: [call] }, 'Well.');
+      await agent.send('Say it');
+      const tried = await json('/operator/policy/test', post({ tool: call.name, arguments: call.arguments }));
+      const rule = index < held.length ? `rules[${index}]` : 'default: no outside text';
+      expect(tried).toMatchObject({ decision: index < held.length ? 'deny' : 'allow', rule });
+      const told = JSON.stringify(model.chats().at(-1)?.messages.at(-1)?.content);
+      if (index < held.length) expect(told).toContain(`policy refuses it: ${rule}`);
+    }
+    expect(called).toEqual(['plain words']);
+  });
+
   it('shows its pictures to the model, or says what it cannot see', async () => {
     const server = await startMcpServer({ tools: ['media'] });
     cleanups.push(() => server.stop());

@@ -337,15 +337,15 @@ describe('the subject of a call', () => {
   it.each([
     [{ url }, { url, host: 'a.example' }],
     [
-      { request: { to: [` ${url}`] }, words: 'note: see it' },
+      { request: { body: [` ${url}`] }, words: 'note: see it' },
       { url, host: 'a.example' },
     ],
     [
       { url, next: 'https://b.example/' },
-      { url: `${url} https://b.example/`, host: 'a.example b.example' },
+      { url, host: 'a.example', others: [{ url: 'https://b.example/', host: 'b.example' }] },
     ],
     [{ words: 'none' }, {}],
-  ])('that only reads is the address in its arguments: %o', (input, subject) => {
+  ])('that only reads is what its arguments name: %o', (input, subject) => {
     expect(subjectOf({ readOnly: true }, input)).toEqual(subject);
   });
 
@@ -359,11 +359,17 @@ describe('the subject of a call', () => {
     expect(subject(url)).toEqual({ recipient: `web ${url}`, url, host: 'a.example' });
     expect(subject('https:/a.example/?d=1')).toMatchObject({ url, host: 'a.example' });
     expect(subject('memo://insights')).toEqual({ recipient: 'web memo://insights' });
+    expect(subject('file:///srv/a%20b')).toEqual({ recipient: 'web file:///srv/a%20b', path: '/srv/a b' });
   });
 
-  it('is left out for a tool that stays within its server, and for one that is asked about anyway', () => {
-    expect(subjectOf({ readOnly: true, openWorld: false }, { url })).toBeUndefined();
-    expect(subjectOf({}, { url })).toBeUndefined();
-    expect(subjectOf({ readOnly: true }, { url }, false)).toBeUndefined();
+  it('is guessed for every other tool, so that rules by arguments hold', () => {
+    const guessed = { url, host: 'a.example', guessed: true };
+    expect(subjectOf({}, { url })).toEqual(guessed);
+    expect(subjectOf({ readOnly: true }, { url }, false)).toEqual(guessed);
+    expect(subjectOf({}, { filePath: 'keys/a' })).toEqual({ path: 'keys/a', guessed: true });
+  });
+
+  it('has no address to be checked where a tool stays within its server', () => {
+    expect(subjectOf({ readOnly: true, openWorld: false }, { url })).toEqual({ host: 'a.example' });
   });
 });

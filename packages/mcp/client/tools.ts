@@ -1,12 +1,13 @@
 import {
   type AttachedFile,
+  addressSubject,
   type CallSubject,
   defineTool,
   type Effect,
+  guessSubject,
   InputRequired,
   type RunningTool,
   type ToolContext,
-  urlSubject,
 } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
@@ -123,7 +124,7 @@ function resourceTool(client: ToolClient): RunningTool {
     subject: ({ uri }) =>
       uri === undefined
         ? {}
-        : { recipient: `${server} ${uri}`, ...(/^\s*https?:/i.test(uri) && urlSubject(uri)) },
+        : { recipient: `${server} ${uri}`, ...(/^\s*(?:https?|file):/i.test(uri) && addressSubject(uri)) },
     async execute({ uri }, { signal }) {
       try {
         return uri === undefined
@@ -158,24 +159,15 @@ function effectsOf({ readOnly, destructive, openWorld }: McpTool, trusted = fals
   const only: Effect[] = trusted && readOnly ? ['reads'] : ['reads', 'writes', 'sends'];
   const effects: Effect[] = destructive ? [...only, 'executes'] : only;
   const external = !(trusted && openWorld === false);
-  // Other effects are asked about anyway, whatever the address.
-  return { effects, external, ...(external && effects.every((effect) => effect === 'reads') && { subject }) };
+  return { effects, external, subject: subjectOf({ onlyReads: effects.length === 1, staysHere: !external }) };
 }
 
-/** The address that a call names in its arguments; several are one that nobody knows. */
-function subject(input: Record<string, unknown>): CallSubject {
-  const found = addressesIn(input).map(urlSubject);
-  const both = (field: 'url' | 'host') => [...new Set(found.map((each) => each[field]))].join(' ');
-  return found.length === 0 ? {} : { url: both('url'), host: both('host') };
-}
-
-function addressesIn(value: unknown): string[] {
-  if (typeof value === 'string') return isAddress(value) ? [value] : [];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addressesIn) : [];
-}
-
-function isAddress(text: string): boolean {
-  return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text.trim());
+/** Of a tool that only reads it is as good as declared: it can do nothing but go to an address. */
+function subjectOf({ onlyReads, staysHere }: { onlyReads: boolean; staysHere: boolean }) {
+  return (input: Record<string, unknown>): CallSubject => {
+    const { guessed, ...subject } = guessSubject(input, { staysHere });
+    return onlyReads || !guessed ? subject : { ...subject, guessed };
+  };
 }
 
 /** A schema that Zod cannot read lets any object through: the server checks it anyway. */

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Environment, readVariable } from '@trunkline/config';
 import { createGuardedFetch, type GuardedFetchOptions } from '@trunkline/http';
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, guessSubject, type Tool } from '@trunkline/llm';
 import type { Sandbox } from '@trunkline/sandbox';
 import { ifExists } from '@trunkline/storage';
 import { z } from 'zod';
@@ -89,14 +89,16 @@ function toTool(
   { name, description, parameters }: PluginToolHead,
   running: PluginProcess,
 ): Tool {
+  const staysHere = permissions.network.length === 0;
   return defineTool({
     name: `${id}_${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64),
     description,
     input: z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]),
     timeoutMs: timeout_s * 1000 + 5000,
     // Its process has no files; what its tools can do beyond answering goes through the network.
-    effects: permissions.network.length === 0 ? ['reads'] : ['reads', 'writes', 'sends'],
+    effects: staysHere ? ['reads'] : ['reads', 'writes', 'sends'],
     external: true,
+    subject: (input) => guessSubject(input, { staysHere }),
     execute: async (input, { signal }) => running.call(name, input, signal),
   });
 }
