@@ -14,8 +14,8 @@ function expectedGuard(path: string): Guard | undefined {
   if (/^\/(operator|trust)(\/|$)/.test(path)) return 'public';
   // A browser comes back to it, with the state and the cookie of a sign-in that the operator has begun.
   if (path === '/oauth/mcp/callback') return 'public';
-  // MCP clients get their tokens here: a person who is signed in allows them.
-  if (/^\/oauth\/(authorize|register|revoke|token)$/.test(path)) return 'public';
+  // MCP clients get their tokens here: a person who is signed in allows them, and sees and ends them.
+  if (/^\/oauth\/(authorize|programs|register|revoke|token)$/.test(path)) return 'public';
   // The signature in a link of an hour is what lets somebody in.
   if (path === '/files/:id') return 'public';
   if (path.startsWith('/.well-known/') || path === '/app' || path.startsWith('/app/')) return 'public';

@@ -51,6 +51,7 @@ export const notSaid: Record<string, string> = {
   'Are you still there?': 'said by the voice',
   'Sorry, I did not catch that.': 'said by the voice',
   'are you there?': 'ends a pause of a call: apps/voice/conversation',
+  'not explicitly required': 'words of the A2A specification',
   'every Monday at 10': 'part of a reminder, which is run as a whole',
   'the weather in': 'a sentence that is not finished',
 };
