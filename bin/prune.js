@@ -28,7 +28,7 @@ const unused = {
   // Sources and tests beside what they were built to.
   openai: ['src'],
   // Every icon again under two other names.
-  'lucide-react': (root) => filesIn(root, 'dist', /^cjs$|\.(prefixed|suffixed)\.d\.ts$/),
+  'lucide-react': (root) => filesIn(root, 'dist', /\.(prefixed|suffixed)\.d\.ts$/),
   zod: ['src'],
   ai: ['src', 'docs'],
   '@wasm-audio-decoders/opus-ml': ['src'],
