@@ -25,7 +25,7 @@ async function execute(command: Command, argv: string[]): Promise<number> {
     const { main } = await command.load();
     const env = loadEnvironmentFile(join(process.cwd(), '.env'));
     if (command.isService && !argv.includes('--help'))
-      for (const note of settingNotes(env)) console.error(note);
+      for (const note of await settingNotes(env)) console.error(note);
     return await main(argv, env);
   } catch (error) {
     if (error instanceof ConfigError) return complain(error.message);

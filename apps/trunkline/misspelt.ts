@@ -1,28 +1,75 @@
-import { type Environment, knownVariables, nearest } from '@trunkline/config';
+import {
+  ConfigError,
+  defineOptions,
+  type Environment,
+  homeOptions,
+  knownVariables,
+  modelOptions,
+  nearest,
+  readOptions,
+} from '@trunkline/config';
 
+const KEY = '_API_KEY';
 // Such as PEER_ROXY_URL.
-const BUILT = /^(PEER_|.+_API_KEY$)/;
+const BUILT = 'PEER_';
 const SHORTEST = 6;
 /** Names that are built from data, or so short that they are rather those of other programs. */
-export const isNoSlip = (name: string) => BUILT.test(name) || name.length < SHORTEST;
+export const isNoSlip = (name: string) =>
+  name.startsWith(BUILT) || name.endsWith(KEY) || name.length < SHORTEST;
 /** NODE_PATH is another word, not a slip of the fingers for NOTES_PATH. */
 export const mostSlips = (name: string) => (name.length < 12 ? 1 : 2);
 
 /** Variables that look like misspelt settings, and settings that do nothing by themselves, in words. */
-export function settingNotes(env: Environment, example?: string): string[] {
+export async function settingNotes(env: Environment, example?: string): Promise<string[]> {
   const known = knownVariables(example);
-  const names =
-    known.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name) && !isNoSlip(name));
+  const names = known.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name));
   const notes = names.flatMap((name) => noteOf(name, known) ?? []);
   const isSet = (name: string) => (env[name] ?? '').trim() !== '';
-  if (isSet('LLM_MODEL') && !isSet('LLM_GATEWAY_URL') && !isSet('LLM_URL') && !isSet('LLM_GGUF'))
+  if (isSet('LLM_MODEL') && !isSet('LLM_URL') && !(await isModelNamed(env)))
     notes.push('LLM_MODEL is set, but LLM_GATEWAY_URL is not: the offline demo model answers.');
   return notes;
 }
 
 function noteOf(name: string, known: ReadonlySet<string>): string | undefined {
-  const isOurs = name.startsWith('TRUNKLINE_');
-  const meant = nearest(name, known, isOurs ? undefined : mostSlips(name));
+  const isKey = name.endsWith(KEY);
+  if (isNoSlip(name) && !isKey) return undefined;
+  const isOurs = name.startsWith('TRUNKLINE_') && !isKey;
+  const meant = isKey ? keyMeantBy(name, known) : nearest(name, known, isOurs ? undefined : mostSlips(name));
   if (meant !== undefined) return `${name} is not a setting; did you mean ${meant}?`;
   return isOurs ? `${name} is not a setting; .env.example lists them all.` : undefined;
+}
+
+/** Any agent's name can stand before `_API_KEY`, and any provider's: what stands there is compared alone. */
+function keyMeantBy(name: string, known: ReadonlySet<string>): string | undefined {
+  const stem = name.slice(0, -KEY.length);
+  const stems = [...known].filter((each) => each.endsWith(KEY)).map((each) => each.slice(0, -KEY.length));
+  const meant = nearest(stem, stems, mostSlips(stem));
+  if (meant === undefined) return undefined;
+  // GLM is another provider, LML a slip for LLM.
+  const isSlip = stem.length > 4 || lettersOf(stem) === lettersOf(meant);
+  return isSlip ? `${meant}${KEY}` : undefined;
+}
+
+function lettersOf(word: string): string {
+  return [...word.toLowerCase()].sort().join('');
+}
+
+const places = defineOptions('trunkline', 'the model', { ...homeOptions, ...modelOptions });
+
+/** Whether a variable, settings.yaml, models.yaml or a file in the home names a model. What is broken is told by the service itself. */
+async function isModelNamed(env: Environment): Promise<boolean> {
+  try {
+    const options = readOptions(places, { env });
+    if (options.llmGatewayUrl !== undefined || options.llmGguf !== undefined) return true;
+    // Most commands do without these.
+    const [{ findModelFile }, { ModelsFile }] = await Promise.all([
+      import('@trunkline/gguf'),
+      import('@trunkline/llm'),
+    ]);
+    if (findModelFile(options, env) !== undefined) return true;
+    return new ModelsFile({ home: options.trunklineHome, env }).role('chat')?.url !== undefined;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return true;
+  }
 }

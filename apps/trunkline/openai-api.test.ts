@@ -169,6 +169,9 @@ describe.each(doors)("OpenAI's client and %s", (service, name) => {
     expect(answer.usage).toEqual({ prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 });
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('Be brief.');
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('2+2?');
+    model.enqueue({ text: 'Four.', usage: { input: 0, output: 0 } });
+    const guessed = await create({ model: name, messages: [{ role: 'user', content: '2+2?' }] });
+    expect(guessed.usage).toMatchObject({ total_tokens: expect.any(Number), estimated: true });
   });
 
   it('gets tokens while the model still speaks, then usage if it asks for it', async () => {

@@ -1,6 +1,7 @@
 import { createModelGateway } from '@trunkline/llm';
 import type { ModelMessage, ToolModelMessage } from 'ai';
-import { describe, expect, it } from 'vitest';
+import { MockLanguageModelV4 } from 'ai/test';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { compact } from './compaction.ts';
 import { isKnownUrl } from './known-addresses.ts';
 import { isPersonLast, markOf } from './taint.ts';
@@ -16,6 +17,12 @@ const failing = createModelGateway({
   model: 'none',
   maxRetries: 0,
 }).fastModel();
+
+const finishReason = { unified: 'stop' as const, raw: undefined };
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
 
 function called(toolCallId: string, result: string): ModelMessage[] {
   return [
@@ -176,6 +183,27 @@ describe('compact', () => {
     expect(compacted?.messages[0]?.content).toBe(
       '[The 6 oldest messages of this conversation were dropped to make room; they could not be summarised.]',
     );
+  });
+
+  it('gives a summary the time that its model may take for any answer, and says so before', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const slow = new MockLanguageModelV4({
+      doGenerate: async ({ abortSignal }) => {
+        vi.advanceTimersByTime(500_000);
+        abortSignal?.throwIfAborted();
+        return { content: [{ type: 'text', text: 'Tibbles is a cat.' }], finishReason, usage, warnings: [] };
+      },
+    });
+    const told: number[] = [];
+    const compacted = await compact(conversation, {
+      model: slow,
+      tokens: 10_000,
+      keepMessages: 2,
+      onActivity: (silentMs) => void told.push(silentMs),
+    });
+    expect(compacted).toMatchObject({ summarised: true, call: { output: 'Tibbles is a cat.' } });
+    expect(told).toEqual([600_000]);
   });
 
   it('finds nothing to do in a short conversation', async () => {

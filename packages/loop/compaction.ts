@@ -1,4 +1,4 @@
-import { contextWindowOf, toModelError } from '@trunkline/llm';
+import { contextWindowOf, listenForWaits, silenceLimitMs, toModelError } from '@trunkline/llm';
 import { Deadline } from '@trunkline/std';
 import { generateText, type LanguageModelUsage, type ModelMessage } from 'ai';
 import { markOfDropped, noteDropped } from './known-addresses.ts';
@@ -19,7 +19,6 @@ export interface Compaction {
   call: { input: string; output: string; usage: LanguageModelUsage } | undefined;
 }
 
-const summaryLimitMs = 60_000;
 /** Tokens that a summary may have however small the room is. */
 const shortestSummary = 120;
 const order =
@@ -90,23 +89,30 @@ function tailStart(messages: readonly ModelMessage[], { keepMessages, tokens }: 
   return start;
 }
 
-/** The summary, or nothing when the model fails: compaction must not end a turn. */
+/**
+ * The summary, or nothing when the model fails: compaction must not end a turn. A model without a GPU takes minutes to
+ * read what it has to summarise, so it has the time that its profile gives it.
+ */
 async function summarise(
   older: ModelMessage[],
-  { model, tokens, window }: CompactionOptions,
+  { model, tokens, window, onActivity }: CompactionOptions,
   signal?: AbortSignal,
 ): Promise<Compaction['call']> {
-  const deadline = new Deadline({ signal, timeoutMs: summaryLimitMs });
+  const timeoutMs = silenceLimitMs(model, undefined);
+  const deadline = new Deadline({ signal, timeoutMs });
+  const awaitSilent = (silentMs: number) => {
+    deadline.extend(silentMs);
+    onActivity?.(silentMs + timeoutMs);
+  };
   const transcript = older.flatMap(linesOf).join('\n\n');
   const ask = async (most: number) => {
     const input = cutText(transcript, most, () => '[Some of it is left out.]');
-    const { text, usage } = await generateText({
-      model,
-      instructions: order,
-      prompt: input,
-      abortSignal: deadline.signal,
-      maxRetries: 0,
-    });
+    awaitSilent(0);
+    const asking = { model, instructions: order, prompt: input, abortSignal: deadline.signal, maxRetries: 0 };
+    const { text, usage } = await listenForWaits(
+      ({ waitMs }) => awaitSilent(waitMs),
+      () => generateText(asking),
+    );
     const output = cutText(text.trim(), Math.max(tokens / 4, shortestSummary), () => '[…]');
     return output === '' ? undefined : { input, output, usage };
   };

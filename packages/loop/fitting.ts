@@ -101,7 +101,7 @@ async function* compactTo(turn: Turn, tokens: number, keep: number): AsyncGenera
   const { model } = options.compaction ?? options;
   const compacted = await compact(
     state.messages,
-    { model, tokens, keepMessages: keep, window: turn.window },
+    { model, tokens, keepMessages: keep, window: turn.window, onActivity: options.onActivity },
     signal,
   );
   if (signal.aborted) throw new ModelError('aborted');

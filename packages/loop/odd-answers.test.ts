@@ -104,6 +104,11 @@ describe('arguments', () => {
 });
 
 describe('the same call again and again', () => {
+  const allowing = {
+    agent: 'test',
+    decide: () => ({ decision: 'allow' as const, rule: 'test', why: 'test' }),
+  };
+
   it('is not run a fourth time, and a model that goes on is stopped', async () => {
     let runs = 0;
     const same = toolOf('look', async () => {
@@ -119,18 +124,46 @@ describe('the same call again and again', () => {
     });
   });
 
-  it('goes on while its results change', async () => {
+  it.each([['writes'], ['sends'], ['spends'], ['configures']] as const)(
+    'is stopped after three whatever it answers where it %s',
+    async (effect) => {
+      let runs = 0;
+      const create = toolOf('create', async () => `Created bd-${++runs}.`);
+      const { events, last } = await play(() => calling(['create', { title: 'Milk' }]), {
+        tools: [{ ...create, effects: [effect] }],
+        policy: allowing,
+      });
+      expect(runs).toBe(3);
+      expect(resultsOf(events).at(-1)?.[1]).toMatch(/was run 3 times and was not run again/);
+      expect(ended(last)).toMatchObject({ finishReason: 'steps' });
+    },
+  );
+
+  it('may change something more often with other arguments', async () => {
     let runs = 0;
-    const poll = toolOf('poll', async () => {
-      runs += 1;
-      return String(runs);
-    });
-    const { last } = await play((_, index) => (index < 6 ? calling(['poll', {}]) : 'Done.'), {
-      tools: [poll],
-    });
+    const create = toolOf('create', async () => `Created bd-${++runs}.`);
+    const { last } = await play(
+      (_, index) => (index < 6 ? calling(['create', { title: `Item ${index}` }]) : 'Done.'),
+      { tools: [{ ...create, effects: ['writes'] }], policy: allowing },
+    );
     expect(runs).toBe(6);
     expect(ended(last).text).toBe('Done.');
   });
+
+  // An MCP server's tool may read as well as write, and a command may look how far something is.
+  it.each([[['reads']], [['reads', 'writes', 'sends']], [['executes']]] as const)(
+    'goes on while its results change where it %j',
+    async (effects) => {
+      let runs = 0;
+      const poll = toolOf('poll', async () => String(++runs));
+      const { last } = await play((_, index) => (index < 6 ? calling(['poll', {}]) : 'Done.'), {
+        tools: [{ ...poll, effects }],
+        policy: allowing,
+      });
+      expect(runs).toBe(6);
+      expect(ended(last).text).toBe('Done.');
+    },
+  );
 });
 
 describe('a call that a page puts into the mouth of the model', () => {

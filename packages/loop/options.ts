@@ -33,6 +33,8 @@ export interface CompactionOptions {
   keepMessages: number;
   /** Tokens that the model takes, where its endpoint does not say. */
   window?: number | undefined;
+  /** Called with the time that the summary may take, before it begins. */
+  onActivity?: ((silentMs: number) => void) | undefined;
 }
 
 /** What decides about the tool calls of a turn. */

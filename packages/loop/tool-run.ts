@@ -350,7 +350,7 @@ export async function* runCalls(
     outcome.result = result;
     Object.assign(outcome, origins.length > 0 && { origins }, files && { files });
     const failed = isFailure(result);
-    deps.repeated.record(call, result, failed);
+    deps.repeated.record(call, { result, failed, effects: deps.tools.get(call.name)?.effects });
     const { toolCallId, name } = call;
     const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }), ...(files && { files }) };
     const past = replayed && { replayed, input: call.input };

@@ -42,6 +42,8 @@ export interface TokenUsage {
   totalTokens?: number;
   /** Input tokens that were in a cache. */
   cachedInputTokens?: number;
+  /** Set when some of it was not counted by an endpoint but estimated. */
+  estimated?: true;
 }
 
 export interface ToolCall {
@@ -129,7 +131,7 @@ export class Completion {
 }
 
 function usageBody(
-  { inputTokens, outputTokens, totalTokens, cachedInputTokens }: TokenUsage = {
+  { inputTokens, outputTokens, totalTokens, cachedInputTokens, estimated }: TokenUsage = {
     inputTokens: 0,
     outputTokens: 0,
   },
@@ -139,5 +141,6 @@ function usageBody(
     completion_tokens: outputTokens,
     total_tokens: totalTokens ?? inputTokens + outputTokens,
     ...(cachedInputTokens !== undefined && { prompt_tokens_details: { cached_tokens: cachedInputTokens } }),
+    ...(estimated && { estimated }),
   };
 }

@@ -120,6 +120,22 @@ it('shows reasoning apart, tool calls, the finish reason and usage in chunks as 
   expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
 });
 
+it('marks usage as estimated that no endpoint counted', async () => {
+  const { whole, stream } = await connect(async function* () {
+    yield {
+      type: 'end',
+      finishReason: 'stop',
+      text: 'Four.',
+      usage: { inputTokens: 3, outputTokens: 4, estimated: true },
+    };
+  });
+  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, estimated: true };
+  expect((await whole()).usage).toEqual(usage);
+  const chunks = [];
+  for await (const chunk of await stream()) chunks.push(chunk);
+  expect(chunks.at(-1)?.usage).toEqual(usage);
+});
+
 it('names parameters that the model refused in the header, and in the stream where that has begun', async () => {
   const told: AnswerEvent = { type: 'ignored-parameters', names: ['seed'] };
   const { promise: word, resolve: speak } = Promise.withResolvers<void>();

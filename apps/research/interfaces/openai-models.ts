@@ -124,8 +124,14 @@ async function* answerByResearch(
     else if (event.type === 'end') {
       const message = failureMessage(event.job);
       if (message !== undefined) throw openAiErrors.upstream_error({ message });
+      const { tokens, isEstimated } = event.job;
       // A job counts input and output tokens together.
-      yield { type: 'end', finishReason: 'stop', usage: { inputTokens: 0, outputTokens: event.job.tokens } };
+      const usage = {
+        inputTokens: 0,
+        outputTokens: tokens,
+        ...(isEstimated && { estimated: true as const }),
+      };
+      yield { type: 'end', finishReason: 'stop', usage };
     }
   }
 }

@@ -53,6 +53,7 @@ describe('trunkline doctor', () => {
       const model = await startModelServer({
         apiKey: 'right',
         models: ['small', 'large'],
+        ownedBy: 'vllm',
         script: ({ tools }) =>
           tools === undefined
             ? 'Red.'
@@ -131,6 +132,11 @@ describe('trunkline doctor', () => {
       const home = temporaryHome();
       cleanups.push(home.remove);
       writeFileSync(join(home.path, 'operator-key'), 'x'.repeat(43), { mode: 0o644 });
+      const judge = `{ model: strict, url: "http://127.0.0.1:${await freePort()}/v1" }`;
+      const helper = `{ model: small, url: "${model.url}", api_key: right }`;
+      writeFileSync(join(home.path, 'models.yaml'), `roles:\n  judge: ${judge}\n  helper: ${helper}\n`, {
+        mode: 0o600,
+      });
       // As an agent of an older version left them, which recorded no owner.
       const schedules = join(home.path, 'schedules');
       mkdirSync(join(schedules, 'ada'), { recursive: true });
@@ -154,6 +160,11 @@ describe('trunkline doctor', () => {
     it('names the variable of a key that the model endpoint refuses, and does not show the key', () => {
       expect(result.output).toMatch(/^FAILED {2}model .*LLM_API_KEY/m);
       expect(result.output).not.toContain('wrong-key');
+    });
+
+    it('tries the endpoints of roles', () => {
+      expect(result.output).toMatch(/^FAILED {2}model for judge +Cannot reach the model at .*models\.yaml/m);
+      expect(result.output).toMatch(/^ok {6}model for helper +small is ready at /m);
     });
 
     it('names a port that another program holds', () => {
@@ -186,8 +197,8 @@ describe('trunkline doctor', () => {
       expect(result.output).toContain('set AGENT_NAME back');
     });
 
-    it('fails with these six findings and no other', () => {
-      expect(result.output.match(/^FAILED/gm)).toHaveLength(6);
+    it('fails with these seven findings and no other', () => {
+      expect(result.output.match(/^FAILED/gm)).toHaveLength(7);
       expect(result.code).toBe(1);
     });
   });

@@ -19,6 +19,7 @@ import {
   isFree,
   type ModelGateway,
   ModelsFile,
+  modelRoles,
   type ProfileSection,
 } from '@trunkline/llm';
 import { createProvider } from '@trunkline/oidc';
@@ -107,7 +108,7 @@ const examine = defineCommand({
   async run(options, env) {
     const services = readServiceOptions(options, env);
     const checks: Promise<Diagnosis[]>[] = [
-      Promise.resolve(checkSettings(env)),
+      checkSettings(env),
       checkModel(services.agent, env, { isAsked: options.probe, saves: options.fix }),
       diagnoseCalls(),
       diagnoseSpeech(services.voice),
@@ -140,9 +141,9 @@ const examine = defineCommand({
 });
 
 /** Names variables that are likely misspelt. */
-function checkSettings(env: Environment): Diagnosis[] {
+async function checkSettings(env: Environment): Promise<Diagnosis[]> {
   const subject = 'settings';
-  const notes = settingNotes(env);
+  const notes = await settingNotes(env);
   if (notes.length === 0) return [{ subject, state: 'ok', words: 'no variable looks misspelt.' }];
   return notes.map((words) => ({ subject, state: 'warning', words }));
 }
@@ -186,26 +187,50 @@ interface Trial {
 
 /** Looks into the model file, or asks the model endpoint whether it answers, takes the key and has the model. */
 async function checkModel(options: AgentOptions, env: Environment, trial: Trial): Promise<Diagnosis[]> {
-  const subject = 'model';
   try {
     const file = findModelFile(options, env);
-    if (file !== undefined) return await checkModelFile(file, options, trial.isAsked);
     const models = new ModelsFile({ home: options.trunklineHome, env });
-    const gateway = createModelGateway({
-      ...gatewaySettings(options, { env, file: models }),
-      roles: undefined,
-      visionModel: undefined,
-    });
-    const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
-    if (!ok) return [{ subject, state: 'failed', words: message }];
-    if (gateway.describe().demo) return [{ subject, state: 'warning', words: message }];
-    return [{ subject, state: 'ok', words: message }, ...(await tryModel(gateway, models, trial))];
+    const chat =
+      file === undefined
+        ? await checkChatModel(models, options, env, trial)
+        : await checkModelFile(file, options, trial.isAsked);
+    return [...chat, ...(await checkRoles(models))];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return [
-      { subject, state: 'failed', words: error.message, advice: 'Mend models.yaml in TRUNKLINE_HOME.' },
-    ];
+    const advice = 'Mend models.yaml in TRUNKLINE_HOME.';
+    return [{ subject: 'model', state: 'failed', words: error.message, advice }];
   }
+}
+
+async function checkChatModel(
+  models: ModelsFile,
+  options: AgentOptions,
+  env: Environment,
+  trial: Trial,
+): Promise<Diagnosis[]> {
+  const subject = 'model';
+  const gateway = createModelGateway({
+    ...gatewaySettings(options, { env, file: models }),
+    roles: undefined,
+    visionModel: undefined,
+  });
+  const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
+  if (!ok) return [{ subject, state: 'failed', words: message }];
+  if (gateway.describe().demo) return [{ subject, state: 'warning', words: message }];
+  return [{ subject, state: 'ok', words: message }, ...(await tryModel(gateway, models, trial))];
+}
+
+/** Asks each endpoint that a role alone has; those without one share that of the chat. */
+async function checkRoles(models: ModelsFile): Promise<Diagnosis[]> {
+  const others = modelRoles.filter((role) => role !== 'chat');
+  const findings = others.map(async (role): Promise<Diagnosis[]> => {
+    const { model, url, api_key: apiKey } = models.role(role) ?? {};
+    if (url === undefined) return [];
+    const gateway = createModelGateway({ url, apiKey, model, file: 'models.yaml' });
+    const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
+    return [{ subject: `model for ${role}`, state: ok ? 'ok' : 'failed', words: message }];
+  });
+  return (await Promise.all(findings)).flat();
 }
 
 /** Describes the file; loads and tries it only when asked, as that takes its whole size in memory. */

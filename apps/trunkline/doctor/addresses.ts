@@ -6,6 +6,7 @@ import { type Environment, type OptionTable, parseYaml } from '@trunkline/config
 import { whyUnreachable } from '@trunkline/http';
 import { researchOptions } from '@trunkline/research';
 import type { Diagnosis } from '@trunkline/service';
+import { serviceHome } from '@trunkline/storage';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
 import { z } from 'zod';
@@ -27,10 +28,12 @@ interface Address {
 
 /** Connects to every address that variables and the files of the services name; nothing is sent. */
 export async function checkAddresses(services: ServiceOptions, env: Environment): Promise<Diagnosis[]> {
+  const { voice, agent, switchboard } = services;
+  const homeOf = (service: string) => serviceHome(agent.trunklineHome, service);
   const folders = [
-    services.voice.configDir,
-    services.agent.configDirectory,
-    services.switchboard.workspaceDirectory,
+    voice.configDir ?? join(homeOf('voice'), 'config'),
+    agent.configDirectory ?? join(homeOf('agent'), 'config'),
+    switchboard.workspaceDirectory ?? join(homeOf('switchboard'), 'workspace'),
   ];
   const found = [...ofOptions(services), ...ofPeers(env), ...(await ofFiles(folders))];
   const settings = Map.groupBy(found, ({ url }) => url);
@@ -78,8 +81,8 @@ function ofPeers(env: Environment): Address[] {
   );
 }
 
-/** Addresses in YAML files: delegates, MCP servers, agents of others, webhooks. Broken files are told when a service reads them. */
-async function ofFiles(folders: readonly (string | undefined)[]): Promise<Address[]> {
+/** Addresses in YAML files: the agent's own model, delegates, MCP servers, agents of others, webhooks. Broken files are told when a service reads them. */
+async function ofFiles(folders: readonly string[]): Promise<Address[]> {
   const files = await Promise.all(folders.map((folder) => yamlFiles(folder, MAX_DEPTH)));
   const texts = files
     .flat()
@@ -88,8 +91,8 @@ async function ofFiles(folders: readonly (string | undefined)[]): Promise<Addres
   return (await Promise.all(texts)).flat();
 }
 
-async function yamlFiles(folder: string | undefined, depth: number): Promise<string[]> {
-  if (folder === undefined || depth === 0) return [];
+async function yamlFiles(folder: string, depth: number): Promise<string[]> {
+  if (depth === 0) return [];
   // A folder that is not there yet names nothing.
   const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
   const found = entries.map(async (entry) => {
@@ -112,7 +115,8 @@ function addressesIn(value: unknown, setting: string): Address[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     if (typeof inner !== 'string') return addressesIn(inner, setting);
-    const isAddress = /(^|_)(url|endpoint)$|Url$/.test(key) && /^https?:/.test(inner) && URL.canParse(inner);
+    const isAddress =
+      /(^|_)(url|endpoint|api_base)$|Url$/.test(key) && /^https?:/.test(inner) && URL.canParse(inner);
     return isAddress ? [{ url: inner, setting }] : [];
   });
 }

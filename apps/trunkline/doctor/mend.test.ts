@@ -151,11 +151,19 @@ it('changes nothing when help is asked for or a flag is wrong', async () => {
 });
 
 it('shows of an address only where it is, as the rest may be secret', async () => {
-  const none = { voice: {}, agent: {}, research: {}, switchboard: {} } as Parameters<
-    typeof checkAddresses
-  >[0];
+  const temporary = temporaryDirectory();
+  onTestFinished(temporary.remove);
+  const agent = { trunklineHome: temporary.path };
+  const none = { voice: {}, agent, research: {}, switchboard: {} } as Parameters<typeof checkAddresses>[0];
   const url = 'http://me:hush@127.0.0.1:1/hooks/T0/B0/hush?key=hush';
   const findings = await checkAddresses(none, { PEER_ADA_URL: url });
   expect(findings).toMatchObject([{ words: expect.stringContaining('Cannot reach http://127.0.0.1:1:') }]);
   expect(JSON.stringify(findings)).not.toContain('hush');
+  // The console's Settings page saves the address of the agent's model there.
+  const config = join(temporary.path, 'agent', 'config');
+  mkdirSync(config, { recursive: true });
+  writeFileSync(join(config, 'agent.yaml'), 'model:\n  api_base: http://127.0.0.1:1/v1\n');
+  expect(await checkAddresses(none, {})).toMatchObject([
+    { subject: 'agent.yaml', state: 'failed', advice: expect.stringContaining('agent.yaml') },
+  ]);
 });

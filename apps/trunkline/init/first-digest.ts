@@ -50,7 +50,8 @@ export async function firstDigest(terminal: Terminal, services: RunningServices)
   else if (turn.state !== 'completed')
     terminal.say(`${last('question') ?? 'It asks something.'}\nAnswer at ${page}`);
   else terminal.say(`\n${textOf(turn)}\n`);
-  terminal.say(`The next one comes ${planned.next}, into the chat at ${page}`);
+  const next = new Date(planned.next).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });
+  terminal.say(`The next one comes on ${next}, into the chat at ${page}`);
 }
 
 /** Tells each tool as it is used, until the turn rests. A turn that goes on while the model writes has no limit here: Ctrl-C leaves it to the agent. */

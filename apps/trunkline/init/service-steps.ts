@@ -219,12 +219,15 @@ async function result({ terminal, setup, services }: StepDeps): Promise<boolean>
     return false;
   }
   const isRunning = await services.isRunning(chosen.service);
-  if (isRunning && chosen.id === 'digest') await firstDigest(terminal, services);
-  else {
-    const page = `${services.url(chosen.service)}/setup/result#${chosen.id}`;
-    terminal.say(isRunning ? `Open ${page}` : `${startAdvice}, then open ${page}`);
-    terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
+  if (isRunning && chosen.id === 'digest') {
+    await firstDigest(terminal, services);
+    await setup.setSteps({ steps: { result: 'done' }, result: chosen.id });
+    return true;
   }
-  await setup.setSteps({ steps: { result: 'done' }, result: chosen.id });
-  return true;
+  const page = `${services.url(chosen.service)}/setup/result#${chosen.id}`;
+  terminal.say(isRunning ? `Open ${page}` : `${startAdvice}, then open ${page}`);
+  terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
+  // The page does the rest, and marks it done.
+  await setup.setSteps({ steps: { result: 'open' }, result: chosen.id });
+  return false;
 }

@@ -55,6 +55,13 @@ it('says why nothing could be tried', async () => {
 
 it.each([
   ['http://127.0.0.1:11434/v1', 'qwen3', true],
+  ['http://127.0.0.1:11434/v1', 'gpt-oss:20b', true],
+  ['http://127.0.0.1:11434/v1', 'gpt-oss:120b-cloud', false],
+  ['http://127.0.0.1:11434/v1', 'glm-4.6:cloud', false],
+  ['http://127.0.0.1:8000/v1', 'Qwen/Qwen3-8B', true],
+  ['http://127.0.0.1:8000/v1', 'anthropic/claude-sonnet-4-5', false],
+  ['http://127.0.0.1:3000/v1', 'gpt-5', false],
+  ['http://127.0.0.1:3000/v1', 'smart', false],
   ['http://127.0.0.1:4000/v1', 'gpt-5', false],
   ['https://api.openai.com/v1', 'gpt-5', false],
   ['https://openrouter.ai/api/v1', 'acme/tiny:free', true],

@@ -11,6 +11,7 @@ import { ModelError, type ModelErrorCode } from '../model-error.ts';
 import { endpointKind, isLocalAddress } from './endpoint-kind.ts';
 import type { ProfileSection } from './models-file.ts';
 import { learnedOf, originOf, profileOf } from './profile.ts';
+import { ownServers } from './table.ts';
 
 /** One thing that was tried with a model, and what came back, in words. */
 export interface ProbeFinding {
@@ -54,7 +55,10 @@ const answerTokens = 512;
 const redSquare =
   'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mP4z8CAFTEMLQkAKP8/wc53yE8AAAAASUVORK5CYII=';
 
-/** Whether calls of a model cost nothing, so that it may be tried unasked. A LiteLLM nearby may pass them on to a provider. */
+/** Names of models that run at a provider alone, whoever passes calls on; Ollama marks its own with `cloud`. */
+const hostedNames = /^(gpt-[345]|chatgpt|o[134](-|$)|claude|gemini|grok)|[:-]cloud$/i;
+
+/** Whether calls of a model cost nothing, so that it may be tried unasked. Programs nearby that serve no files of their own may pass a call on to a provider. */
 export function isFree(model: LanguageModelV4): boolean {
   const origin = originOf(model);
   if (origin === undefined) return true;
@@ -64,7 +68,8 @@ export function isFree(model: LanguageModelV4): boolean {
   if (set !== undefined) return set.input === 0 && set.output === 0;
   const { price } = profileOf(model);
   if (origin.modelId.endsWith(':free') || (price?.input === 0 && price.output === 0)) return true;
-  return isLocalAddress(baseUrl) && endpointKind(baseUrl) !== 'litellm';
+  const name = origin.modelId.slice(origin.modelId.lastIndexOf('/') + 1);
+  return isLocalAddress(baseUrl) && ownServers.includes(endpointKind(baseUrl)) && !hostedNames.test(name);
 }
 
 /** Tries what a model can do: a short answer, a tool call and an image. Costs some hundred tokens. */

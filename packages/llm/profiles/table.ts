@@ -55,7 +55,7 @@ const base: ModelProfile = {
 const local: Partial<ModelProfile> = { firstTokenMs: 900_000, idleMs: 180_000, loadingMs: 600_000 };
 
 /** Kinds whose models are files that people name and cut to size as they like. */
-const ownServers: readonly EndpointKind[] = ['ollama', 'vllm', 'llamacpp', 'lmstudio'];
+export const ownServers: readonly EndpointKind[] = ['ollama', 'vllm', 'llamacpp', 'lmstudio'];
 
 const providers: readonly EndpointKind[] = [
   'openai',

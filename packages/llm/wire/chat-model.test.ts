@@ -12,6 +12,7 @@ import { noteEndpointKind } from '../profiles/endpoint-kind.ts';
 import { profileOf } from '../profiles/profile.ts';
 import { listenForWaits } from '../retry.ts';
 import { createChatModel } from './chat-model.ts';
+import { withCallSettings } from './request.ts';
 
 interface Reply {
   status?: number;
@@ -572,6 +573,27 @@ describe('a refusal', () => {
     body: JSON.stringify({ error: { message, ...more } }),
   });
   const answer: Reply = { body: events(...hello, stop) + done };
+
+  it.each([
+    ['prompted', false, ['parallel_tool_calls']],
+    ['none', false, ['parallel_tool_calls']],
+    ['prompted', true, []],
+    ['native', false, []],
+  ] as const)('with tools %s and parallel_tool_calls %s names %j', async (how, given, expected) => {
+    replies = [answer];
+    modelNumber += 1;
+    const plain = createModelGateway({
+      url,
+      model: `model-${modelNumber}`,
+      profiles: () => ({ tools: how }),
+    });
+    const named: string[] = [];
+    const settings = { providerOptions: { gateway: { parallel_tool_calls: given } } };
+    const model = withCallSettings(plain.languageModel(), settings, (names) => void named.push(...names));
+    await collect((await model.doStream({ prompt, tools })).stream);
+    expect(named).toEqual(expected);
+    expect(requests[0]?.parallel_tool_calls).toBe(how === 'native' ? given : undefined);
+  });
 
   it.each<[string, Reply, string, Partial<LanguageModelV4CallOptions>]>([
     [

@@ -66,6 +66,8 @@ export function wireRequest(
   };
   if (omitted.has('response_format')) askForJson(body, call);
   const left = [...omitted].filter((name) => body[name] !== undefined && name !== 'response_format');
+  // Tools that are described in the prompt can always be called several at a time.
+  if (profile.tools !== 'native' && raw.parallel_tool_calls === false) left.push('parallel_tool_calls');
   for (const name of omitted) omit(body, name);
   const providerTools = call.tools?.filter((tool) => tool.type === 'provider') ?? [];
   const warnings = providerTools.map(({ id }) => ({ type: 'unsupported' as const, feature: `tool ${id}` }));

@@ -139,8 +139,14 @@ describe('a response', () => {
       { type: 'message', role: 'assistant', status: 'completed', content: [{ text: 'Four.' }] },
     ]);
     expect(response.usage).toMatchObject({ input_tokens: 3, output_tokens: 4, total_tokens: 7 });
+    expect(response.usage).not.toHaveProperty('estimated');
     expect(response.metadata).toEqual({ a: 'b' });
     expect(toy.seen[0]?.request.messages).toEqual([{ role: 'user', content: '2+2?' }]);
+    toy.answer = async function* () {
+      yield { ...end, usage: { inputTokens: 3, outputTokens: 4, estimated: true } };
+    };
+    const guessed = await toy.client().responses.create({ model: 'toy', input: '2+2?' });
+    expect(guessed.usage).toMatchObject({ total_tokens: 7, estimated: true });
   });
 
   it('streams its events in the published order, as the client puts them together again', async () => {

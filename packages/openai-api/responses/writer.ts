@@ -374,12 +374,13 @@ function itemOf(output: Output, status: string): Item {
 
 export function usageBody(usage: TokenUsage | undefined) {
   if (usage === undefined) return null;
-  const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = usage;
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, estimated } = usage;
   return {
     input_tokens: inputTokens,
     input_tokens_details: { cached_tokens: cachedInputTokens ?? 0 },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: totalTokens ?? inputTokens + outputTokens,
+    ...(estimated && { estimated }),
   };
 }

@@ -14,6 +14,8 @@ export interface ModelServerOptions {
   apiKey?: string;
   /** Names listed at `/v1/models`. */
   models?: string[];
+  /** Who serves them, as the list says it: `vllm`, `library` (Ollama) and others. */
+  ownedBy?: string;
   /** Tokens that the models take, as vLLM lists them; without it nothing says so. */
   contextTokens?: number;
 }
@@ -60,8 +62,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     if (!holdsKey(request, options.apiKey))
       return sendJson(response, 401, errorBody('Incorrect API key provided', 401));
     const route = `${recorded.method} ${recorded.path}`;
-    if (route === 'GET /v1/models')
-      return sendJson(response, 200, modelList(options.models ?? ['test-model'], options.contextTokens));
+    if (route === 'GET /v1/models') return sendJson(response, 200, modelList(options));
     if (route === 'POST /v1/embeddings') return sendEmbedding(response, recorded.body);
     if (route !== 'POST /v1/chat/completions')
       return sendJson(response, 404, errorBody(`No route ${route}`, 404));
@@ -131,9 +132,9 @@ function holdsKey(request: IncomingMessage, apiKey: string | undefined): boolean
   return apiKey === undefined || request.headers.authorization === `Bearer ${apiKey}`;
 }
 
-function modelList(names: string[], contextTokens: number | undefined) {
-  const head = { object: 'model', created: 0, owned_by: 'test' };
-  return { object: 'list', data: names.map((id) => ({ id, ...head, max_model_len: contextTokens })) };
+function modelList({ models = ['test-model'], ownedBy = 'test', contextTokens }: ModelServerOptions) {
+  const head = { object: 'model', created: 0, owned_by: ownedBy };
+  return { object: 'list', data: models.map((id) => ({ id, ...head, max_model_len: contextTokens })) };
 }
 
 function isChat(entry: RecordedRequest): boolean {

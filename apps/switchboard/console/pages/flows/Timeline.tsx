@@ -119,7 +119,10 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
     case 'dropped':
       return step('Dropped', text(fields.why) || text(fields.reason), 'failed');
     case 'remote-task':
-      return step('Handed over', `to ${text(fields.agent)} as task ${text(fields.taskId)}`);
+      return {
+        ...step('Handed over', `to ${text(fields.agent)}`),
+        whole: [{ title: 'Task there', code: text(fields.taskId) }],
+      };
     case 'note':
       return step('Note', text(fields.text), 'waiting');
     case 'input-start':
