@@ -163,6 +163,8 @@ export interface CheckedAnswer {
   text: string;
   claims: Claim[];
   citations: CitationScore;
+  /** The figures of each chart of the answer as a table, checked as its statements are; without claims where they were not. */
+  figures?: Omit<CheckedAnswer, 'figures'>[];
 }
 
 /** A question about a report, and the answer from its stored sources. */

@@ -31,6 +31,7 @@ import {
   startComponents,
 } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
+import { TurnCharts } from './chat/charts.ts';
 import { createChatTools, TurnSources } from './chat/tools.ts';
 import { type Research, researchComponents } from './components.ts';
 import { PdfPrinter } from './exports/pdf.ts';
@@ -165,7 +166,14 @@ function createResearchApp(
     exposure: { host: options.host, key: options.authToken, variable: 'RESEARCH_AUTH_TOKEN' },
     sandbox,
     agents: () => ['research'],
-    tools: () => createChatTools({ aggregator, sources: new TurnSources(), isOver: () => false, owner: '' }),
+    tools: () =>
+      createChatTools({
+        aggregator,
+        sources: new TurnSources(),
+        charts: new TurnCharts(),
+        isOver: () => false,
+        owner: '',
+      }),
   });
   mountSetup(app, {
     service: 'research',

@@ -131,6 +131,53 @@ describe('the chat', () => {
     expect(await client.json('/api/chat/clarify')).toMatchObject({ awaitingAnswer: false });
   });
 
+  it('draws charts as data, checks their figures against the results, and keeps both', async () => {
+    const chart = {
+      type: 'bar',
+      title: 'Capacity of stations',
+      labels: ['La Rance', 'Sihwa Lake'],
+      series: [{ name: 'Capacity', values: [240, 999] }],
+      unit: 'megawatts',
+    };
+    const draw = (drawn: object) => ({ toolCalls: [{ name: 'chart', arguments: drawn }] });
+    model.enqueue(
+      { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal power' } }] },
+      draw({ ...chart, labels: ['La Rance'] }),
+      draw(chart),
+      'Here they are.',
+    );
+    const parts = partsOf(await client.chat({ ...ask('Draw the stations'), id: 'chart' }));
+    const calls = parts.filter(({ prefix }) => prefix === '2').flatMap(({ value }) => value as object[]);
+    expect(calls.slice(1)).toEqual([
+      expect.objectContaining({ toolName: 'chart', error: expect.stringContaining('2 values for 1 labels') }),
+      { type: 'tool_call', toolName: 'chart', args: chart, result: [{ shown: chart.title }] },
+    ]);
+    const figures = [
+      expect.objectContaining({
+        text: expect.stringMatching(
+          /\| La Rance \| 240 megawatts \[[\d?]+\] \|\n\| Sihwa Lake \| 999 megawatts \[\?\] \|/,
+        ),
+        citations: expect.objectContaining({ statements: 2 }),
+      }),
+    ];
+    expect(parts.at(-2)).toEqual({
+      prefix: '8',
+      value: [expect.objectContaining({ type: 'citations', figures })],
+    });
+    expect(await client.json('/api/chat/chart')).toMatchObject({
+      messages: [{}, { content: 'Here they are.', charts: [chart], checked: { figures } }],
+    });
+    // Nothing is drawn at /v1, so that no chart is offered there.
+    model.enqueue('No.');
+    await client.post('/v1/chat/completions', { ...ask('Draw'), model: 'research-chat' });
+    const offered =
+      model
+        .chats()
+        .at(-1)
+        ?.tools?.map((tool) => JSON.stringify(tool)) ?? [];
+    expect(offered).toHaveLength(3);
+  });
+
   it('asks one question a turn, even when the model asks two', async () => {
     const question = (id: string) => ({
       id,
@@ -158,7 +205,7 @@ describe('the chat', () => {
         .join(''),
     ).toContain('Enough.');
     const chats = model.chats().slice(before);
-    expect(chats.map(({ tools }) => tools?.length ?? 0)).toEqual([3, 3, 3, 3, 3, 0]);
+    expect(chats.map(({ tools }) => tools?.length ?? 0)).toEqual([4, 4, 4, 4, 4, 0]);
     model.enqueue(...Array.from({ length: 6 }, step));
     expect(partsOf(await client.chat(ask('Dig deeper'))).filter(({ prefix }) => prefix === '2')).toHaveLength(
       5,

@@ -31,17 +31,17 @@ const verdicts = (...given: { claim: number; verdict: string; words: string }[])
   JSON.stringify({ verdicts: given });
 const supported = (words: string) => verdicts({ claim: 1, verdict: 'supported', words });
 
-/** Supports the reworded claim alone. */
-const honest = (request: ChatRequestBody) =>
+/** Supports one claim alone. */
+const honest = (request: ChatRequestBody, own = REWORDED, words = 'was opened in 1966') =>
   verdicts(
     ...Array.from(
       promptOf(request).matchAll(/^Claim (\d+) \(passage \d+\): (.*)$/gm),
       ([, number, claim]) => {
-        const isOwn = claim?.includes(REWORDED);
+        const isOwn = claim?.includes(own);
         return {
           claim: Number(number),
           verdict: isOwn ? 'supported' : 'not_in_passage',
-          words: isOwn ? 'was opened in 1966' : '',
+          words: isOwn ? words : '',
         };
       },
     ),
@@ -100,6 +100,36 @@ describe('a citation that comparing words cannot settle', () => {
     expect(claim?.passage).toMatch(/^The station at La Rance in Brittany was opened in 1966 .*megawatts\.$/);
     expect(snapshot.citations).toMatchObject({ byModel: 1, unchecked: 0, doubtful: 0 });
     expect(snapshot.report).toMatch(/during the sixties \[\d\]\./);
+  });
+
+  it('is put to the model also where it is a figure of a chart of the chat', async () => {
+    const said = 'has a capacity of 240 megawatts';
+    lab.script.replace = script((request) => honest(request, 'La Rance — Capacity: 240', said));
+    const chart = {
+      type: 'bar',
+      title: 'Stations',
+      labels: ['La Rance', 'Sihwa Lake'],
+      series: [{ name: 'Capacity', values: [240, 999] }],
+      unit: 'megawatts',
+    };
+    model.enqueue(
+      { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal power' } }] },
+      { toolCalls: [{ name: 'chart', arguments: chart }] },
+      'Here they are.',
+    );
+    await client.chat({ id: 'figures', messages: [{ role: 'user', content: 'Draw the stations' }] });
+    const { messages } = (await client.json('/api/chat/figures')) as unknown as { messages: unknown[] };
+    expect(messages[1]).toMatchObject({
+      charts: [chart],
+      checked: {
+        figures: [
+          {
+            text: expect.stringMatching(/240 megawatts \[\d\] \|\n\| Sihwa Lake \| 999 megawatts \[\?\] \|/),
+            claims: [{ supported: true, change: 'added' }, { supported: false }],
+          },
+        ],
+      },
+    });
   });
 
   it.each([

@@ -14,6 +14,7 @@ export {
   type Verdict,
 } from './approval/approved-tool.ts';
 export { createCalculator } from './calculator/calculator.ts';
+export { createChart } from './chart/chart-tool.ts';
 export { type CurrentTimeOptions, createCurrentTime } from './current-time/current-time.ts';
 export { type A2aDelegateOptions, createA2aDelegate } from './delegate-to/a2a-delegate.ts';
 export { type CompatDelegateOptions, createCompatDelegate } from './delegate-to/compat-delegate.ts';

@@ -1,6 +1,7 @@
 import { maySee } from '@trunkline/identity';
 import { defineTool } from '@trunkline/llm';
 import { type ContentStore, plainName } from '@trunkline/loop';
+import { createChart } from '@trunkline/tools';
 import { z } from 'zod';
 import { defineToolModule, type ToolDeps } from './tool-module.ts';
 
@@ -18,9 +19,6 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Files that come with messages, and files for whoever asks. */
-/** Keys of a pie that fit beside it. */
-const mostSlices = 14;
-
 export const contentTools = defineToolModule({
   name: 'content',
   tools: ({ files, actor }) =>
@@ -46,36 +44,12 @@ const writeArtifact = defineTool({
   },
 });
 
-const drawChart = defineTool({
-  name: 'chart',
-  // As write_artifact: a part of the answer.
-  effects: ['reads'],
-  description:
-    'Draws a chart of numbers as a picture that the person sees beside the answer: bars, lines, areas or a pie. Say in your answer what it shows.',
-  input: z.object({
-    type: z.enum(['bar', 'line', 'area', 'pie']),
-    title: z.string().min(1).max(200),
-    labels: z.array(z.string().max(200)).min(1).max(200).describe('One for each value, such as months.'),
-    series: z
-      .array(z.object({ name: z.string().max(200), values: z.array(z.number().nullable()).max(200) }))
-      .min(1)
-      .max(8)
-      .describe('A pie shows the first one alone.'),
-    unit: z.string().max(12).optional().describe('Of the values, such as EUR or %.'),
-  }),
-  async execute(input, { attach }) {
-    const uneven = input.series.find(({ values }) => values.length !== input.labels.length);
-    if (uneven !== undefined)
-      return `Error: the series "${uneven.name}" has ${uneven.values.length} values for ${input.labels.length} labels. Give one value for each label, null where there is none.`;
-    if (attach === undefined)
-      return 'Error: pictures cannot be handed out here. Write the numbers as a table.';
-    const { renderChart } = await import('./chart.ts');
-    const name = `${plainName(input.title.replace(/[\\/]/g, '-')).slice(0, 60)}.svg`;
-    if (input.type === 'pie' && input.labels.length > mostSlices)
-      return `Error: a pie has room for ${mostSlices} slices, and this one has ${input.labels.length}. Join the small ones, or draw bars.`;
-    await attach({ name, mediaType: 'image/svg+xml', bytes: Buffer.from(renderChart(input)) });
-    return `The person sees the chart ${name}.`;
-  },
+const drawChart = createChart(async (chart, { attach }) => {
+  if (attach === undefined) return 'Error: pictures cannot be handed out here. Write the numbers as a table.';
+  const { renderChart } = await import('@trunkline/std/chart');
+  const name = `${plainName(chart.title.replace(/[\\/]/g, '-')).slice(0, 60)}.svg`;
+  await attach({ name, mediaType: 'image/svg+xml', bytes: Buffer.from(renderChart(chart)) });
+  return `The person sees the chart ${name}.`;
 });
 
 function readAttachment(files: ContentStore, actor: ToolDeps['actor']) {

@@ -12,6 +12,7 @@ import {
 import type { CheckedAnswer } from '../api-types.ts';
 import { normaliseCitations } from '../citations/forms.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
+import { TurnCharts } from './charts.ts';
 import type { AnswerCheckDeps } from './checks.ts';
 import type { ChatRequest, ConversationStore } from './conversations.ts';
 import { createChatTools, TurnSources } from './tools.ts';
@@ -48,10 +49,13 @@ const INSTRUCTIONS = `You answer questions with the help of search. Search befor
 Each result has a number: cite the results you use by it, as [1] or [2][5], behind what they say. The reader sees the list of results beside your answer, so do not list them.
 Ask for clarification, once, only when the request has several meanings that lead to different answers. Say so when the results do not answer the question.`;
 
+const CHART_RULE = 'Draw charts only of figures that the results state: each figure is checked against them.';
+
 /** One turn of the chat, and what it finds on the way. */
 export interface ChatTurn {
   events: AsyncIterable<TurnEvent>;
   sources: TurnSources;
+  charts?: TurnCharts | undefined;
   /** True once the turn has made all the tool-call steps it may. */
   isOver(): boolean;
 }
@@ -60,6 +64,8 @@ export type ChatModel = ReturnType<ModelGateway['languageModel']>;
 
 interface AskedChat extends ChatRequest {
   principal: Principal;
+  /** Where charts are put; without it the model is offered none. */
+  charts?: TurnCharts;
   instructions?: string;
   /** The model with the settings of the caller. */
   withSettings?: (model: ChatModel) => ChatModel;
@@ -67,7 +73,7 @@ interface AskedChat extends ChatRequest {
 
 /** Starts a turn, or goes on with the one that waits for an answer under the id of the conversation. */
 export function startTurn(
-  { messages, id, principal, instructions = '', withSettings = (model) => model }: AskedChat,
+  { messages, id, principal, charts, instructions = '', withSettings = (model) => model }: AskedChat,
   { gateway, aggregator, conversations, turnTimeoutMs, policy }: ChatDeps,
   signal: AbortSignal,
 ): ChatTurn {
@@ -76,8 +82,14 @@ export function startTurn(
   const sources = new TurnSources();
   const options: TurnOptions = {
     model: limited.model,
-    instructions: [INSTRUCTIONS, instructions].filter(Boolean).join('\n\n'),
-    tools: createChatTools({ aggregator, owner: ownerKey(principal), sources, isOver: limited.isOver }),
+    instructions: [INSTRUCTIONS, charts && CHART_RULE, instructions].filter(Boolean).join('\n\n'),
+    tools: createChatTools({
+      aggregator,
+      owner: ownerKey(principal),
+      sources,
+      charts,
+      isOver: limited.isOver,
+    }),
     limits: {
       steps: TOOL_STEPS + 1,
       toolTimeoutMs: 60_000,
@@ -94,7 +106,7 @@ export function startTurn(
     waiting === undefined
       ? runTurn({ ...options, messages })
       : resumeTurn({ ...options, checkpoint: waiting, answer: messages.at(-1)?.content ?? '' });
-  return { events, sources, isOver: limited.isOver };
+  return { events, sources, charts, isOver: limited.isOver };
 }
 
 /** The answer to a conversation as lines of the chat stream. */
@@ -104,7 +116,8 @@ export async function* answerChat(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { messages, id, principal } = request;
-  const turn = startTurn(request, deps, signal);
+  const charts = new TurnCharts();
+  const turn = startTurn({ ...request, charts }, deps, signal);
   const save = (text: string, checkpoint?: unknown, checked?: CheckedAnswer) => {
     if (id === undefined) return;
     const sources = turn.sources.all();
@@ -114,6 +127,7 @@ export async function* answerChat(
       content: text,
       ...(sources.length > 0 && { sources }),
       ...(troubles.length > 0 && { troubles }),
+      ...(charts.all().length > 0 && { charts: charts.all() }),
       ...(checked && { checked }),
     };
     deps.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint, principal);
@@ -124,7 +138,7 @@ export async function* answerChat(
 
 /** Checks the answer of a turn; undefined where it states nothing that could be checked. An answer outlives a failing check. */
 export async function checkTurn(
-  { sources }: Pick<ChatTurn, 'sources'>,
+  { sources, charts }: Pick<ChatTurn, 'sources' | 'charts'>,
   text: string,
   deps: AnswerCheckDeps & Pick<ChatDeps, 'logger'>,
   asked: { signal: AbortSignal; principal: Principal },
@@ -138,8 +152,11 @@ export async function checkTurn(
   const { checkAnswer } = await import('./checks.ts');
   // The policy's budgets are booked by the model itself.
   try {
-    const checked = await checkAnswer(answer, sources.stored(), deps, { ...asked, onSpent: () => undefined });
-    return checked.claims.length > 0 ? { ...checked, text: checked.text + notice } : undefined;
+    const drawn = charts?.all() ?? [];
+    const ask = { ...asked, onSpent: () => undefined };
+    const checked = await checkAnswer(answer, drawn, sources.stored(), deps, ask);
+    const claims = [checked, ...(checked.figures ?? [])].flatMap((each) => each.claims);
+    return claims.length > 0 ? { ...checked, text: checked.text + notice } : undefined;
   } catch (error) {
     asked.signal.throwIfAborted();
     deps.logger.warn({ err: error }, 'failed to check an answer; it is shown unchecked');
@@ -149,7 +166,7 @@ export async function checkTurn(
 
 /** An answer that is broken off is saved as far as it came. */
 async function* speak(
-  { events, sources, isOver }: ChatTurn,
+  { events, sources, charts, isOver }: ChatTurn,
   save: (text: string, checkpoint?: unknown, checked?: CheckedAnswer) => void,
   check: (text: string) => Promise<CheckedAnswer | undefined>,
 ): AsyncGenerator<string> {
@@ -170,7 +187,11 @@ async function* speak(
       else if (event.type === 'wait') yield lines.note(event.message);
       else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
       else if (event.type === 'tool-end' && !isOver())
-        yield toolLine(event, inputs.get(event.toolCallId), sources.troubles());
+        yield toolLine(
+          event,
+          charts?.drawnBy(event.toolCallId) ?? inputs.get(event.toolCallId),
+          sources.troubles(),
+        );
       else if (event.type === 'pause') {
         finish(event.question, event.checkpoint);
         yield lines.clarification(event.question);

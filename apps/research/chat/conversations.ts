@@ -1,4 +1,5 @@
 import { ownerFilter, ownerKey, type Principal } from '@trunkline/identity';
+import type { Chart } from '@trunkline/std/chart';
 import { type Database, Quota, storedBytes } from '@trunkline/storage';
 import { z } from 'zod';
 import type { CheckedAnswer } from '../api-types.ts';
@@ -25,6 +26,7 @@ export interface StoredMessage extends ChatMessage {
   sources?: NumberedResult[];
   /** Which services could not be asked, in words. */
   troubles?: string[];
+  charts?: Chart[];
   /** The answer after the check of its statements. */
   checked?: CheckedAnswer;
 }
@@ -121,10 +123,11 @@ function bytesOf(messages: readonly StoredMessage[]): number {
 function withSources(message: StoredMessage, before: StoredMessage | undefined): StoredMessage {
   const isSame = before?.role === message.role && before.content === message.content;
   if (!isSame) return message;
-  const { sources, troubles, checked } = before;
+  const { sources, troubles, charts, checked } = before;
   return {
     ...(sources && { sources }),
     ...(troubles && { troubles }),
+    ...(charts && { charts }),
     ...(checked && { checked }),
     ...message,
   };

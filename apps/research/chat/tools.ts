@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { SourceKind } from '../api-types.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import { CATEGORIES, type SearchResult, TIME_RANGES } from '../sources/source.ts';
+import { chartTool, type TurnCharts } from './charts.ts';
 
 const RESULTS = 8;
 
@@ -12,13 +13,21 @@ export interface ChatToolDeps {
   owner: string;
   /** Numbers the results, so that the answer can cite them. */
   sources: TurnSources;
+  /** Where charts are put; without it none are drawn. */
+  charts?: TurnCharts | undefined;
   /** True once the turn has made all the tool-call steps it may. */
   isOver(): boolean;
 }
 
-/** What the chat agent may call: two searches, and a question to the user that ends the turn. */
+/** What the chat agent may call: two searches, a chart where it can be shown, and a question to the user that ends the turn. */
 export function createChatTools(deps: ChatToolDeps): Tool[] {
-  return [searchWeb(deps), searchEncyclopedia(deps), askClarification];
+  const { charts, isOver } = deps;
+  return [
+    searchWeb(deps),
+    searchEncyclopedia(deps),
+    ...(charts === undefined ? [] : [chartTool(charts, isOver)]),
+    askClarification,
+  ];
 }
 
 function searchWeb(deps: ChatToolDeps): Tool {

@@ -120,6 +120,14 @@ describe('a chat answer', () => {
     expect(partsOf('e:{"message":"No."}')).toEqual([{ type: 'error', message: 'No.' }]);
     const [note] = partsOf('2:[{"type":"note","text":"Summarised"}]');
     expect(note && withPart({ role: 'assistant', content: '' }, note)).toMatchObject({ note: 'Summarised' });
+    const chart = { type: 'bar', title: 'T', labels: ['a'], series: [{ name: 's', values: [1] }] };
+    const [drawn] = partsOf(`2:[${JSON.stringify({ toolName: 'chart', args: chart, result: [{}] })}]`);
+    expect(drawn && withPart({ role: 'assistant', content: '' }, drawn)).toEqual({
+      role: 'assistant',
+      content: '',
+      charts: [chart],
+    });
+    expect(partsOf('2:[{"toolName":"chart","args":{},"result":[],"error":"Error: uneven"}]')).toEqual([]);
   });
 
   it('shows the sources it cites, and no list of its own', () => {

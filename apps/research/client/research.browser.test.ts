@@ -184,6 +184,53 @@ describeWithBrowser('the page of a research job', () => {
     expect(problems).toEqual([]);
   });
 
+  it('shows a table of figures as a chart, and the charts of the chat, on a phone in the dark', async () => {
+    stage.script.replace = (asked, request) => {
+      const prompt = String(request.messages[1]?.content);
+      if (asked !== 'section' || !prompt.includes('"Stations"')) return undefined;
+      const given = /^\[(\d+)\].*240 megawatts/m.exec(prompt)?.[1];
+      const rows = [`La Rance | 240 megawatts [${given}]`, `Sihwa Lake | 999 megawatts [${given}]`];
+      return ['| Station | Capacity |', '| --- | --- |', ...rows.map((row) => `| ${row} |`)].join('\n');
+    };
+    const { page, problems } = await open(`#/research/${await finished()}`, {
+      ...PHONE,
+      colorScheme: 'dark',
+    });
+    await report(page).getByRole('button', { name: 'Show as chart' }).tap();
+    const chart = report(page).getByRole('img', { name: 'Capacity by Station' });
+    await chart.waitFor();
+    expect(await chart.locator('desc').textContent()).toContain('La Rance 240, Sihwa Lake 999.');
+    await report(page)
+      .getByText(/(1 figure is|2 figures are) marked there as not supported/)
+      .waitFor();
+    expect(await page.evaluate(flawsOf)).toEqual([]);
+    await report(page).getByRole('button', { name: 'Hide chart' }).tap();
+    await chart.waitFor({ state: 'detached' });
+
+    const drawn = {
+      type: 'line',
+      title: 'Drawn <b>by the model</b>',
+      labels: ['La Rance', 'Sihwa Lake'],
+      series: [{ name: 'Capacity', values: [240, 999] }],
+      unit: 'megawatts',
+    };
+    const search = { name: 'searchWeb', arguments: { query: 'tidal power' } };
+    stage.model.enqueue(
+      { toolCalls: [search] },
+      { toolCalls: [{ name: 'chart', arguments: drawn }] },
+      'Here they are.',
+    );
+    await page.goto(`${stage.url}/#/`);
+    await page.getByRole('textbox', { name: 'Your question' }).fill('Draw the stations');
+    await page.getByRole('button', { name: 'Search' }).tap();
+    await page.getByText(/^Figures supported: .* uncited/).tap();
+    await page.getByRole('row', { name: /La Rance 240 megawatts/ }).waitFor();
+    await page.reload();
+    await page.getByRole('img', { name: drawn.title }).waitFor();
+    expect(await page.evaluate(flawsOf)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
   it('answers questions about the report', async () => {
     const { page } = await open(`#/research/${await finished()}`);
     const field = page.getByRole('textbox', { name: 'A question about this report' });

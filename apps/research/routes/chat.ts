@@ -6,7 +6,7 @@ import { researchErrors } from '../errors.ts';
 import { listSchema } from './guards.ts';
 
 const DESCRIPTION =
-  'Lines of a prefix and JSON: 0 text, 2 tool calls, 8 a question to the user (type clarification) or the answer with its statements checked (type citations), d the end with usage, e an error.';
+  'Lines of a prefix and JSON: 0 text, 2 tool calls, 8 a question to the user (type clarification) or the answer with its statements and the figures of its charts checked (type citations), d the end with usage, e an error.';
 
 /** The search chat, and its stored conversations. */
 export function mountChat(app: Hono<AppEnv>, deps: ChatDeps): void {

@@ -1,3 +1,4 @@
+import type { Chart } from '@trunkline/std/chart';
 import {
   Button,
   ErrorState,
@@ -14,6 +15,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import type { CheckedAnswer, CitedSource, Claim } from '../../api-types.ts';
 import { scoreText } from '../../citations/marks.ts';
 import { AskForm } from '../ask/AskForm.tsx';
+import { ChartFigure } from '../charts/ChartFigure.tsx';
 import { CitedText, SourceLink } from '../citations/CitedText.tsx';
 import { placeOf, titleOf } from '../lib/format.ts';
 import { type Chat, type ChatMessage, citedBy, useChat, withoutSourceList } from './useChat.ts';
@@ -105,6 +107,7 @@ function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean
     content,
     sources = NO_SOURCES,
     searches = [],
+    charts = [],
     troubles = [],
     error,
     reasoning = '',
@@ -112,6 +115,7 @@ function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean
     checked,
   } = message;
   const text = useMemo(() => withoutSourceList(checked?.text ?? content), [checked, content]);
+  const figures = checked?.figures ?? [];
   const search = searches.at(-1);
   return (
     <div className="flex flex-col gap-4" aria-busy={isOpen}>
@@ -123,11 +127,54 @@ function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean
       {text !== '' && (
         <CitedText text={text} claims={checked?.claims ?? NO_CLAIMS} sources={sources} streaming={isOpen} />
       )}
-      {checked !== undefined && <Checked answer={checked} />}
+      {checked !== undefined && checked.claims.length > 0 && <Checked answer={checked} />}
+      {charts.map((chart, index) => (
+        <DrawnChart
+          // biome-ignore lint/suspicious/noArrayIndexKey: charts keep their places
+          key={index}
+          chart={chart}
+          figures={figures[index]}
+          sources={sources}
+          isOpen={isOpen}
+        />
+      ))}
       {error && <ErrorState what="The answer broke off." why={error} todo="Ask again, or ask otherwise." />}
-      {sources.length > 0 && <SourceList sources={isOpen ? sources : citedBy(text, sources)} />}
+      {sources.length > 0 && (
+        <SourceList
+          sources={
+            isOpen ? sources : citedBy([text, ...figures.map((each) => each.text)].join('\n'), sources)
+          }
+        />
+      )}
       <NotSearched troubles={troubles.filter((trouble) => !content.includes(trouble))} />
     </div>
+  );
+}
+
+interface DrawnChartProps {
+  chart: Chart;
+  figures: CheckedAnswer | undefined;
+  sources: readonly CitedSource[];
+  isOpen: boolean;
+}
+
+/** A chart of the answer; its figures are checked and cited as the statements are. */
+function DrawnChart({ chart, figures, sources, isOpen }: DrawnChartProps) {
+  const isChecked = figures !== undefined && figures.claims.length > 0;
+  return (
+    <ChartFigure chart={chart}>
+      {!isChecked && !isOpen && (
+        <p className="text-12 text-muted">These figures were not checked against a source.</p>
+      )}
+      {isChecked && (
+        <details className="text-14">
+          <summary className="min-h-8 cursor-pointer text-12 text-muted">
+            Figures supported: {scoreText(figures.citations)}. Show them with their sources
+          </summary>
+          <CitedText text={figures.text} claims={figures.claims} sources={sources} tables="plain" />
+        </details>
+      )}
+    </ChartFigure>
   );
 }
 

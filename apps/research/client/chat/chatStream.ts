@@ -1,3 +1,4 @@
+import type { Chart } from '@trunkline/std/chart';
 import type { CheckedAnswer, CitedSource } from '../../api-types.ts';
 
 /** What the lines of the chat stream tell. */
@@ -11,6 +12,7 @@ export type ChatPart =
       error: string | undefined;
       troubles: string[];
     }
+  | { type: 'chart'; chart: Chart }
   | { type: 'note'; text: string }
   | { type: 'question'; question: string }
   | { type: 'checked'; checked: CheckedAnswer }
@@ -34,7 +36,7 @@ interface Line {
   type?: string;
   text?: string;
   toolName?: string;
-  args?: { query?: unknown };
+  args?: { query?: unknown } | Chart;
   result?: CitedSource[];
   error?: string;
   troubles?: string[];
@@ -51,7 +53,7 @@ export function partsOf(line: string): ChatPart[] {
   if (prefix === 'e') return [{ type: 'error', message: String((value as Line).message) }];
   const entries = value as Line[];
   if (prefix === '8') return (value as Annotation[]).map(annotationOf);
-  return entries.map(partOf);
+  return entries.flatMap(partOf);
 }
 
 type Annotation = { type: 'clarification'; question: string } | ({ type: 'citations' } & CheckedAnswer);
@@ -62,13 +64,15 @@ function annotationOf(annotation: Annotation): ChatPart {
   return { type: 'checked', checked };
 }
 
-function partOf(entry: Line): ChatPart {
+function partOf(entry: Line): ChatPart | [] {
   const { type, text = '', toolName = '', args = {}, result = [], error, troubles = [] } = entry;
   if (type === 'note') return { type, text };
+  // A chart that could not be drawn is the model's to mend.
+  if (toolName === 'chart') return error === undefined ? { type: 'chart', chart: args as Chart } : [];
   return {
     type: 'tool',
     name: toolName,
-    query: String(args.query ?? ''),
+    query: 'query' in args ? String(args.query ?? '') : '',
     results: result,
     error,
     troubles,

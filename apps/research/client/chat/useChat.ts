@@ -1,3 +1,4 @@
+import type { Chart } from '@trunkline/std/chart';
 import { type Api, type ApiError, asApiError, useApi } from '@trunkline/ui';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { CheckedAnswer, CitedSource } from '../../api-types.ts';
@@ -121,6 +122,7 @@ export interface ChatMessage {
   sources?: CitedSource[];
   /** Which services could not be asked, in words. */
   troubles?: string[];
+  charts?: Chart[];
   /** The answer with its statements checked, once it is whole. */
   checked?: CheckedAnswer;
   /** What the model thought, while the answer is shown. */
@@ -149,6 +151,8 @@ export function withPart(answer: ChatMessage, part: ChatPart): ChatMessage {
         sources: merged(answer.sources ?? [], part.results),
         troubles: part.troubles,
       };
+    case 'chart':
+      return { ...answer, charts: [...(answer.charts ?? []), part.chart] };
     case 'note':
       return { ...answer, note: part.text };
     case 'question':

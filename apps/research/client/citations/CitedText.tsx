@@ -12,6 +12,7 @@ import {
 } from 'react';
 import type { CitedSource, Claim } from '../../api-types.ts';
 import { changeText, citationState, judgeText } from '../../citations/marks.ts';
+import { ChartedTable } from '../charts/ChartedTable.tsx';
 import { useFileAt } from '../files/FileViewer.tsx';
 import { placeOf, titleOf } from '../lib/format.ts';
 import { type CitationTarget, labelOf, linkMarks, targetOf } from './marks.ts';
@@ -33,6 +34,8 @@ interface CitedTextProps {
   claims: readonly Claim[];
   sources: readonly CitedSource[];
   streaming?: boolean;
+  /** Whether tables of figures can be shown as charts. */
+  tables?: 'charted' | 'plain';
 }
 
 const LOOK = [
@@ -43,7 +46,7 @@ const LOOK = [
 ].join(' ');
 
 /** Markdown whose citations show what they were checked against when hovered, focused or tapped. */
-export function CitedText({ text, claims, sources, streaming = false }: CitedTextProps) {
+export function CitedText({ text, claims, sources, streaming = false, tables = 'charted' }: CitedTextProps) {
   const root = useRef<HTMLDivElement>(null);
   const card = useCitationCard(root);
   const linked = useMemo(() => linkMarks(text, claims), [text, claims]);
@@ -52,7 +55,11 @@ export function CitedText({ text, claims, sources, streaming = false }: CitedTex
   const target = link === null ? undefined : targetOf(link.getAttribute('href') ?? '', claims, sources);
   return (
     <div ref={root} className={LOOK}>
-      <MarkdownView text={linked} streaming={streaming} />
+      <MarkdownView
+        text={linked}
+        streaming={streaming}
+        table={tables === 'charted' && !streaming ? ChartedTable : undefined}
+      />
       {link !== null && target !== undefined && <CitationCard target={target} state={card} link={link} />}
     </div>
   );

@@ -1,5 +1,5 @@
 import { ImageOff, Square, SquareCheck } from 'lucide-react';
-import { isValidElement, memo, type ReactNode } from 'react';
+import { type ComponentType, isValidElement, memo, type ReactNode } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { cn } from '../lib/cn.ts';
@@ -10,6 +10,8 @@ interface MarkdownViewProps {
   text: string;
   /** More is still to come: half-written marks at the end are closed for now. */
   streaming?: boolean;
+  /** Shows tables in place of `MarkdownTable`. */
+  table?: ComponentType<MarkdownTableProps> | undefined;
   className?: string;
 }
 
@@ -17,7 +19,7 @@ interface MarkdownViewProps {
  * Markdown from a model or a person. HTML in it is shown as text, never run; links name their host, and pictures are
  * fetched from nowhere until somebody opens them.
  */
-export function MarkdownView({ text, streaming = false, className }: MarkdownViewProps) {
+export function MarkdownView({ text, streaming = false, table, className }: MarkdownViewProps) {
   const blocks = markdownBlocks(text);
   return (
     <div className={cn('flex max-w-reading min-w-0 flex-col gap-4 text-16 break-words', className)}>
@@ -26,6 +28,7 @@ export function MarkdownView({ text, streaming = false, className }: MarkdownVie
           // biome-ignore lint/suspicious/noArrayIndexKey: text only grows at its end, so a block keeps its place
           key={index}
           text={streaming && index === blocks.length - 1 ? closeOpenMarks(block) : block}
+          table={table}
         />
       ))}
     </div>
@@ -33,9 +36,12 @@ export function MarkdownView({ text, streaming = false, className }: MarkdownVie
 }
 
 // A block whose text did not change is not parsed again.
-const Block = memo(function Block({ text }: { text: string }) {
+const Block = memo(function Block({
+  text,
+  table = MarkdownTable,
+}: Pick<MarkdownViewProps, 'text' | 'table'>) {
   return (
-    <Markdown remarkPlugins={[remarkGfm]} components={PARTS}>
+    <Markdown remarkPlugins={[remarkGfm]} components={{ ...PARTS, table }}>
       {text}
     </Markdown>
   );
@@ -79,16 +85,21 @@ const PARTS: Components = {
   code: ({ children }) => (
     <code className="rounded-small bg-sunken px-1 py-0.5 text-[0.875em]">{children}</code>
   ),
-  table: ({ children }) => (
-    <div className="overflow-x-auto rounded-corner border border-line">
-      <table className="w-full border-collapse text-14">{children}</table>
-    </div>
-  ),
   th: ({ children }) => (
     <th className="border-line border-b bg-sunken px-3 py-2 text-left font-medium">{children}</th>
   ),
   td: ({ children }) => <td className="border-line border-t px-3 py-2 align-top">{children}</td>,
 };
+
+export type MarkdownTableProps = Parameters<Extract<Components['table'], (...args: never[]) => unknown>>[0];
+
+export function MarkdownTable({ children }: Pick<MarkdownTableProps, 'children'>) {
+  return (
+    <div className="overflow-x-auto rounded-corner border border-line">
+      <table className="w-full border-collapse text-14">{children}</table>
+    </div>
+  );
+}
 
 function isTaskList(className: string | undefined): boolean {
   return className?.includes('contains-task-list') ?? false;

@@ -102,8 +102,8 @@ export function Plot({ title, times, lines, format }: PlotProps) {
   );
 }
 
-// Drawn in the pixels that are there, so that words keep their size.
-function useWidth(): [RefObject<HTMLElement | null>, number] {
+/** The pixels that are there for a drawing, so that its words keep their size. */
+export function useWidth(): [RefObject<HTMLElement | null>, number] {
   const frame = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(480);
   useEffect(() => {

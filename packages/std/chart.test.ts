@@ -58,6 +58,47 @@ describe('charts', () => {
     expect(svg).toContain('&lt;script&gt;');
   });
 
+  it('say in words what they show', () => {
+    const svg = renderChart({ ...chart, unit: 'mm' });
+    expect(svg).toContain('<title>Rain</title>');
+    expect(svg).toContain(
+      '<desc>A line chart in mm. Bern: May 10, June none, July 30. Rome: May -5, June 5, July 0.</desc>',
+    );
+  });
+
+  it.each(['bar', 'pie'] as const)('of %s fit a phone: nothing is drawn beyond the edge', (type) => {
+    const labels = Array.from({ length: 12 }, (_, index) => `A rather long label ${index}`);
+    const series = ['First series of figures', 'Second series of figures', 'Third'].map((name) => ({
+      name,
+      values: labels.map((_, index) => index * 1_000_000),
+    }));
+    const svg = renderChart(
+      { type, title: 'Wide', labels, series, unit: 'megawatts' },
+      { width: 358, heading: false },
+    );
+    const [, height] = /viewBox="0 0 358 (\d+)"/.exec(svg) ?? [];
+    const texts = [...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">([^<]*)</g)].map(
+      ([, x, y, anchor, words = '']) => {
+        const share = { start: 0, middle: 0.5, end: 1 }[anchor as 'start'];
+        const left = Number(x) - words.length * 6 * share;
+        return { left, right: left + words.length * 6, y: Number(y) };
+      },
+    );
+    expect(texts.length).toBeGreaterThan(5);
+    for (const { left, right, y } of texts) {
+      expect(left).toBeGreaterThanOrEqual(0);
+      expect(right).toBeLessThanOrEqual(358);
+      expect(y).toBeLessThan(Number(height));
+    }
+  });
+
+  it('take the colours of the page they are part of', () => {
+    const colours = { ink: 'var(--ink)', axis: 'var(--edge)', grid: 'var(--line)', paper: 'none' };
+    const svg = renderChart(chart, { colours });
+    expect(svg).toContain('fill="var(--ink)"');
+    expect(svg).not.toMatch(/#222222|#555555|#dddddd|#ffffff/);
+  });
+
   it('stay whole where all values are zero or missing', () => {
     const empty = { ...chart, series: [{ name: 'none', values: [null, null, 0] }] };
     for (const type of ['bar', 'line', 'pie'] as const)
