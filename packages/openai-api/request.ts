@@ -79,6 +79,8 @@ export type RequestMessage = CompletionRequest['messages'][number];
 export type ContentPart =
   | { type: 'text'; text: string }
   | { type: 'image'; mediaType: string; base64: string }
+  /** By its address: of what a caller names, only a service with a guarded fetch reads anything. */
+  | { type: 'image'; url: string }
   | { type: 'audio' | 'file'; mediaType: string; base64: string; name: string };
 
 /** The system and developer messages, joined. */
@@ -123,11 +125,11 @@ export function checkContent(
 
 const dataUrl = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=\s]+)$/;
 
-/** Only inline images: fetching an address that a caller names would reach into the private network. */
 function imagePart(url: string): ContentPart {
+  if (/^https?:/i.test(url) && URL.canParse(url)) return { type: 'image', url };
   const [, mediaType, base64] = dataUrl.exec(url) ?? [];
   if (mediaType === undefined || base64 === undefined)
-    throw refuse('image_url must be inline: data:image/<type>;base64,<data>');
+    throw refuse('image_url must be an http(s) address, or inline: data:image/<type>;base64,<data>');
   return { type: 'image', mediaType, base64 };
 }
 

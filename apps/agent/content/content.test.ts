@@ -1,10 +1,20 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import { Role, type SendMessageRequest } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
-import { docxOf, type ModelServer, pdfOf, type ScriptedReply, startModelServer } from '@trunkline/testing';
+import {
+  docxOf,
+  type ModelServer,
+  pdfOf,
+  type ScriptedReply,
+  silentWav,
+  startModelServer,
+} from '@trunkline/testing';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
@@ -23,6 +33,7 @@ afterAll(async () => {
 });
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+const wav = silentWav();
 /** The content of the message that the model was given last. */
 const told = (index = -1) =>
   model
@@ -136,6 +147,23 @@ describe('files in messages of A2A', () => {
     ];
     expect(answerText(await open.send('', { parts }))).toBe('It is well.');
     expect(told()[1]?.text).toContain('graph_compiled');
+    // Pictures that OpenAI's clients name by their address go the same way.
+    const pages = createServer((_, response) => response.end(png)).listen(0, '127.0.0.1');
+    await once(pages, 'listening');
+    const url = `http://127.0.0.1:${(pages.address() as AddressInfo).port}/red.png?key=secret`;
+    const ask = (address: string, to = open) => {
+      const client = new OpenAI({ baseURL: `${to.url}/v1`, apiKey: 'none', maxRetries: 0 });
+      const content = [{ type: 'image_url' as const, image_url: { url: address } }];
+      return client.chat.completions.create({ model: 'any', messages: [{ role: 'user', content }] });
+    };
+    model.enqueue('Red.');
+    await ask(url);
+    expect(told()[0]?.text).toMatch(/^<outside-[^>]*red\.png[^>]*>\nAttached image red\.png:/);
+    const image_url = { url: `data:image/png;base64,${base64(png)}` };
+    expect(told()).toContainEqual({ type: 'image_url', image_url });
+    await expect(ask(uri)).rejects.toThrow(/400.*image_url must lead to a picture/);
+    await expect(ask(url, agent)).rejects.toThrow(/400.*image_url: .*a loopback address/);
+    pages.close();
     await open.stop();
   });
 
@@ -165,6 +193,19 @@ describe('files in messages of A2A', () => {
     const [refusal] = (await once(huge, 'response')) as [IncomingMessage];
     huge.destroy();
     expect(refusal.statusCode).toBe(413);
+  });
+
+  it('leave no bytes in the log or the audit log, taken or refused', async () => {
+    const sentences = 'The ferry leaves at nine. '.repeat(20);
+    model.enqueue({ toolCalls: [{ name: 'current_time', arguments: {} }] }, 'Read.');
+    await sendFile({ bytes: base64(Buffer.from(sentences)), name: 'ferry.txt' });
+    const bad = base64(Buffer.from(`MZ\0\0${sentences}`));
+    expect((await sendFile({ bytes: bad, name: 'ferry.exe' })).error?.code).toBe(-32005);
+    const audit = readFileSync(join(agent.home, 'agent', 'audit', 'audit.jsonl'), 'utf8');
+    expect(audit).toContain('current_time');
+    const written = agent.log.join('') + audit;
+    for (const bytes of [base64(Buffer.from(sentences)), bad])
+      expect(written).not.toContain(bytes.slice(40, 100));
   });
 
   it('make what follows ask before it has effects', async () => {
@@ -332,22 +373,4 @@ const png = (() => {
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const data = deflateSync(Buffer.from([0, 255, 0, 0]));
   return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))]);
-})();
-
-/** A hundredth of a second of silence. */
-const wav = (() => {
-  const head = Buffer.alloc(44);
-  head.write('RIFF', 0, 'latin1');
-  head.writeUInt32LE(36 + 160, 4);
-  head.write('WAVEfmt ', 8, 'latin1');
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(8000, 24);
-  head.writeUInt32LE(16_000, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36, 'latin1');
-  head.writeUInt32LE(160, 40);
-  return Buffer.concat([head, Buffer.alloc(160)]);
 })();

@@ -5,14 +5,12 @@ import {
   compactionNote,
   type EndEvent,
   type ErrorEvent,
-  fitContents,
   markOf,
   originsIn,
   type PauseEvent,
   runTurn,
   type StoredFile,
   type TurnEvent,
-  userContent,
 } from '@trunkline/loop';
 import {
   type AnswerEvent,
@@ -20,7 +18,6 @@ import {
   type CompletionCall,
   type CompletionRequest,
   callSettings,
-  contentParts,
   type FinishReason,
   modelParameters,
   type OpenAiApi,
@@ -33,13 +30,14 @@ import {
 } from '@trunkline/openai-api';
 import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
-import { type AgentContent, ContentRefusal } from '../content/agent-content.ts';
+import type { AgentContent } from '../content/agent-content.ts';
 import type { Owners } from '../owners.ts';
 import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { ObserveTurn } from '../turns/turn-runner.ts';
 import { type AnswerPart, type OutsideAnswers, parseArguments } from './outside-answers.ts';
+import { userMessage } from './user-message.ts';
 
 interface AgentModelDeps {
   /** The name under which the agent is listed. */
@@ -50,9 +48,6 @@ interface AgentModelDeps {
   content: AgentContent;
   outsideAnswers: OutsideAnswers;
 }
-
-/** Tokens that the documents of one message may take together. */
-const documentTokens = 20_000;
 
 /** The agent as a model; it answers whatever model a request names. */
 export function agentModel(deps: AgentModelDeps): OpenAiApi {
@@ -279,38 +274,6 @@ async function toMessages(
   }
   return told;
 }
-
-const pictureMark = markOf([{ kind: 'file', source: 'image' }]);
-
-/** Images go to the model as they came, marked as files are; sound and files are taken as those of any other message. */
-async function userMessage(
-  entry: RequestMessage,
-  content: AgentContent,
-  place: { principal: Principal; sessionId: string },
-  signal: AbortSignal,
-): Promise<Messages[number]> {
-  const parts = contentParts(entry);
-  if (parts.every(({ type }) => type === 'text')) return { role: 'user', content: textOf(entry) };
-  const told: UserPart[] = [];
-  try {
-    for (const part of parts) {
-      if (part.type === 'text') told.push(part);
-      else if (part.type === 'image')
-        told.push({ type: 'file', mediaType: part.mediaType, data: part.base64, ...pictureMark });
-      else {
-        const { mediaType, name, base64: bytes } = part;
-        const contents = await content.receive([{ type: 'file', bytes, mediaType, name }], place, signal);
-        told.push(...(userContent('', fitContents(contents, documentTokens)) as UserPart[]));
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof ContentRefusal)) throw error;
-    throw openAiErrors.invalid_request_error({ message: error.message });
-  }
-  return { role: 'user', content: told };
-}
-
-type UserPart = Exclude<ReturnType<typeof userContent>, string>[number];
 
 function assistantMessage(
   entry: RequestMessage,

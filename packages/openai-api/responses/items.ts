@@ -156,7 +156,7 @@ function chatPart(part: Part): unknown {
       return part;
     case 'input_image':
       if (typeof part.image_url !== 'string')
-        throw refuse('input_image needs image_url with the data: files are not kept here');
+        throw refuse('input_image needs image_url with the data or an address: files are not kept here');
       return { type: 'image_url', image_url: { url: part.image_url } };
     case 'input_file':
       if (typeof part.file_data !== 'string')
