@@ -134,7 +134,7 @@ export function agentComponents(
   const toolset = component(
     'tools',
     { context, stores, scheduler, address, model, contents },
-    ({ context, stores, scheduler, address, model, contents: { files } }) =>
+    ({ context, stores, scheduler, address, model, contents: { files, content } }) =>
       new Toolset({
         ...context,
         modules,
@@ -143,7 +143,7 @@ export function agentComponents(
         scheduler,
         files,
         plugins: () => allPlugins(context),
-        mcp: mcpClientOptions({ ...context, address, model }),
+        mcp: mcpClientOptions({ ...context, address, model, content }),
       }),
     (toolset) => toolset.close(),
   );

@@ -73,9 +73,9 @@ async function publicServers(): Promise<void> {
   await holds('everything: a resource of a template', 'Resource 7', () =>
     call('everything_resources', { uri: 'demo://resource/dynamic/text/7' }),
   );
-  await holds('everything: a prompt', 'Ulm', async () =>
-    everything?.prompt('args-prompt', { city: 'Ulm' }, signal),
-  );
+  const promptOf = async (...given: [string, Record<string, string>]) =>
+    (await everything?.prompt(...given, signal))?.text;
+  await holds('everything: a prompt', 'Ulm', () => promptOf('args-prompt', { city: 'Ulm' }));
   await holds('everything: roots', folder, () => call('everything_get-roots-list'));
   await holds('everything: sampling', 'sampled: ', () =>
     call('everything_trigger-sampling-request', { prompt: 'Hello', maxTokens: 20 }),
@@ -99,9 +99,8 @@ async function publicServers(): Promise<void> {
     call('everything_get-annotated-message', { messageType: 'success', includeImage: true }),
   );
   const attached: string[] = [];
-  const attach = async (file: AttachedFile) => {
-    attached.push(`${file.mediaType} ${file.bytes.length > 0}`);
-  };
+  const attach = async (file: AttachedFile) =>
+    void attached.push(`${file.mediaType} ${file.bytes.length > 0}`);
   await holds('everything: a picture for the person', 'image/png true', async () => {
     await call('everything_get-tiny-image', {}, { attach });
     return attached.join(' ');
@@ -134,9 +133,7 @@ async function publicServers(): Promise<void> {
     ['resource-prompt', { resourceType: 'Text', resourceId: '1' }, 'Resource 1'],
   ];
   for (const [name, given, wanted] of prompts)
-    await holds(`everything: the prompt ${name}`, wanted, async () =>
-      everything?.prompt(name, given, signal),
-    );
+    await holds(`everything: the prompt ${name}`, wanted, () => promptOf(name, given));
   const untried = clients.tools
     .map(({ name }) => name)
     .filter((name) => name.startsWith('everything_') && !tried.has(name));

@@ -33,15 +33,18 @@ export interface ToolContext {
    * call and of the turn start again.
    */
   onActivity?: ((silentMs: number) => void) | undefined;
-  /** Hands a file to whoever asked: an artifact of the task, a picture in the chat. Missing where files are not stored. */
-  attach?: ((file: AttachedFile) => Promise<void>) | undefined;
+  /**
+   * Hands a file to whoever asked: an artifact of the task, a picture in the chat. Missing where files are not stored. Of
+   * a document that is shown it gives the text, which comes from outside, or why it cannot be read.
+   */
+  attach?: ((file: AttachedFile) => Promise<string | undefined>) | undefined;
 }
 
 export interface AttachedFile {
   name: string;
   mediaType: string;
   bytes: Uint8Array;
-  /** The model looks at it too, if it is a picture. */
+  /** The model gets it too: it sees pictures, hears sound and reads documents. */
   isShown?: boolean;
 }
 

@@ -3,7 +3,15 @@ export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
 export type { Compaction } from './compaction.ts';
 export { compact, compactionNote } from './compaction.ts';
 export type { Citation, Content, NewFile, StoredFile, TurnFiles } from './content/content.ts';
-export { fitContents, unseen, userContent } from './content/content.ts';
+export {
+  attachTo,
+  fitContents,
+  recognised,
+  unreadable,
+  unseen,
+  userContent,
+  withMedia,
+} from './content/content.ts';
 export { ContentError, ContentStore, type FileRecord, plainName } from './content/content-store.ts';
 export { markOfDropped } from './known-addresses.ts';
 export type {

@@ -38,10 +38,8 @@ export function originsOf({ providerOptions }: Marked): readonly Origin[] {
   return known;
 }
 
-/** Pictures that the tool of a result shows to the model. */
-export function shownPictures({
-  providerOptions,
-}: Marked): { id: string; name: string; mediaType: string }[] {
+/** Pictures and sounds that the tool of a result gives to the model. Stored conversations call both pictures. */
+export function shownMedia({ providerOptions }: Marked): { id: string; name: string; mediaType: string }[] {
   const { pictures } = providerOptions?.[MARK] ?? {};
   return Array.isArray(pictures) ? (pictures as { id: string; name: string; mediaType: string }[]) : [];
 }

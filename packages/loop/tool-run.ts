@@ -213,7 +213,7 @@ async function run(
   const permits = (subject: CallSubject) => isPermitted(subject, prepared, deps);
   const approved = isApproved(prepared.decided);
   const made: StoredFile[] = [];
-  const attach = attachTo(made, deps.files);
+  const attach = attachTo(made, deps.files, deps.signal);
   const report = (text: string) => deps.reports?.add(call, text);
   const context = { principal, addOrigins, ownWords, permits, approved, attach, report };
   try {

@@ -13,7 +13,7 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { answerEvents, answerOf, citedOrigins, type ThoughtStep } from './content/answer.ts';
-import { refusedMedium, withFiles, withPictures } from './content/content.ts';
+import { refusedMedium, withFiles, withMedia } from './content/content.ts';
 import { calibrate, fitAfterOverflow, fitStep } from './fitting.ts';
 import { isKnownUrl, quotesUrl } from './known-addresses.ts';
 import { type ModelStep, streamStep } from './model-step.ts';
@@ -232,7 +232,7 @@ function settle(state: TurnState): void {
     ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.', origins, files }) => {
       const output = { type: 'text' as const, value: result };
       const part = { type: 'tool-result' as const, toolCallId, toolName: name, output, ...markOf(origins) };
-      return withPictures(part, files);
+      return withMedia(part, files);
     },
   );
   state.messages.push({ role: 'tool', content });

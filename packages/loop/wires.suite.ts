@@ -47,6 +47,7 @@ export async function playWire(wire: Wire, options: Omit<WireOptions, 'silence'>
         files: {
           read: async () => undefined,
           describe: async () => '',
+          content: async () => ({ type: 'text', text: '' }),
           store: async ({ name, mediaType, bytes }) => ({ id: name, name, mediaType, size: bytes.length }),
         },
         compaction: { model: summaries, tokens: 60_000, keepMessages: 6 },

@@ -1,5 +1,6 @@
 export type { McpPrompt, McpResource } from './client/catalogue.ts';
 export { type McpClientOptions, probeMcpServer } from './client/connect.ts';
+export type { McpContent } from './client/content.ts';
 export { McpClient } from './client/mcp-client.ts';
 export { McpClients, type McpClientsOptions, type McpServerState } from './client/mcp-clients.ts';
 export type { OAuthOptions } from './client/oauth.ts';

@@ -8,9 +8,11 @@ import {
   ContentError,
   type ContentStore,
   plainName,
+  recognised,
   type StoredFile,
   type TurnFiles,
   type TurnPolicy,
+  unreadable,
   unseen,
 } from '@trunkline/loop';
 import { BoundedMap } from '@trunkline/std';
@@ -104,6 +106,7 @@ export class AgentContent {
     return {
       read: (id) => store.read(id),
       describe: (id, signal) => this.#describe(id, signal),
+      content: (id, signal) => this.#shown(id, signal),
       store: (file) => store.put(file, ownerKey(principal), sessionId, quotaKey(principal)),
     };
   }
@@ -255,6 +258,28 @@ export class AgentContent {
     return { text, isWhole };
   }
 
+  async #shown(id: string, signal: AbortSignal): Promise<Content> {
+    const { store } = this.#deps;
+    const file = store.find(id);
+    const bytes = await store.read(id);
+    if (file === undefined || bytes === undefined)
+      return { type: 'text', text: '[The file is no longer stored.]' };
+    const { name, owner } = file;
+    const origins: Origin[] = [{ kind: 'file', source: name }];
+    try {
+      const found = classifyFile({ ...file, bytes });
+      const { kind, mediaType } = found;
+      if (kind === 'image' || kind === 'audio') return { type: kind, file: { ...file, mediaType }, origins };
+      const { text, isWhole } = await this.#textOf(file, bytes, found, { signal, owner });
+      return { type: 'file', file, text, isWhole, origins };
+    } catch (error) {
+      if (error instanceof ExtractionError)
+        return { type: 'text', text: `[${name} cannot be read: it ${error.message}.]` };
+      if (!(error instanceof UnsupportedFile)) throw error;
+      return { type: 'text', text: unreadable(file) };
+    }
+  }
+
   async #describe(id: string, signal: AbortSignal): Promise<string> {
     const { store } = this.#deps;
     const file = store.find(id);
@@ -270,7 +295,7 @@ export class AgentContent {
         { ...found, kind: 'document' },
         { signal, owner: file.owner },
       );
-      return `${words} Text that was recognised in it:\n${text.slice(0, 4000)}`;
+      return recognised(words, text);
     } catch (error) {
       // A picture without text, or no text recognition installed: then the description stands alone.
       if (!(error instanceof ExtractionError)) throw error;

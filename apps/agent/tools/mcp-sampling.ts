@@ -1,14 +1,24 @@
 import type { Principal } from '@trunkline/identity';
 import { costOf, withCallSettings } from '@trunkline/llm';
-import { type EndEvent, runTurn, type TurnPolicy } from '@trunkline/loop';
+import {
+  type Content,
+  type EndEvent,
+  fitContents,
+  runTurn,
+  type TurnFiles,
+  type TurnPolicy,
+  userContent,
+} from '@trunkline/loop';
 import type { Sample, SamplingRequest } from '@trunkline/mcp';
 import type { Policy } from '@trunkline/policy';
 import type { ServiceAddress } from '@trunkline/service';
 import type { LiveModel } from '../agent-factory.ts';
+import type { AgentContent } from '../content/agent-content.ts';
 import type { AgentOptions } from '../options.ts';
 import { signInCallback } from '../routes/mcp-sign-in.ts';
 import type { LiveConfig } from '../setup/config-file.ts';
 import type { ToolsetOptions } from '../toolset.ts';
+import type { Messages } from '../turns/session-store.ts';
 
 interface McpDeps {
   options: Pick<AgentOptions, 'agentName'>;
@@ -16,28 +26,31 @@ interface McpDeps {
   policy: Policy;
   address: ServiceAddress;
   model: Pick<LiveModel, 'gateway'>;
+  content: Pick<AgentContent, 'turnFiles'>;
 }
 
 /** How clients of MCP servers sign in, and the model that servers may use. */
-export function mcpClientOptions({ options, live, policy, address, model }: McpDeps): ToolsetOptions['mcp'] {
+export function mcpClientOptions(deps: McpDeps): ToolsetOptions['mcp'] {
+  const { options, live, policy, address, model, content } = deps;
   return {
     oauth: { store: live.store, redirectUrl: () => `${address.publicUrl}${signInCallback}` },
-    sample: createSampler({ model, policy: policy.for(options.agentName) }),
+    sample: createSampler({ model, content, policy: policy.for(options.agentName) }),
   };
 }
 
-interface SamplerDeps {
-  model: Pick<LiveModel, 'gateway'>;
+interface SamplerDeps extends Pick<McpDeps, 'model' | 'content'> {
   policy: TurnPolicy;
 }
 
 const TIMEOUT_MS = 120_000;
+/** Of the documents of one message together. */
+const DOCUMENT_TOKENS = 20_000;
 
 /**
- * Answers with the agent's model what an MCP server asks. The model gets the server's text alone: no tools, no memory,
+ * Answers with the agent's model what an MCP server asks. The model gets the server's text and files alone: no tools, no memory,
  * nothing of any conversation. The operator consents by `sampling` of the server; policy can refuse, and its budgets count.
  */
-function createSampler({ model, policy }: SamplerDeps): Sample {
+function createSampler({ model, policy, content }: SamplerDeps): Sample {
   return async (request) => {
     const { server, messages, maxTokens, signal } = request;
     const principal: Principal = { kind: 'agent', id: `mcp:${server}`, via: [] };
@@ -62,6 +75,10 @@ function createSampler({ model, policy }: SamplerDeps): Sample {
     });
     if (refused !== undefined) throw new Error(`policy does not allow it: ${refused}`);
     const { gateway } = model;
+    const sessionId = `mcp-sampling:${server}`;
+    const files = content.turnFiles({ principal, sessionId });
+    const told: Messages = [];
+    for (const message of messages) told.push(await toldOf(message, files, signal));
     const language = withCallSettings(
       gateway.languageModel(),
       { maxOutputTokens: maxTokens },
@@ -72,9 +89,10 @@ function createSampler({ model, policy }: SamplerDeps): Sample {
         model: language,
         instructions: instructionsFor(request),
         tools: [],
-        messages: messages.map(({ role, text }) => ({ role, content: text })),
+        messages: told,
+        files,
         limits: { steps: 1, toolTimeoutMs: TIMEOUT_MS, turnTimeoutMs: TIMEOUT_MS },
-        sessionId: `mcp-sampling:${server}`,
+        sessionId,
         principal,
         policy,
         signal,
@@ -84,6 +102,20 @@ function createSampler({ model, policy }: SamplerDeps): Sample {
     const stopReason = end.finishReason === 'length' ? ('maxTokens' as const) : ('endTurn' as const);
     return { text: end.text, model: language.modelId, stopReason };
   };
+}
+
+/** Documents as text; the model sees and hears the rest, where it can. */
+async function toldOf(
+  { role, text, files: given }: SamplingRequest['messages'][number],
+  files: TurnFiles,
+  signal: AbortSignal,
+): Promise<Messages[number]> {
+  const contents: Content[] = [];
+  for (const file of given) {
+    const { id } = await files.store(file);
+    contents.push(await files.content(id, signal));
+  }
+  return { role, content: userContent(text, fitContents(contents, DOCUMENT_TOKENS)) } as Messages[number];
 }
 
 function instructionsFor({ server, systemPrompt }: SamplingRequest): string {

@@ -133,6 +133,37 @@ describe('a server', longTest, () => {
     expect(JSON.stringify(told())).toContain('image that you cannot see');
   });
 
+  it('gives documents, sound and pictures to the model through every way that it has', async () => {
+    const server = await startMcpServer({ tools: ['files'] });
+    cleanups.push(() => server.stop());
+    const { agent, model } = await startWith(
+      `mcp: { servers: [{ name: sdk, url: "${server.url}", sampling: { calls_per_hour: 5 } }] }`,
+    );
+    const told = (index = -1) => JSON.stringify(model.chats().at(index)?.messages);
+    const picture = 'data:image/png;base64,AA==';
+    const papers = { toolCalls: [{ name: 'sdk_papers', arguments: {} }] };
+    model.enqueue(papers, 'At nine.');
+    const task = await agent.send('When is high water?');
+    expect(told()).toMatch(/tides\.pdf \(application\/pdf, id [\w-]{22}\):\\n\\nHigh water at nine/);
+    expect(told()).toContain('"input_audio":{"data":"AAAA","format":"wav"}');
+    expect(JSON.stringify(task.artifacts)).toMatch(/tides\.pdf[\s\S]*audio\.wav/);
+    const deaf = 'audio input is not supported';
+    model.enqueue(papers, { fault: 'status', status: 400, message: deaf }, 'I cannot hear it.');
+    await agent.send('What do they say?');
+    expect(told()).toContain('audio.wav (audio/wav) is attached, but you cannot hear sound');
+    const dot = { name: 'sdk_resources', arguments: { uri: 'note://sea/dot.png' } };
+    model.enqueue({ toolCalls: [dot] }, 'A dot.');
+    await agent.send('What is in the resource?');
+    expect(told()).toContain(picture);
+    model.enqueue('Described.');
+    await agent.send('/sdk:look');
+    expect(told()).toContain(picture);
+    expect(told()).toMatch(/Describe it\.[\s\S]*High water at nine/);
+    model.enqueue({ toolCalls: [{ name: 'sdk_ask', arguments: {} }] }, 'It is a dot.', 'A dot, it says.');
+    await agent.send('Ask');
+    expect(told(-2)).toContain('data:image/png;base64,iVBORw0KGgo=');
+  });
+
   it('offers prompts as commands; their text is marked as written by others', async () => {
     const { agent, model, json } = await withServer(await startExample());
     expect(await json('/api/mcp/prompts')).toMatchObject({

@@ -1,4 +1,5 @@
 import type { Principal } from '@trunkline/identity';
+import type { TurnFiles } from '@trunkline/loop';
 import type { McpClients } from '@trunkline/mcp';
 import { decideByDefault, type PolicyDecision } from '@trunkline/policy';
 import { expect, it } from 'vitest';
@@ -19,7 +20,7 @@ function open(decide: (...given: Parameters<typeof decideByDefault>) => PolicyDe
     },
     async prompt(name: string, given: object) {
       asked.push([name, given]);
-      return 'Private data.';
+      return { text: 'Private data.', files: [] };
     },
   };
   const mcp = { get: (name: string) => (name === 'github' ? client : undefined) } as unknown as McpClients;
@@ -27,7 +28,7 @@ function open(decide: (...given: Parameters<typeof decideByDefault>) => PolicyDe
     void recorded.push([tool, result]);
   const opener = promptOpener(mcp, { agent: 'agent', decide, record });
   const say = (text: string, principal: Principal) =>
-    opener({ text, principal, sessionId: 's', signal: new AbortController().signal });
+    opener({ text, principal, sessionId: 's', signal: new AbortController().signal }, {} as TurnFiles);
   return { asked, recorded, say };
 }
 

@@ -1,6 +1,13 @@
 import { roleOf } from '@trunkline/identity';
-import { markOf, type TurnPolicy } from '@trunkline/loop';
-import type { McpClients, McpPrompt } from '@trunkline/mcp';
+import {
+  attachTo,
+  markOf,
+  type StoredFile,
+  type TurnFiles,
+  type TurnPolicy,
+  withMedia,
+} from '@trunkline/loop';
+import type { McpClients, McpContent, McpPrompt } from '@trunkline/mcp';
 import { errorMessage } from '@trunkline/std';
 import type { TurnRequest } from './running-turns.ts';
 import type { Messages } from './session-store.ts';
@@ -24,7 +31,7 @@ export function commandOf(server: string, prompt: string): string {
  * server.
  */
 export function promptOpener(mcp: McpClients, policy: TurnPolicy) {
-  return async (request: PromptRequest): Promise<Messages> => {
+  return async (request: PromptRequest, files: TurnFiles): Promise<Messages> => {
     const { text: message, signal } = request;
     const [, server = '', name = '', rest = ''] = COMMAND.exec(message.trim()) ?? [];
     const client = mcp.get(server);
@@ -44,7 +51,8 @@ export function promptOpener(mcp: McpClients, policy: TurnPolicy) {
       const fields = missing.map((field) => `${field.name}=…`).join(' ');
       throw new TurnRefusal(`${commandOf(server, name)} needs ${fields}`);
     }
-    return readPrompt(server, name, given, await answered(client.prompt(name, given, limit)));
+    const read = await answered(client.prompt(name, given, limit));
+    return readPrompt({ server, prompt: name, arguments: given }, read, files, signal);
   };
 }
 
@@ -71,16 +79,39 @@ function mayAsk(policy: TurnPolicy, server: string, { text, principal, sessionId
   throw new TurnRefusal(`The prompt of the MCP server ${server} was not read: ${refused}.`);
 }
 
-/** The call that read the prompt, and its text as the result. */
-function readPrompt(server: string, name: string, given: Record<string, string>, text: string): Messages {
+interface PromptCall {
+  server: string;
+  prompt: string;
+  arguments: Record<string, string>;
+}
+
+/** The call that read the prompt, and its text and files as the result. */
+async function readPrompt(
+  input: PromptCall,
+  { text, files: given }: McpContent,
+  files: TurnFiles,
+  signal: AbortSignal,
+): Promise<Messages> {
   const call = { toolCallId: crypto.randomUUID(), toolName: 'mcp_prompt' };
-  const input = { server, prompt: name, arguments: given };
-  const mark = markOf([{ kind: 'mcp_prompt', source: commandOf(server, name) }]);
-  const value = `The person chose this prompt and wants what it asks for:\n${text}`;
+  const mark = markOf([{ kind: 'mcp_prompt', source: commandOf(input.server, input.prompt) }]);
+  const made: StoredFile[] = [];
+  const attach = attachTo(made, files, signal);
+  const documents: string[] = [];
+  for (const file of given)
+    try {
+      documents.push((await attach?.({ ...file, isShown: true })) ?? '');
+    } catch (error) {
+      signal.throwIfAborted();
+      documents.push(`(${file.name} could not be read: ${errorMessage(error)})`);
+    }
+  const value = ['The person chose this prompt and wants what it asks for:', text, ...documents]
+    .filter(Boolean)
+    .join('\n');
   const output = { type: 'text' as const, value };
+  const result = { type: 'tool-result' as const, ...call, output, ...mark };
   return [
     { role: 'assistant', content: [{ type: 'tool-call', ...call, input }] },
-    { role: 'tool', content: [{ type: 'tool-result', ...call, output, ...mark }] },
+    { role: 'tool', content: [withMedia(result, made)] },
   ];
 }
 

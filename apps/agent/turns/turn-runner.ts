@@ -64,7 +64,7 @@ export interface TurnRunnerOptions {
   consoleUrl(): string | undefined;
   policy: Pick<Policy, 'allowAlways' | 'recordConsent'>;
   /** What follows a message that names a prompt of an MCP server; nothing follows others. */
-  openPrompt?(request: TurnRequest): Promise<Messages>;
+  openPrompt?(request: TurnRequest, files: TurnFiles): Promise<Messages>;
   files(place: Pick<TurnRequest, 'principal' | 'sessionId'>): TurnFiles;
 }
 
@@ -99,7 +99,7 @@ export class TurnRunner {
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     const stored = this.#options.running?.begin(request) ?? request;
-    const prompt = (await this.#options.openPrompt?.(request)) ?? [];
+    const prompt = (await this.#options.openPrompt?.(request, this.#options.files(request))) ?? [];
     yield* this.#exclusively(stored, true, ({ options, session, window = Number.POSITIVE_INFINITY }) => {
       const contents = fitContents(request.contents ?? [], Math.min(window / 3, documentTokens));
       const content = userContent(request.text, contents);

@@ -11,11 +11,13 @@ import {
   fitContents,
   type NewFile,
   plainName,
+  recognised,
   type StoredFile,
   type TurnFiles,
+  unreadable,
   unseen,
 } from '@trunkline/loop';
-import { ConcurrencyLimiter, errorMessage } from '@trunkline/std';
+import { BoundedMap, ConcurrencyLimiter, errorMessage } from '@trunkline/std';
 import type { Peers } from '../cluster/peers.ts';
 import { principalOf } from '../core/messages.ts';
 import { hourly } from '../core/timers.ts';
@@ -44,6 +46,7 @@ const chunkBytes = 512 * 1024;
 const longestText = 2_000_000;
 /** Of all documents of a message together. */
 const documentTokens = 20_000;
+const mostTextless = 1000;
 
 /**
  * Files that come with messages and answers. Messages on the bus name them; the bytes stay in the data folder of the
@@ -54,6 +57,8 @@ export class MessageFiles {
   readonly #store: ContentStore;
   readonly #stopPruning: () => void;
   readonly #reads = new ConcurrencyLimiter({ limit: mostReads });
+  /** Pictures in which no text was recognised: that takes long, and each step of a turn asks again. */
+  readonly #textless = new BoundedMap<string, true>(mostTextless);
   #pool: Promise<ExtractionPool> | undefined;
   #room: (quota: string, bytes: number) => string | undefined = () => undefined;
 
@@ -197,12 +202,13 @@ export class MessageFiles {
     { bytes, ...file }: StoredFile & { bytes: Uint8Array },
     owner: string,
     signal: AbortSignal,
+    refusal?: string,
   ): Promise<Content> {
     const { classifyFile, ExtractionError, UnsupportedFile } = await import('@trunkline/documents');
     const origins = [{ kind: 'file', source: file.name }];
     try {
       const { kind, mediaType } = classifyFile({ bytes, ...file });
-      if (kind === 'image' || kind === 'audio') return { type: kind, file, origins };
+      if (kind === 'image' || kind === 'audio') return { type: kind, file: { ...file, mediaType }, origins };
       const read =
         kind === 'text'
           ? { text: new TextDecoder().decode(bytes), isWhole: true }
@@ -216,7 +222,7 @@ export class MessageFiles {
       if (error instanceof ExtractionError)
         return { type: 'text', text: `[${file.name} cannot be used: it ${error.message}.]`, origins };
       if (!(error instanceof UnsupportedFile)) throw error;
-      return { type: 'text', text: `[${error.message}]`, origins };
+      return { type: 'text', text: refusal ?? `[${error.message}]`, origins };
     }
   }
 
@@ -229,12 +235,43 @@ export class MessageFiles {
   turnFiles(principal: Principal): TurnFiles {
     return {
       read: (id) => this.read(id, principal),
-      describe: async (id) => {
-        const file = this.#find(id, principal);
-        return unseen(file?.name ?? 'A file', file?.mediaType ?? 'application/octet-stream');
-      },
+      describe: (id, signal) => this.#describe(id, principal, signal),
+      content: (id, signal) => this.#shown(id, principal, signal),
       store: (file) => this.put(file, principal),
     };
+  }
+
+  async #shown(id: string, viewer: Principal, signal: AbortSignal): Promise<Content> {
+    const file = this.#find(id, viewer);
+    const bytes = await this.read(id, viewer);
+    if (file === undefined || bytes === undefined)
+      return { type: 'text', text: '[The file is no longer stored.]' };
+    return await this.#content({ ...file, bytes }, ownerKey(viewer), signal, unreadable(file));
+  }
+
+  async #describe(id: string, viewer: Principal, signal: AbortSignal): Promise<string> {
+    const file = this.#find(id, viewer);
+    if (file === undefined) return unseen('A file', 'application/octet-stream');
+    const { name, mediaType: type } = file;
+    const words = unseen(name, type);
+    if (!type.startsWith('image/') || this.#textless.has(id)) return words;
+    const known = this.#store.text(id);
+    if (known !== undefined) return recognised(words, known.text);
+    const bytes = await this.#store.read(id);
+    if (bytes === undefined) return words;
+    const { ExtractionError } = await import('@trunkline/documents');
+    try {
+      const pool = await this.#extraction();
+      const options = { signal, owner: ownerKey(viewer) };
+      const { text, isWhole } = await pool.extract({ bytes, type, name }, options);
+      this.#store.setText(id, text.slice(0, longestText), isWhole);
+      return recognised(words, text);
+    } catch (error) {
+      // A picture without text, or no text recognition installed: then the description stands alone.
+      if (!(error instanceof ExtractionError)) throw error;
+      this.#textless.set(id, true);
+      return words;
+    }
   }
 
   /**

@@ -5,7 +5,7 @@ import {
   ListResourceTemplatesResultSchema,
   ListToolsResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { plainText } from './content.ts';
+import { contentOf, type McpContent } from './content.ts';
 import type { McpTool } from './types.ts';
 
 /** A prompt that a server offers to people, as they pick it. */
@@ -70,15 +70,15 @@ export async function listPrompts(client: Client, signal: AbortSignal): Promise<
   }));
 }
 
-/** The messages of a prompt, filled in with the arguments, as one text. */
-export async function promptText(
+/** The messages of a prompt, filled in with the arguments, as one text with their files. */
+export async function promptContent(
   client: Client,
   name: string,
   given: Record<string, string>,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<McpContent> {
   const { messages } = await client.getPrompt({ name, arguments: given }, { signal, timeout: NO_TIMEOUT });
-  return messages.map(({ content }) => plainText({ content })).join('\n\n');
+  return contentOf({ content: messages.map(({ content }) => content) }, '\n\n');
 }
 
 /** Resources first, then templates. */

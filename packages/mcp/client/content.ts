@@ -2,7 +2,7 @@ import type { AttachedFile } from '@trunkline/llm';
 
 /** What the model reads of one result or resource at most. */
 const MAX_RESULT = 200_000;
-const MAX_FILES = 10;
+export const MAX_FILES = 10;
 /** Characters of base64 of all files of a result. */
 const MAX_FILE_TEXT = 20 * 2 ** 20;
 
@@ -24,15 +24,37 @@ interface ResourceContent {
   mimeType?: string | undefined;
 }
 
-/** The content of a tool result, a prompt message or a sampling message as text. */
-export function plainText({ content, structuredContent }: Record<string, unknown>): string {
+/** What a server gives: in answer to a call, as a resource, or in the messages of a prompt. */
+export interface McpContent {
+  text: string;
+  /** Images, sound and other files; the text names them by their type or address. */
+  files: readonly AttachedFile[];
+}
+
+/** Text and files of a tool result, a prompt or a sampling message. */
+export function contentOf(result: Record<string, unknown>, separator = '\n'): McpContent {
+  const { files, leftOut } = filesIn(result);
+  return { text: [plainText(result, separator), leftOut].filter(Boolean).join('\n'), files };
+}
+
+/** Some servers give all files as base64, texts too. */
+export function resourceContent(contents: readonly ResourceContent[]): McpContent {
+  return contentOf({
+    content: contents.map((resource) => {
+      const text = resource.text ?? textIn(resource.blob, resource.mimeType ?? '');
+      return text === undefined ? { type: 'resource', resource } : { type: 'text', text };
+    }),
+  });
+}
+
+function plainText({ content, structuredContent }: Record<string, unknown>, separator: string): string {
   const parts = asList(content).map(partText);
-  const text = parts.filter((part) => part !== '').join('\n');
+  const text = parts.filter((part) => part !== '').join(separator);
   return cut(text === '' && structuredContent !== undefined ? JSON.stringify(structuredContent) : text);
 }
 
 /** Images, sound and embedded files of a result, as far as they fit; `leftOut` says that some do not. */
-export function filesIn({ content }: Record<string, unknown>): { files: AttachedFile[]; leftOut: string } {
+function filesIn({ content }: Record<string, unknown>): { files: AttachedFile[]; leftOut: string } {
   let room = MAX_FILE_TEXT;
   const all = asList(content)
     .map(({ type = 'file', data, mimeType, resource }) => ({
@@ -70,18 +92,6 @@ function extensionOf(mediaType: string): string {
   return /^[a-z]+\/([a-z0-9]+)/.exec(mediaType)?.[1] ?? 'bin';
 }
 
-export function resourceText(contents: readonly ResourceContent[]): string {
-  return cut(
-    contents
-      .map(
-        ({ uri = '', text, blob, mimeType = 'unknown type' }) =>
-          text ?? textIn(blob, mimeType) ?? `[${uri}: not text, ${mimeType}]`,
-      )
-      .join('\n'),
-  );
-}
-
-/** Some servers give all files as base64, texts too. */
 function textIn(blob: string | undefined, mimeType: string): string | undefined {
   const isText = /^(text\/|application\/(json|xml|yaml)\b)/i.test(mimeType);
   return isText && blob !== undefined ? Buffer.from(blob, 'base64').toString('utf8') : undefined;

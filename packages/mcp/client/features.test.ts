@@ -67,7 +67,8 @@ describe('the example server of the official SDK', { timeout: 120_000 }, () => {
         arguments: [{ name: 'name', required: true }],
       },
     ]);
-    expect(await client?.prompt('greeting-template', { name: 'Ada' }, signal)).toContain('Ada');
+    const prompt = await client?.prompt('greeting-template', { name: 'Ada' }, signal);
+    expect(prompt).toEqual({ text: expect.stringContaining('Ada'), files: [] });
   });
 
   it('asks a person in the middle of a call, and gets the answer', async () => {

@@ -3,6 +3,7 @@ import { hasPlainNames } from '@trunkline/llm';
 import { errorMessage, untilAborted } from '@trunkline/std';
 import type { McpPrompt, McpResource } from './catalogue.ts';
 import { connect, limitOf, type McpClientOptions, sessionOptions } from './connect.ts';
+import type { McpContent } from './content.ts';
 import type { SignIn } from './oauth.ts';
 import type { CallOptions, CallOutcome } from './running-calls.ts';
 import type { McpLogEntry } from './server-requests.ts';
@@ -144,7 +145,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     return listed;
   }
 
-  async prompt(name: string, given: Record<string, string>, signal: AbortSignal): Promise<string> {
+  async prompt(name: string, given: Record<string, string>, signal: AbortSignal): Promise<McpContent> {
     return await this.#use(signal, (session) => session.prompt(name, given, limitOf(LIST_MS, signal)()));
   }
 
@@ -152,7 +153,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     return await this.#use(signal, (session) => session.listResources(limitOf(LIST_MS, signal)()));
   }
 
-  async readResource(uri: string, signal: AbortSignal): Promise<string> {
+  async readResource(uri: string, signal: AbortSignal): Promise<McpContent> {
     const limit = limitOf(this.callTimeoutMs, signal)();
     return await this.#use(signal, (session) => session.readResource(uri, limit));
   }

@@ -88,7 +88,9 @@ describe('a server that is a program', longTest, () => {
     expect(await call('box_add', { a: 2, b: 3 })).toBe('5');
     await expect(call('box_add', { a: 'x' })).rejects.toThrow(z.ZodError);
     expect(await call('box_fail')).toBe('Error: it broke');
-    expect(await call('box_media')).toBe('[image image/png]\na note');
+    expect(await call('box_media')).toBe(
+      '[image image/png]\na note\n(image.png, image/png, was left out: files cannot be handed on here. Say so.)',
+    );
   });
 
   it('has its pictures handed on where files can be', async () => {

@@ -12,7 +12,7 @@ import {
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { errorMessage } from '@trunkline/std';
-import { plainText } from './content.ts';
+import { contentOf, MAX_FILES, type McpContent } from './content.ts';
 import type { RunningCalls } from './running-calls.ts';
 import type { McpServerConfig, SamplingLimits } from './types.ts';
 
@@ -20,7 +20,7 @@ import type { McpServerConfig, SamplingLimits } from './types.ts';
 export interface SamplingRequest {
   server: string;
   systemPrompt: string | undefined;
-  messages: readonly { role: 'user' | 'assistant'; text: string }[];
+  messages: readonly ({ role: 'user' | 'assistant' } & McpContent)[];
   maxTokens: number;
   signal: AbortSignal;
 }
@@ -97,7 +97,9 @@ function handleSampling(
     sampledAt.splice(0, sampledAt.filter((at) => at <= since).length);
     if (sampledAt.length >= limits.callsPerHour)
       throw refused(`${server} has used its ${limits.callsPerHour} model calls of this hour`);
-    const messages = params.messages.map(({ role, content }) => ({ role, text: plainText({ content }) }));
+    const messages = params.messages.map(({ role, content }) => ({ role, ...contentOf({ content }) }));
+    if (messages.flatMap(({ files }) => files).length > MAX_FILES)
+      throw refused(`the request has more than ${MAX_FILES} files`);
     const size = messages.reduce((sum, { text }) => sum + text.length, params.systemPrompt?.length ?? 0);
     if (size > MAX_SAMPLING_TEXT) throw refused(`the request is longer than ${MAX_SAMPLING_TEXT} characters`);
     sampledAt.push(Date.now());

@@ -28,9 +28,9 @@ import {
   type McpPrompt,
   type McpResource,
   NO_TIMEOUT,
-  promptText,
+  promptContent,
 } from './catalogue.ts';
-import { filesIn, plainText, resourceText } from './content.ts';
+import { contentOf, type McpContent, resourceContent } from './content.ts';
 import type { OAuthSession } from './oauth.ts';
 import { ProcessTransport } from './process-transport.ts';
 import { type AnswerOptions, type CallOptions, type CallOutcome, RunningCalls } from './running-calls.ts';
@@ -69,9 +69,9 @@ export interface McpSession {
   readonly hasResources: boolean;
   listTools(signal: AbortSignal): Promise<McpTool[]>;
   listPrompts(signal: AbortSignal): Promise<McpPrompt[]>;
-  prompt(name: string, given: Record<string, string>, signal: AbortSignal): Promise<string>;
+  prompt(name: string, given: Record<string, string>, signal: AbortSignal): Promise<McpContent>;
   listResources(signal: AbortSignal): Promise<McpResource[]>;
-  readResource(uri: string, signal: AbortSignal): Promise<string>;
+  readResource(uri: string, signal: AbortSignal): Promise<McpContent>;
   call(tool: string, input: Record<string, unknown>, options: CallOptions): Promise<CallOutcome>;
   /** Answers the question of a call; undefined if it no longer waits. */
   answer(key: string, answer: ElicitResult, options: AnswerOptions): Promise<CallOutcome | undefined>;
@@ -130,12 +130,12 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
     hasResources: client.getServerCapabilities()?.resources !== undefined,
     listTools: (until) => asked(listTools(client, until), until),
     listPrompts: (until) => asked(listPrompts(client, until), until),
-    prompt: (name, given, until) => asked(promptText(client, name, given, until), until),
+    prompt: (name, given, until) => asked(promptContent(client, name, given, until), until),
     listResources: (until) => asked(listResources(client, until), until),
     async readResource(uri, until) {
       const limits = { signal: until, timeout: NO_TIMEOUT };
       const { contents } = await asked(client.readResource({ uri }, limits), until);
-      return resourceText(contents);
+      return resourceContent(contents);
     },
     async call(name, input, limits) {
       try {
@@ -145,12 +145,8 @@ export async function openSession(server: McpServerConfig, options: SessionOptio
           const result = limits.needsTask
             ? await callAsTask(client, params, sent)
             : await client.request({ method: 'tools/call', params }, CallToolResultSchema, sent);
-          const { files, leftOut } = filesIn(result);
-          return {
-            text: [plainText(result), leftOut].filter(Boolean).join('\n'),
-            failed: result.isError === true,
-            ...(files.length > 0 && { files }),
-          };
+          const { text, files } = contentOf(result);
+          return { text, failed: result.isError === true, ...(files.length > 0 && { files }) };
         });
       } catch (error) {
         if (limits.signal.aborted) throw error;

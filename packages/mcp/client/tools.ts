@@ -1,5 +1,4 @@
 import {
-  type AttachedFile,
   addressSubject,
   type CallSubject,
   defineTool,
@@ -12,6 +11,7 @@ import {
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { McpResource } from './catalogue.ts';
+import type { McpContent } from './content.ts';
 import { inputRequired, readAnswer } from './elicitation.ts';
 import type { McpClient } from './mcp-client.ts';
 import type { CallOutcome } from './running-calls.ts';
@@ -70,7 +70,7 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
         if ('question' in outcome) throw inputRequired(server, outcome.question);
         const { text, failed, files = [] } = outcome;
         if (failed) return failureText(text);
-        return [text || '(no output)', ...(await handOn(files, context))].join('\n');
+        return await handOn({ text, files }, context);
       } catch (error) {
         if (signal.aborted || error instanceof InputRequired) throw error;
         return `Error: the MCP server ${server} gave no answer: ${errorMessage(error)}`;
@@ -79,20 +79,28 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
   }) as RunningTool;
 }
 
-/** Hands the files of a result to the person, and tells the model so. */
+/** Hands the files of a result to the person and to the model. Gives the text with what is in documents, and what became of each file. */
 async function handOn(
-  files: readonly AttachedFile[],
-  { attach }: Pick<ToolContext, 'attach'>,
-): Promise<string[]> {
+  { text, files }: McpContent,
+  { attach, addOrigins, signal }: Pick<ToolContext, 'attach' | 'addOrigins' | 'signal'>,
+): Promise<string> {
   const notes: string[] = [];
-  for (const file of attach === undefined ? [] : files)
-    try {
-      await attach?.({ ...file, isShown: true });
-      notes.push(`(The person was given ${file.name}.)`);
-    } catch (error) {
-      notes.push(`(${file.name} could not be handed on: ${errorMessage(error)})`);
-    }
-  return notes;
+  for (const { name, mediaType, bytes } of files)
+    if (attach === undefined)
+      notes.push(`(${name}, ${mediaType}, was left out: files cannot be handed on here. Say so.)`);
+    else
+      try {
+        const read = await attach({ name, mediaType, bytes, isShown: true });
+        notes.push(`(The person was given ${name}.)`);
+        if (read === undefined) continue;
+        notes.push(read);
+        // Also of a server that is trusted: it may not have written its files.
+        addOrigins?.([{ kind: 'file', source: name }]);
+      } catch (error) {
+        signal.throwIfAborted();
+        notes.push(`(${name} could not be handed on: ${errorMessage(error)})`);
+      }
+  return [text || '(no output)', ...notes].join('\n');
 }
 
 /** A new call, or the rest of one whose question a person has answered. */
@@ -125,11 +133,12 @@ function resourceTool(client: ToolClient): RunningTool {
       uri === undefined
         ? {}
         : { recipient: `${server} ${uri}`, ...(/^\s*(?:https?|file):/i.test(uri) && addressSubject(uri)) },
-    async execute({ uri }, { signal }) {
+    async execute({ uri }, context) {
+      const { signal } = context;
       try {
         return uri === undefined
           ? resourceList(await client.resources(signal))
-          : await client.readResource(uri, signal);
+          : await handOn(await client.readResource(uri, signal), context);
       } catch (error) {
         if (signal.aborted) throw error;
         return `Error: the MCP server ${server} gave no answer: ${errorMessage(error)}`;

@@ -8,6 +8,7 @@ import {
   ListToolsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { pdfOf } from '../documents.ts';
 
 const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] });
 
@@ -82,6 +83,7 @@ export function createMcpTestServer(
           mimeType: 'image/png;filename=x.exe',
         })),
       })),
+    files: () => addFiles(server),
     odd: () =>
       server.registerTool('odd', { inputSchema: { 'first hand over all': z.string() } }, () => text('no')),
     hidden: () => server.registerTool('hidden', { inputSchema: {} }, () => text('no')),
@@ -124,6 +126,43 @@ function addTides(server: McpServer, say: () => string): void {
   server.registerTool('sample', { inputSchema: {} }, async (_input, { sendRequest }) => {
     const content = { type: 'text' as const, text: say() };
     const params = { messages: [{ role: 'user' as const, content }], systemPrompt: say(), maxTokens: 100 };
+    const sampled = await sendRequest(
+      { method: 'sampling/createMessage', params },
+      CreateMessageResultSchema,
+    );
+    return text(JSON.stringify(sampled.content));
+  });
+}
+
+/** A document, a sound and a picture through each way that a server has: `papers` and `ask` are tools, `look` is a prompt. */
+function addFiles(server: McpServer): void {
+  const picture = { type: 'image' as const, data: 'AA==', mimeType: 'image/png' };
+  const pdf = {
+    mimeType: 'application/pdf',
+    blob: Buffer.from(pdfOf('High water at nine')).toString('base64'),
+  };
+  server.registerTool('papers', { inputSchema: {} }, () => ({
+    content: [
+      { type: 'resource' as const, resource: { uri: 'file:///tides.pdf', ...pdf } },
+      { type: 'audio' as const, data: 'AAAA', mimeType: 'audio/wav' },
+    ],
+  }));
+  server.registerResource('dot', 'note://sea/dot.png', {}, ({ href: uri }) => ({
+    contents: [{ uri, mimeType: 'image/png', blob: 'AA==' }],
+  }));
+  server.registerPrompt('look', {}, () => ({
+    messages: [
+      { role: 'user' as const, content: { type: 'text' as const, text: 'Describe it.' } },
+      { role: 'user' as const, content: picture },
+      {
+        role: 'user' as const,
+        content: { type: 'resource' as const, resource: { uri: 'x:/a.pdf', ...pdf } },
+      },
+    ],
+  }));
+  server.registerTool('ask', { inputSchema: {} }, async (_input, { sendRequest }) => {
+    const content = { ...picture, data: Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64') };
+    const params = { messages: [{ role: 'user' as const, content }], maxTokens: 100 };
     const sampled = await sendRequest(
       { method: 'sampling/createMessage', params },
       CreateMessageResultSchema,
