@@ -59,7 +59,9 @@ export function needsNoCard({ protocol, trust }: RemoteAgent): boolean {
 }
 
 /** Whether more than the message goes out; headers of an agent's own may hold a key too. */
-export function hasCredentials({ credentials, peer, headers = {} }: RemoteAgent): boolean {
+export function hasCredentials(agent: RemoteAgent): boolean {
+  // Not in the parameter: the declarations of the library leave `peer` out.
+  const { credentials, peer, headers = {} } = agent;
   return credentials !== undefined || peer !== undefined || Object.keys(headers).length > 0;
 }
 
