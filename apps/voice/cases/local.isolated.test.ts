@@ -41,7 +41,8 @@ describe.skipIf(!installed)('a call with the models of this machine', () => {
     const shown = conversation.flatMap((line) => (line.startsWith('bot: ') ? line.slice(5) : []));
     // A word that is cut off in the middle is understood by nobody, and a few words alone are often misheard.
     if (shown.some((line) => line.endsWith('--')) || shown.join(' ').split(' ').length < 10) return;
-    expect(wordError([shown.join(' ')], [await voices.transcribe(played)])).toBeLessThanOrEqual(mostWrong);
+    const heard = await voices.transcribe(played);
+    expect(wordError([shown.join(' ')], [heard]), heard).toBeLessThanOrEqual(mostWrong);
   }
 });
 
