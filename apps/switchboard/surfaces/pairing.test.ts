@@ -386,6 +386,9 @@ describe('mail', () => {
     ['one of Outlook', {}, 'Yes.\n________________________________\nFrom: Eve', true],
     ['one of Gmail', {}, 'Look.\n---------- Forwarded message ---------\nFrom: Eve', true],
     ['one of Apple Mail', {}, 'Look.\n\nBegin forwarded message:\n\nFrom: Eve', true],
+    // Searched by a pattern that goes back, each of these would hold up the service.
+    ['a line of dashes', {}, `${'-'.repeat(49_000)}x`, false],
+    ['blank lines', {}, `${'\n'.repeat(49_000)}x`, false],
   ])('of %s (%j) is searched for words of others', (_, head: Record<string, string>, words, isQuoting) => {
     const headers = Object.entries(head).map(([name, value]) => ({ name, value }));
     const body = { data: Buffer.from(words).toString('base64url') };

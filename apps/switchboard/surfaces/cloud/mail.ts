@@ -190,7 +190,7 @@ function answerTo(mail: gmail_v1.Schema$Message): string {
 const ANSWER_HEADERS = ['in-reply-to', 'references', 'x-forwarded-message-id', 'resent-from'];
 const ANSWER_SUBJECT =
   /^\s*(?:re|aw|sv|vs|antw|odp|ynt|res|rif|fwd?|wg|tr|rv|vb|vl|doorst|pd|ilt|enc|回复|答复|回覆|转发|轉寄)\s*(?:\[\d+\])?\s*[:：]/i;
-const QUOTED = /^\s*(?:>|\|\s|-{2,}[^\n]*-{2,}\s*$|_{8,}\s*$|begin forwarded message:)/im;
+const QUOTED_LINE = /^(?:>|\|(?:\s|$)|_{8,}$|begin forwarded message:)/i;
 
 /**
  * Whether a mail may hold the words of others: answers and forwarded mails do, and each program quotes in its own way
@@ -199,9 +199,17 @@ const QUOTED = /^\s*(?:>|\|\s|-{2,}[^\n]*-{2,}\s*$|_{8,}\s*$|begin forwarded mes
 export function quotesOthers(mail: gmail_v1.Schema$Message): boolean {
   return (
     ANSWER_HEADERS.some((name) => headerOf(mail, name) !== '') ||
-    ANSWER_SUBJECT.test(headerOf(mail, 'subject')) ||
-    QUOTED.test(textOf(mail))
+    ANSWER_SUBJECT.test(headerOf(mail, 'subject').replaceAll(/\s+/g, ' ')) ||
+    textOf(mail)
+      .split(/[\n\r\u2028\u2029]/)
+      .some((line) => isQuotation(line.trim()))
   );
+}
+
+/** Looks at one line alone: whoever sends a mail must not be able to choose how long a search through all of it takes. */
+function isQuotation(line: string): boolean {
+  const isBetweenDashes = line.length >= 4 && line.startsWith('--') && line.endsWith('--');
+  return isBetweenDashes || QUOTED_LINE.test(line);
 }
 
 /** Whoever sends it vouches for their own words only. */
