@@ -12,6 +12,7 @@ import {
   readAttacks,
   startModelServer,
   startNatsServer,
+  temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,23 +34,28 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
   let nats: NatsServer;
   let model: ModelServer;
   let boards: TestSwitchboard[];
+  /** Of the one that is stopped and started again. */
+  let home: ReturnType<typeof temporaryDirectory>;
+  const tools = 'tools: [publish_event, report_incident]\npublishes: [note.#]';
+  const start = (place: { home?: string } = {}) =>
+    startSwitchboard({
+      ...place,
+      files: { 'agents/helm.yaml': agent('helm', `role: general\n${tools}\nskills: [{ name: chat }]`) },
+      peers,
+      env: { NATS_URL: nats.url, LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
+    });
   beforeAll(async () => {
+    home = temporaryDirectory();
     nats = await startNatsServer();
     model = await startModelServer({ script: (request) => obedient.reply(request) });
-    const tools = 'tools: [publish_event, report_incident]\npublishes: [note.#]';
-    const start = () =>
-      startSwitchboard({
-        files: { 'agents/helm.yaml': agent('helm', `role: general\n${tools}\nskills: [{ name: chat }]`) },
-        peers,
-        env: { NATS_URL: nats.url, LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
-      });
-    boards = [await start(), await start()];
+    boards = [await start(), await start({ home: home.path })];
     await waitFor(async () => (await Promise.all(boards.map(nodes))).every(({ length }) => length === 2));
   }, 60_000);
   afterAll(async () => {
     await Promise.all(boards.map((board) => board.stop()));
     await nats.stop();
     await model.stop();
+    home.remove();
   });
 
   const nodes = async (board: TestSwitchboard): Promise<Json[]> =>
@@ -219,13 +225,20 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     }
   }, 120_000);
 
+  const at = (index: number, file: string) => join(boards[index]?.workspace ?? '', file);
+  const holds = (index: number, file: string, text: string | undefined) => () =>
+    (existsSync(at(index, file)) ? readFileSync(at(index, file), 'utf8') : undefined) === text;
+  const keys = 'keys:\n  - { name: press, envKey: PRESS_KEY, subscribe: ["news.#"] }\n';
+  /** How often a file that somebody edited was shared. */
+  const sharings = async (file: string): Promise<number> => {
+    const history = await boards[0]?.call('/api/bus/history?topic=config.files&limit=1000');
+    return history?.body.data.messages.filter(({ message }: Json) => message.payload.entry?.name === file)
+      .length;
+  };
+
   it('files that somebody edits by hand, wherever that is', async () => {
-    const at = (index: number, file: string) => join(boards[index]?.workspace ?? '', file);
-    const holds = (index: number, file: string, text: string | undefined) => () =>
-      (existsSync(at(index, file)) ? readFileSync(at(index, file), 'utf8') : undefined) === text;
     const route = (skill: string) =>
       `# rings\nname: gong\nwhen: { topic: gong.rang }\nthen: { skill: ${skill} }\n`;
-    const keys = 'keys:\n  - { name: press, envKey: PRESS_KEY, subscribe: ["news.#"] }\n';
     for (const [from, to] of [
       [0, 1],
       [1, 0],
@@ -272,5 +285,13 @@ describe.skipIf(natsMissing !== undefined)('every switchboard on a bus shows', (
     await boards.pop()?.stop();
     await waitFor(async () => (await onEach(nodes))[0].length === 1);
     expect((await boards[0]?.call('/api/flows'))?.status).toBe(200);
+  }, 60_000);
+
+  it('a file that was edited while it was stopped', async () => {
+    const before = await sharings('keys.yaml');
+    boards[0]?.write('keys.yaml', `# meanwhile\n${keys}`);
+    await waitFor(async () => (await sharings('keys.yaml')) > before);
+    boards.push(await start({ home: home.path }));
+    await waitFor(holds(1, 'keys.yaml', `# meanwhile\n${keys}`));
   }, 60_000);
 });

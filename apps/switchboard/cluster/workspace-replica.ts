@@ -17,6 +17,8 @@ type SharedFile = Omit<ReplicatedFile, 'text'> & ({ text: string | null } | { se
 
 type ReplicatedFile = WrittenFile | (EditedFile & Pick<WrittenFile, 'change'>);
 
+type HandEdits = Awaited<ReturnType<typeof followHandEdits>>;
+
 export interface Sealing {
   seal: Pick<Seal, 'seal'>;
   exchange: Pick<SealExchange, 'open'>;
@@ -29,7 +31,7 @@ export class WorkspaceReplica implements Plugin {
   /** Entries that others changed after the last change made here. */
   readonly #overwritten = new Set<string>();
   #forget: () => void = () => undefined;
-  #edits: Awaited<ReturnType<typeof followHandEdits>> | undefined;
+  #edits: HandEdits | undefined;
   readonly #sealing: Sealing;
 
   constructor(sealing: Sealing) {
@@ -40,16 +42,21 @@ export class WorkspaceReplica implements Plugin {
     const { bus, controlPlane, home } = context;
     if (bus.status().engine === 'embedded') return;
     const durable = `files-${await nodeName(home)}`;
-    const onEntry = (file: SharedFile, isOwn: boolean) => this.#take(file, isOwn, context);
+    const onEntry = (file: SharedFile, isOwn: boolean) => this.#take(file, isOwn, context, edits);
     const log = new SharedLog<SharedFile>({ bus, topic, durable, onEntry });
-    await log.start();
     const share = async (written: ReplicatedFile) => {
       this.#overwritten.delete(entryOf(written));
       await log.share(this.#shared(written));
     };
-    this.#forget = controlPlane.onWrite(share);
-    this.#edits = await followHandEdits(context, share);
+    const edits = await followHandEdits(context, share);
+    this.#edits = edits;
+    // Last: what others edited while this switchboard was stopped comes at once.
+    await log.start().catch(async (error: unknown) => {
+      await edits.stop();
+      throw error;
+    });
     this.#log = log;
+    this.#forget = controlPlane.onWrite(share);
   }
 
   async stop(): Promise<void> {
@@ -67,13 +74,13 @@ export class WorkspaceReplica implements Plugin {
    * Entries come in the same order everywhere, so that all workspaces end alike: an own change that another overwrote
    * is applied again.
    */
-  async #take(file: SharedFile, isOwn: boolean, context: PluginContext): Promise<void> {
+  async #take(file: SharedFile, isOwn: boolean, context: PluginContext, edits: HandEdits): Promise<void> {
     if (!isOwn) this.#overwritten.add(entryOf(file));
     else if (!this.#overwritten.delete(entryOf(file))) return;
     const whole = await this.#opened(file, context);
     // The change of an own file is listed since it was made.
     if (whole === undefined) return;
-    if (whole.kind === 'file') await this.#edits?.take(whole as EditedFile);
+    if (whole.kind === 'file') await edits.take(whole as EditedFile);
     else await apply({ ...(whole as WrittenFile), ...(isOwn && { change: undefined }) }, context);
   }
 
