@@ -215,6 +215,32 @@ describe('a request of a schedule that comes again', () => {
     expect((await outcome(engine, 'x', other)).id).not.toBe(id);
   });
 
+  it('is answered with the task that failed to whoever sent a key, so that nothing is done twice', async () => {
+    const agent = new SteppedAgent();
+    const { engine, settings } = start(agent.script);
+    const keyed = { messageId: 'turn-1', metadata: { idempotencyKey: 'turn-1' } };
+    const { live, stored } = send(engine, 'mail it', keyed);
+    await stored;
+    const next = restart(engine, settings);
+    expect(await outcome(next, 'mail it', keyed)).toMatchObject({ id: live.id, state: 'failed' });
+    expect(agent.asked).toEqual(['mail it']);
+    expect(next.list({}).totalSize).toBe(1);
+  });
+
+  it('answers no second question, and starts nothing, where the key is that of an answer', async () => {
+    const agent = new SteppedAgent();
+    const { engine, settings } = start(agent.script);
+    agent.step({ type: 'input-required', question: 'Which one?' });
+    const { id: taskId } = await outcome(engine, 'order');
+    const keyed = { messageId: 'turn-2', taskId, metadata: { idempotencyKey: 'turn-2' } };
+    const { live, stored } = send(engine, 'the red one', keyed);
+    await stored;
+    const next = restart(engine, settings);
+    expect(await outcome(next, 'the red one', keyed)).toMatchObject({ id: live.id, state: 'failed' });
+    expect(agent.asked).toEqual(['order', 'the red one']);
+    expect(next.list({}).totalSize).toBe(1);
+  });
+
   it('is tried again when the task failed, as by a restart, or could not be written', async () => {
     const agent = new SteppedAgent();
     const { engine, settings, clock } = start(agent.script);

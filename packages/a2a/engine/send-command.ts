@@ -89,17 +89,25 @@ export function newTask(
  * who say that their message id is such a key (`idempotencyKey` of the metadata). Others may use a message id twice, as
  * many do. The principal is part of it: nobody is given the task of somebody else.
  */
-export function requestKeyOf({ message, metadata, principal, requestId }: SendCommand): string | undefined {
-  if (requestId !== undefined) {
-    const place = [message.contextId ?? '', ...(message.taskId === undefined ? [] : [message.taskId])];
-    return JSON.stringify([principal.kind, principal.id, ...place, requestId]);
+export function requestKeyOf(command: SendCommand): string | undefined {
+  const { message, metadata, principal, requestId, tenant } = command;
+  const answered = message.taskId === undefined ? [] : [message.taskId];
+  if (requestId !== undefined)
+    return JSON.stringify([principal.kind, principal.id, message.contextId ?? '', ...answered, requestId]);
+  if (isKeyed(command)) {
+    const place = [...answered, ...(tenant === undefined ? [] : ['tenant', tenant])];
+    return JSON.stringify([principal.kind, principal.id, 'key', message.messageId, ...place]);
   }
   if (message.taskId !== undefined) return undefined;
-  const key = metadata.idempotencyKey ?? message.metadata?.idempotencyKey;
-  if (key === message.messageId) return JSON.stringify([principal.kind, principal.id, 'key', key]);
   const jobId = metadata.scheduler_job_id ?? message.metadata?.scheduler_job_id;
   if (typeof jobId !== 'string' || jobId === '') return undefined;
   return JSON.stringify([principal.kind, principal.id, jobId, message.messageId]);
+}
+
+/** The caller says that its message id is the key of the request, and counts on it that nothing is done twice. */
+function isKeyed({ message, metadata, requestId }: SendCommand): boolean {
+  const key = metadata.idempotencyKey ?? message.metadata?.idempotencyKey;
+  return requestId === undefined && key === message.messageId;
 }
 
 export function withinTask(message: Message, task: { id: string; contextId: string }): Message {
@@ -169,7 +177,10 @@ export class RepeatedRequests {
     this.#load = load;
   }
 
-  /** A task that failed, by a restart for instance, may be tried again, and so is not found. */
+  /**
+   * A task that failed, by a restart for instance, may be tried again, and so is not found. Whoever sends a key is told
+   * instead: what the task did before it failed must not be done a second time unasked.
+   */
   find(command: SendCommand): StartedTurn | undefined {
     const requestKey = requestKeyOf(command);
     if (requestKey === undefined) return undefined;
@@ -178,13 +189,13 @@ export class RepeatedRequests {
     if (command.message.taskId !== undefined) return this.#findAnswer(command, command.message.taskId);
     const id = this.#store.findByRequest(requestKey);
     const live = id === undefined ? undefined : this.#load(id);
-    if (live === undefined || live.state === 'failed') return undefined;
+    if (live === undefined || (live.state === 'failed' && !isKeyed(command))) return undefined;
     return { live, stored: Promise.resolve(true) };
   }
 
   /** A task that was given this very message already may wait with another question by now. */
   #findAnswer(
-    { message, requestId, mayAnswer = () => true }: SendCommand,
+    { message, requestId = message.messageId, mayAnswer = () => true }: SendCommand,
     taskId: string,
   ): StartedTurn | undefined {
     const live = this.#load(taskId);
