@@ -35,7 +35,7 @@ const keySchema = z.strictObject({
   admin: z.boolean().default(false),
 });
 
-const keysSchema = z.strictObject({ keys: z.array(keySchema).default([]) }).default({ keys: [] });
+export const keysSchema = z.strictObject({ keys: z.array(keySchema).default([]) }).default({ keys: [] });
 
 type KeysFile = z.output<typeof keysSchema> | undefined;
 

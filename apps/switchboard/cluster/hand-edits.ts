@@ -1,8 +1,10 @@
 import { readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { watchYaml } from '@trunkline/config';
+import { parseYaml, watchYaml } from '@trunkline/config';
+import { Mutex } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
+import { keysSchema } from '../access/keys.ts';
 import type { PluginContext } from '../core/plugins.ts';
 import { entryIn, spellingsOf } from '../workspace/follow.ts';
 import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
@@ -31,17 +33,32 @@ export async function followHandEdits(context: Context, onEdit: (edited: EditedF
   const readPlain = (name: string) => readOrNull(join(workspace.directory, name));
   for (const name of plainFiles) known.set(name, await readPlain(name));
 
+  const plain = new Mutex();
+  const by = 'edited by hand';
+
   async function look(path: string): Promise<void> {
     const file = relative(workspace.directory, path);
-    const entry = plainFiles.includes(file) ? ({ kind: 'file', name: file } as const) : entryOf(file);
+    if (plainFiles.includes(file)) return await plain.run(() => lookAtPlain(file));
+    const entry = entryOf(file);
     if (entry === undefined) return;
     const { kind, name } = entry;
-    const text = kind === 'file' ? await readPlain(name) : await controlPlane.read(kind, name);
-    const isKnown = kind === 'file' ? known.get(name) === text : controlPlane.hasWritten(kind, name, text);
-    if (isKnown) return;
-    if (kind === 'file') known.set(name, text);
-    else controlPlane.noteWritten(kind, name, text);
-    await onEdit({ ...entry, file, text, by: 'edited by hand' });
+    await controlPlane.noteEdit(kind, name, (text) => onEdit({ kind, name, file, text, by }));
+  }
+
+  async function lookAtPlain(name: string): Promise<void> {
+    const text = await readPlain(name);
+    if (known.get(name) === text) return;
+    // The service goes on with its last good keys; with others, no switchboard could be started again.
+    if (name === keysFile && text !== null) parseYaml(text, keysSchema, { file: name, expand: false });
+    known.set(name, text);
+    await onEdit({ kind: 'file', name, file: name, text, by });
+  }
+
+  async function writePlain(name: string, text: string | null): Promise<void> {
+    const target = join(workspace.directory, name);
+    if (text === null) await rm(target, { force: true });
+    else if ((await readPlain(name)) !== text) await writeFileAtomic(target, text, { mode: privateMode });
+    known.set(name, text);
   }
 
   const heed = (path: string) =>
@@ -61,11 +78,16 @@ export async function followHandEdits(context: Context, onEdit: (edited: EditedF
   return {
     /** Writes a file that no command writes as another switchboard has it. */
     async take({ name, text }: EditedFile): Promise<void> {
-      if (!plainFiles.includes(name) || (await readPlain(name)) === text) return;
-      known.set(name, text);
-      const target = join(workspace.directory, name);
-      if (text === null) await rm(target, { force: true });
-      else await writeFileAtomic(target, text, { mode: privateMode });
+      if (!plainFiles.includes(name)) return;
+      try {
+        await plain.run(() => writePlain(name, text));
+      } catch (error) {
+        // Such as a file that is mounted read-only: a retry would not help, and later entries must not wait.
+        logger.error(
+          { err: error, file: name },
+          'failed to write a file that was edited at another switchboard',
+        );
+      }
     },
     async stop(): Promise<void> {
       forget();

@@ -104,13 +104,15 @@ export class ControlPlane {
     return this.#writes.run(() => this.#carryOut({ kind, name, text: to, note, over: from }));
   }
 
-  /** Whether the text of an entry is what was written here last, and so nobody's edit. */
-  hasWritten(kind: KindName, name: string, text: string | null): boolean {
-    return this.#written.get(`${kind}/${name}`) === text;
-  }
-
-  noteWritten(kind: KindName, name: string, text: string | null): void {
-    this.#written.set(`${kind}/${name}`, text);
+  /** Calls back if an entry holds another text than was written here last: somebody has edited its file. */
+  noteEdit(kind: KindName, name: string, onEdit: (text: string | null) => Promise<void>): Promise<void> {
+    // Not between the note of a change and its file.
+    return this.#writes.run(async () => {
+      const text = await this.read(kind, name);
+      if (this.#written.get(`${kind}/${name}`) === text) return;
+      this.#written.set(`${kind}/${name}`, text);
+      await onEdit(text);
+    });
   }
 
   async read(kind: KindName, name: string): Promise<string | null> {
@@ -171,7 +173,7 @@ export class ControlPlane {
     if (over !== undefined && before !== over) throw overtaken(file);
     const change = this.#note(order, file, before);
     // Before the file changes, which others may notice at once.
-    this.noteWritten(kind, name, text);
+    this.#written.set(`${kind}/${name}`, text);
     try {
       const path = resolveInside(this.#settings.directory, file);
       if (text === null) await rm(path, { force: true });
