@@ -122,14 +122,14 @@ export class ConversationStore extends Store {
     for (const tell of this.#listeners) tell(entry);
   }
 
-  /** Writes a row of this switchboard or another. */
+  /** Writes a row of this switchboard or another, unless a later one is here: own rows come back from the others' journal. */
   take(entry: ConversationEntry): void {
     if ('talk' in entry) {
       const { key, conversationId, agent, until } = entry.talk;
       this.write(
         `INSERT INTO talks (key, conversationId, agent, until) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (key) DO UPDATE SET conversationId = ?2, agent = ?3,
-           until = CASE WHEN conversationId = ?2 THEN max(until, ?4) ELSE ?4 END`,
+         ON CONFLICT (key) DO UPDATE SET conversationId = ?2, agent = ?3, until = max(until, ?4)
+           WHERE conversationId = ?2 OR until <= ?4`,
         [key, conversationId, agent, until],
       );
     } else if ('turn' in entry) {
@@ -143,7 +143,8 @@ export class ConversationStore extends Store {
     } else {
       const { conversationId, agent, contextId, taskId, at } = entry.place;
       this.write(
-        'INSERT OR REPLACE INTO places (conversationId, agent, contextId, taskId, at) VALUES (?, ?, ?, ?, ?)',
+        `INSERT INTO places (conversationId, agent, contextId, taskId, at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (conversationId, agent) DO UPDATE SET contextId = ?3, taskId = ?4, at = ?5 WHERE at <= ?5`,
         [conversationId, agent, contextId, taskId, at],
       );
     }
@@ -177,7 +178,13 @@ export class ConversationStore extends Store {
   }
 
   keep(conversationId: string, agent: string, { contextId, taskId }: RemotePlace): void {
-    const place = { contextId: contextId ?? null, taskId: taskId ?? null, at: this.now() };
+    const known = this.one<{ at: number }>('SELECT at FROM places WHERE conversationId = ? AND agent = ?', [
+      conversationId,
+      agent,
+    ]);
+    // Later than what it replaces, also by a clock that is slow.
+    const at = Math.max(this.now(), (known?.at ?? 0) + 1);
+    const place = { contextId: contextId ?? null, taskId: taskId ?? null, at };
     this.#add({ place: { conversationId, agent, ...place } });
   }
 

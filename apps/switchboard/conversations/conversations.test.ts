@@ -5,7 +5,7 @@ import { type Crew, startCrew } from '../fixtures/crew.ts';
 import { observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { Conversations, talkOf } from '../router/decide.ts';
-import { ConversationStore, createTurnMemory } from './conversation-store.ts';
+import { type ConversationEntry, ConversationStore, createTurnMemory } from './conversation-store.ts';
 
 let crew: Crew;
 let { model, board, seen, publish } = {} as Crew;
@@ -189,6 +189,27 @@ it('ends with its time, and keeps to what fits', () => {
   now += 8 * 24 * 60 * 60 * 1000;
   store.sweep();
   expect(memory.recall(id, 'ava')).toEqual([]);
+  store.close();
+  directory.remove();
+});
+
+it('keeps what was written last when earlier rows come back from the journal', () => {
+  const directory = temporaryDirectory();
+  let now = 1_000_000;
+  const store = new ConversationStore(`${directory.path}/c.db`, () => now);
+  const shared: ConversationEntry[] = [];
+  store.onWrite((entry) => void shared.push(entry));
+  store.keep('c', 'ava', { contextId: 'x', taskId: 'asks' });
+  // The clock of another switchboard may be behind.
+  now -= 500;
+  store.keep('c', 'ava', { contextId: 'x' });
+  store.hold('k', 'ava', 1000);
+  now += 1001;
+  const id = store.hold('k', 'bea', 1000);
+  const [asking, , ended] = shared;
+  for (const late of [asking, ended]) if (late !== undefined) store.take(late);
+  expect(store.recall('c', 'ava')).toEqual({ contextId: 'x' });
+  expect(store.talk('k')).toEqual({ conversationId: id, agent: 'bea' });
   store.close();
   directory.remove();
 });
