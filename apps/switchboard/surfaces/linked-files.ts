@@ -16,9 +16,9 @@ export interface FileHost {
   timeoutMs: number;
 }
 
-/** A link or picture of Markdown or HTML, else a bare address. */
+/** A link or picture of Markdown or HTML, else a bare address. Nothing after an address, or it takes the square of the time. */
 const links =
-  /!?\[(?<label>[^\]\n]{0,200})\]\(\s*<?(?<target>https?:\/\/[^\s<>)]+)[^)\n]*\)|(?<bare>https?:\/\/[^\s<>"')\]]+)/g;
+  /!?\[(?<label>[^\]\n]{0,200})\]\(\s*<?(?<target>https?:\/\/[^\s<>)]+)|(?<bare>https?:\/\/[^\s<>"')\]]+)/g;
 const hasExtension = /\.[a-z0-9]{1,8}$/i;
 
 /** Files that a text of an issue or comment links to, where the product keeps what people attach. */
