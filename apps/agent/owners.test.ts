@@ -683,6 +683,9 @@ it('gives the model the answers of tasks that a message refers to, with their ma
   expect(told()).toMatch(new RegExp(`<outside-[^>]*a\\.txt.*${read}`));
   await refer('bob', first.id);
   expect(told()).not.toContain(own);
+  // The operator sees all tasks; what somebody else asked for is not the operator's word.
+  await refer('operator', first.id);
+  expect(told()).toMatch(new RegExp(`<outside-[^>]*${first.id}.*${own}`));
   // Where its conversation is gone, nobody knows what an answer was drawn from.
   await ask('ava', ['DELETE', `/api/chat/sessions/${first.contextId}`]);
   await refer('ava', first.id);

@@ -1,5 +1,5 @@
 import { type Task, textOf } from '@trunkline/a2a';
-import { joinOrigins, type Origin } from '@trunkline/identity';
+import { joinOrigins, type Origin, ownerKey, type Principal } from '@trunkline/identity';
 import { type Content, originsIn } from '@trunkline/loop';
 import { plainMessages, type SessionStore } from '../turns/session-store.ts';
 
@@ -7,6 +7,7 @@ import { plainMessages, type SessionStore } from '../turns/session-store.ts';
 export function contentsOfTasks(
   tasks: readonly Task[],
   sessions: Pick<SessionStore, 'load'>,
+  caller: Principal,
 ): readonly Content[] {
   return tasks.map((task) => {
     const asked = textOf(task.history.find(({ role }) => role === 'user')?.parts ?? []);
@@ -18,7 +19,7 @@ export function contentsOfTasks(
       type: 'data',
       name: 'of an earlier task that the message refers to',
       data: { task: task.id, state: task.state, asked, answer, ...(files.length > 0 && { files }) },
-      origins: originsOf(task, answer, sessions),
+      origins: originsOf(task, answer, sessions, caller),
     };
   });
 }
@@ -28,11 +29,20 @@ function answerOf({ artifacts, statusMessage }: Task): string {
   return texts.length > 0 ? texts.join('\n\n') : textOf(statusMessage?.parts ?? []);
 }
 
-/** Those of its conversation. Where that no longer holds the answer, nobody knows them, and the task itself is named. */
-function originsOf(task: Task, answer: string, sessions: Pick<SessionStore, 'load'>): readonly Origin[] {
+/**
+ * Those of its conversation. Where that no longer holds the answer, nobody knows them, and the task itself is named; so is
+ * one of somebody else, whose own words have no marks there.
+ */
+function originsOf(
+  task: Task,
+  answer: string,
+  sessions: Pick<SessionStore, 'load'>,
+  caller: Principal,
+): readonly Origin[] {
   const { messages } = sessions.load(task.contextId);
+  const isOwn = task.owner === ownerKey(caller);
   const isHeld = plainMessages(messages).some(
     ({ role, content }) => role === 'assistant' && answer !== '' && content.includes(answer),
   );
-  return joinOrigins(originsIn(messages), isHeld ? [] : [{ kind: 'task', source: task.id }]);
+  return joinOrigins(originsIn(messages), isOwn && isHeld ? [] : [{ kind: 'task', source: task.id }]);
 }

@@ -139,7 +139,8 @@ export class TurnExecutor implements Executor {
 
   async #contents(request: ExecutionRequest, signal: AbortSignal): Promise<readonly Content[]> {
     const { message, task, principal, resume, references = [] } = request;
-    const earlier = resume === undefined ? contentsOfTasks(references, this.#options.sessions) : [];
+    const { sessions } = this.#options;
+    const earlier = resume === undefined ? contentsOfTasks(references, sessions, principal) : [];
     if (message.parts.every(({ type }) => type === 'text')) return earlier;
     if (resume !== undefined) {
       if (message.parts.every(({ type }) => type !== 'file')) return [];
