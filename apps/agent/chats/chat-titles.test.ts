@@ -1,6 +1,7 @@
 import { type ModelServer, type ScriptedReply, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+import { ChatTitles } from './chat-titles.ts';
 
 /** What the helper writes next. */
 let written: ScriptedReply = '';
@@ -62,8 +63,29 @@ it('keeps the first words where the helper fails or writes nothing', async () =>
     written = reply;
     await say(`untitled-${index}`, 'What is the tide?');
     await expect.poll(() => asked().length).toBe(before + index + 1);
-    expect(await titleOf(`untitled-${index}`)).toBe('What is the tide?');
   }
+  // A title of another conversation shows that what was written for these has been read.
+  written = 'A later title';
+  await say('later', 'And the moon?');
+  await expect.poll(() => titleOf('later')).toBe('A later title');
+  for (const index of [0, 1]) expect(await titleOf(`untitled-${index}`)).toBe('What is the tide?');
+});
+
+it('lets a turn end well where no title can be written', () => {
+  const fails = () => {
+    throw new Error('database or disk is full');
+  };
+  const problems: unknown[] = [];
+  const titles = new ChatTitles({
+    chats: { chat: fails, rename: fails, turns: fails },
+    gateway: fails,
+    policy: { agent: 'core' },
+    onTitle: fails,
+    logger: { debug: (fields: unknown) => problems.push(fields) },
+  });
+  const principal = { kind: 'person', id: 'user:ava', via: [] } as const;
+  titles.turnEnded({ sessionId: 's', text: 'Hi', answer: 'Hello', principal });
+  expect(problems).toEqual([{ problem: 'database or disk is full' }]);
 });
 
 it('asks for no title of what other agents say', async () => {

@@ -47,8 +47,17 @@ export class ChatTitles {
     this.#deps = deps;
   }
 
+  /** Never throws: an answer is whole without a title, also while the disk is full. */
   turnEnded(turn: CompletedTurn): void {
-    const { chats, gateway, policy, logger } = this.#deps;
+    try {
+      this.#begin(turn);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #begin(turn: CompletedTurn): void {
+    const { chats, gateway, policy } = this.#deps;
     const { sessionId, principal } = turn;
     const chat = chats.chat(sessionId);
     if (chat === undefined || !['chat', 'terminal', 'platform'].includes(chat.origin)) return;
@@ -56,9 +65,13 @@ export class ChatTitles {
     const helper = helperOf(gateway());
     if (helper === undefined || policy.outOfMoney?.(principal, policy.agent) !== undefined) return;
     const work = this.#write(helper, turn, chat.title)
-      .catch((error: unknown) => logger.debug({ problem: errorMessage(error) }, 'failed to write chat title'))
+      .catch((error: unknown) => this.#failed(error))
       .finally(() => this.#underWay.delete(work));
     this.#underWay.add(work);
+  }
+
+  #failed(error: unknown): void {
+    this.#deps.logger.debug({ problem: errorMessage(error) }, 'failed to write chat title');
   }
 
   async close(): Promise<void> {
