@@ -140,7 +140,7 @@ async function runAgent(
     if (event.type === 'file') made.push(event.file);
     const result = progress(event);
     if (result === undefined) continue;
-    remember(agent, request, result, parts);
+    await remember(agent, request, result, parts);
     if (result.error === undefined && usedTools) parts.steps.forgetLater(turn);
     return {
       ...result,
@@ -220,14 +220,14 @@ function remembered(
     ]);
 }
 
-function remember(
+async function remember(
   { name: agent }: AgentDefinition,
   { conversationId, requestId, content, principal }: SkillRequest,
   result: SkillResult,
   { memory }: AgentParts,
-): void {
+): Promise<void> {
   if (conversationId === undefined || result.error !== undefined) return;
-  memory.note({
+  await memory.note({
     conversationId,
     agent,
     requestId,

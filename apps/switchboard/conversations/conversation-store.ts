@@ -61,6 +61,9 @@ interface PlaceRow {
 /** A row as it is written, for the other switchboards. */
 export type ConversationEntry = { talk: TalkRow } | { turn: TurnRow } | { place: PlaceRow };
 
+/** Resolves when others have the row, or when it is clear that they will not get it; never rejects. */
+type EntryListener = (entry: ConversationEntry) => void | Promise<void>;
+
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 
 const migrations = [
@@ -83,7 +86,7 @@ const migrations = [
 
 /** Conversations and their turns; deleted a week after the last message. */
 export class ConversationStore extends Store {
-  readonly #listeners = new Set<(entry: ConversationEntry) => void>();
+  readonly #listeners = new Set<EntryListener>();
 
   constructor(path: string, now?: () => number) {
     super(path, migrations, now);
@@ -100,26 +103,26 @@ export class ConversationStore extends Store {
   /** Extends the open conversation or starts one; returns its id. */
   hold(key: string, agent: string, lastsMs: number): string {
     const conversationId = this.talk(key)?.conversationId ?? randomUUID();
-    this.#add({ talk: { key, conversationId, agent, until: this.now() + lastsMs } });
+    void this.#add({ talk: { key, conversationId, agent, until: this.now() + lastsMs } });
     return conversationId;
   }
 
-  /** A redelivered request is one turn. */
-  addTurn({ origins, saidOrigins, ...turn }: Omit<Turn, 'at'>): void {
+  /** A redelivered request is one turn. Resolves when it is shared, so that the next message can go to any switchboard. */
+  addTurn({ origins, saidOrigins, ...turn }: Omit<Turn, 'at'>): Promise<void> {
     const [marks, saidMarks] = [origins, saidOrigins].map((list) => (list ? JSON.stringify(list) : null));
     const row = { ...turn, at: this.now(), origins: marks ?? null, saidOrigins: saidMarks ?? null };
-    this.#add({ turn: row });
+    return this.#add({ turn: row });
   }
 
   /** Calls back with every row that is written here; returns a function that stops it. */
-  onWrite(listener: (entry: ConversationEntry) => void): () => void {
+  onWrite(listener: EntryListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  #add(entry: ConversationEntry): void {
+  #add(entry: ConversationEntry): Promise<void> {
     this.take(entry);
-    for (const tell of this.#listeners) tell(entry);
+    return Promise.all([...this.#listeners].map((tell) => tell(entry))).then(() => undefined);
   }
 
   /** Writes a row of this switchboard or another, unless a later one is here: own rows come back from the others' journal. */
@@ -185,7 +188,7 @@ export class ConversationStore extends Store {
     // Later than what it replaces, also by a clock that is slow.
     const at = Math.max(this.now(), (known?.at ?? 0) + 1);
     const place = { contextId: contextId ?? null, taskId: taskId ?? null, at };
-    this.#add({ place: { conversationId, agent, ...place } });
+    void this.#add({ place: { conversationId, agent, ...place } });
   }
 
   sweep(): void {
@@ -223,7 +226,7 @@ export function startTurnLog(bus: Bus, store: ConversationStore): Promise<Subscr
 export interface TurnMemory {
   /** Of what others said in it, nothing is recalled for a viewer. */
   recall(conversationId: string, agent: string, viewer?: Principal): Turn[];
-  note(turn: Omit<Turn, 'at'>): void;
+  note(turn: Omit<Turn, 'at'>): void | Promise<void>;
 }
 
 /** Recalls as many of the last turns as fit. */

@@ -146,7 +146,7 @@ it('goes on after a restart', async () => {
   home.remove();
 });
 
-it('ends with its time, and keeps to what fits', () => {
+it('ends with its time, and keeps to what fits', async () => {
   const directory = temporaryDirectory();
   let now = 1_000_000;
   const store = new ConversationStore(`${directory.path}/c.db`, () => now);
@@ -158,7 +158,7 @@ it('ends with its time, and keeps to what fits', () => {
   expect(store.hold('k', 'bea', 1000)).not.toBe(id);
   const memory = createTurnMemory(store);
   for (let number = 1; number <= 40; number++)
-    memory.note({
+    await memory.note({
       conversationId: id,
       agent: 'ava',
       owner: 'anonymous',
@@ -166,7 +166,7 @@ it('ends with its time, and keeps to what fits', () => {
       said: `${number}`,
       answered: 'y',
     });
-  memory.note({
+  await memory.note({
     conversationId: id,
     agent: 'ava',
     owner: 'anonymous',
@@ -177,7 +177,7 @@ it('ends with its time, and keeps to what fits', () => {
   expect(memory.recall(id, 'ava').map(({ said }) => said)).toEqual(
     Array.from({ length: 30 }, (_, index) => String(index + 11)),
   );
-  memory.note({
+  await memory.note({
     conversationId: id,
     agent: 'ava',
     owner: 'anonymous',
@@ -214,7 +214,7 @@ it('keeps what was written last when earlier rows come back from the journal', (
   directory.remove();
 });
 
-it('belongs to who somebody is, not to the name that they bear on the surface', () => {
+it('belongs to who somebody is, not to the name that they bear on the surface', async () => {
   const directory = temporaryDirectory();
   const store = new ConversationStore(`${directory.path}/c.db`);
   const [ava, eve] = (['user:ava', 'user:eve'] as const).map(
@@ -231,7 +231,7 @@ it('belongs to who somebody is, not to the name that they bear on the surface', 
   expect(conversations.remember(talk(eve), 'helm')).not.toBe(id);
   const memory = createTurnMemory(store);
   const said = { conversationId: id, agent: 'helm', requestId: 'r1', said: 'secret', answered: 'y' };
-  memory.note({ ...said, owner: 'person:user:ava' });
+  await memory.note({ ...said, owner: 'person:user:ava' });
   expect([ava, eve].map((viewer) => memory.recall(id, 'helm', viewer).length)).toEqual([1, 0]);
   store.close();
   directory.remove();
