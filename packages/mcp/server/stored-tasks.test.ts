@@ -5,10 +5,11 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { McpEndpoint } from './endpoint.ts';
 import { defineServedTool } from './mount-endpoint.ts';
+import { MAX_TASK_MS, StoredTasks } from './stored-tasks.ts';
 
 /** The service that does the work: it outlives the endpoint. */
 const jobs = new Map<string, PromiseWithResolvers<string>>();
@@ -138,4 +139,20 @@ it('belong to their owner, in whichever session', async () => {
   expect(await two.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)).toMatchObject({
     content: [{ text: 'a house' }],
   });
+});
+
+it('are begun again neither past their time nor while the service stops', async () => {
+  const home = temporaryDirectory();
+  const tasks = new StoredTasks(join(home.path, 'tasks.db'));
+  onTestFinished(() => {
+    vi.useRealTimers();
+    home.remove();
+  });
+  const request = { method: 'tools/call', params: { name: 'copy' } };
+  await tasks.of('ava').createTask({ ttl: 60_000 }, 1, request);
+  expect(tasks.interrupted('ava')).toHaveLength(1);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + MAX_TASK_MS + 1 });
+  expect(tasks.interrupted('ava')).toEqual([]);
+  tasks.close();
+  expect(tasks.interrupted('ava')).toEqual([]);
 });

@@ -71,9 +71,10 @@ export class StoredTasks {
 
   /** What an earlier process has left unfinished. */
   interrupted(owner: string): { taskId: string; tool: string; handle: string | null }[] {
+    if (this.#isClosed) return [];
     return this.#database
-      .prepare<Row>(`SELECT * FROM tasks WHERE owner = ? AND NOT ${isDone}`)
-      .all(owner)
+      .prepare<Row>(`SELECT * FROM tasks WHERE owner = ? AND expires_at > ? AND NOT ${isDone}`)
+      .all(owner, Date.now())
       .filter(({ id }) => !this.#running.has(id))
       .map(({ id, tool, handle }) => ({ taskId: id, tool, handle }));
   }
