@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, Message, Subscription } from '@trunkline/bus';
+import { type Bus, BusError, type Message, type Subscription } from '@trunkline/bus';
 import type { WrittenFile } from '../control/control-plane.ts';
 import { holdsSecrets } from '../control/redact.ts';
 import type { Seal } from '../control/seal.ts';
@@ -167,7 +167,7 @@ export class SharedLog<Entry extends object> {
     const barrier = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const words = `What others wrote to ${this.#settings.topic} was not read within ${catchUpLimitMs / 1000} s.`;
-    const timer = setTimeout(() => reject(new Error(words)), catchUpLimitMs);
+    const timer = setTimeout(() => reject(new BusError('unavailable', words)), catchUpLimitMs);
     this.#barriers.set(barrier, resolve);
     try {
       await this.#publish({ barrier });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Change, ChangeView } from '../api-types.ts';
 import type { ChangeStore } from '../control/change-store.ts';
 import { holdsSecrets, redactText } from '../control/redact.ts';
+import { throwBusFailure } from '../errors.ts';
 import { type CommandBus, commandErrors, sendCommand } from './control.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -29,7 +30,7 @@ interface ChangeParts {
 export function mountChanges(app: Hono<SwitchboardEnv>, { bus, changes, catchUp }: ChangeParts): void {
   const found = async (id: string) => {
     const number = /^\d{1,16}$/.test(id) ? Number(id) : 0;
-    if (changes.get(number) === undefined) await catchUp();
+    if (changes.get(number) === undefined) await catchUp().catch(throwBusFailure);
     const change = changes.get(number);
     if (change === undefined) throw commandErrors.change_unknown({ words: `There is no change ${id}.` });
     return withDiff(change);
