@@ -96,6 +96,8 @@ describe('webhooks of the tracker', () => {
   });
 
   it('bring the files that are attached, by the key of the API, and answers have theirs', async () => {
+    // The first file loads it, which may take a busy machine longer than the files have.
+    await import('@trunkline/documents');
     linear.uploads.set('/uploads/plan.txt', Buffer.from('The train leaves at 07:42.'));
     const places = ['plan.txt', 'gone.txt'].map((name) => `[${name}](${linear.url}/uploads/${name})`);
     const description = `See:\n\n${places.join('\n\n')}\n\n![x](https://elsewhere.example/x.png)`;
