@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { hasPlainNames } from '@trunkline/llm';
 import { errorMessage, untilAborted } from '@trunkline/std';
@@ -19,6 +20,8 @@ const MAX_CALL_MS = 10 * 60_000;
 const PING_MS = 5000;
 const SIGN_IN_MS = 30_000;
 const LIST_MS = 20_000;
+/** Before a call is made again that has not reached the server, or that may be repeated. */
+const REPEAT_PAUSES_MS = [200, 800];
 /** Lines of a server's log that are kept for the operator. */
 const MAX_LOG = 50;
 
@@ -121,7 +124,9 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     options: Omit<CallOptions, 'timeoutMs' | 'maxMs'>,
   ): Promise<CallOutcome> {
     const limits = { ...options, timeoutMs: this.callTimeoutMs, maxMs: this.maxCallMs };
-    return await this.#use(options.signal, (session) => session.call(tool, input, limits));
+    const { readOnly = false, idempotent = false } = this.#tools.find(({ name }) => name === tool) ?? {};
+    const work = (session: McpSession) => session.call(tool, input, limits);
+    return await this.#use(options.signal, work, readOnly || idempotent);
   }
 
   /** Answers the question of a call; undefined if the call no longer waits. */
@@ -194,19 +199,31 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     await this.start();
   }
 
-  async #use<Result>(signal: AbortSignal, work: (session: McpSession) => Promise<Result>): Promise<Result> {
-    const session = await this.#connected(signal);
-    try {
-      return await work(session);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      this.#closing.signal.throwIfAborted();
-      const { failureOf } = await import('./session.ts');
-      const failure = failureOf(error);
-      if (failure === 'lost' || failure === 'forgotten') await this.#drop(session, error);
-      if (failure === 'timed-out') void this.#check(session);
-      if (failure !== 'forgotten') throw error;
-      return await work(await this.#connected(signal));
+  /** Work that may have reached the server before the connection broke is done again only if it is repeatable. */
+  async #use<Result>(
+    signal: AbortSignal,
+    work: (session: McpSession) => Promise<Result>,
+    isRepeatable = true,
+  ): Promise<Result> {
+    for (let attempt = 0; ; attempt += 1) {
+      let session: McpSession | undefined;
+      try {
+        session = await this.#connected(signal);
+        return await work(session);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        this.#closing.signal.throwIfAborted();
+        const { failureOf, mayRepeat } = await import('./failures.ts');
+        const failure = failureOf(error);
+        if (failure === 'timed-out' && session !== undefined) void this.#check(session);
+        else if (failure !== 'answered' && session !== undefined) await this.#drop(session, error);
+        const pauseMs = REPEAT_PAUSES_MS[attempt];
+        if (pauseMs === undefined || !mayRepeat(failure, session !== undefined, isRepeatable)) throw error;
+        // The attempts of one call count once.
+        this.#failures = Math.max(0, this.#failures - 1);
+        const pause = delay(failure === 'forgotten' ? 0 : pauseMs, undefined, { ref: false });
+        await untilAborted(pause, AbortSignal.any([signal, this.#closing.signal]));
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { type AttachedFile, isReadOnly } from '@trunkline/llm';
 import { createSandbox } from '@trunkline/sandbox';
 import { freePort, mcpProgram, startMcpExample, startMcpServer, waitFor } from '@trunkline/testing';
@@ -318,6 +319,36 @@ describe('a server over streamable HTTP', longTest, () => {
     expect(await Promise.all(['a', 'b'].map((words) => call('net_echo', { words })))).toEqual(['a', 'b']);
     expect(called.sort()).toEqual(['a', 'b']);
     expect(clients.states[0]?.state).toBe('connected');
+  });
+
+  it('that was away is asked again by a call that has not reached it', async () => {
+    const first = await serve({ key: 'sesame' });
+    let isAway = false;
+    let second: Promise<unknown> | undefined;
+    const warn = () => {
+      if (isAway) second ??= serve({ tools: ['add'], port: first.port });
+    };
+    const { call } = await open([{ name: 'net', url: first.url }], {
+      logger: { warn },
+      storedTools: () => [{ name: 'add', description: '', inputSchema: { type: 'object' } }],
+    });
+    await first.stop();
+    isAway = true;
+    expect(await call('net_add', { a: 1, b: 1 })).toBe('2');
+    await second;
+  });
+
+  it('that breaks the connection of a call is asked again only by tools that may be repeated', async () => {
+    let resets = 0;
+    const isReset = ({ method, headers }: IncomingMessage) =>
+      method === 'POST' && 'mcp-session-id' in headers && resets > 0 && resets-- > 0;
+    const server = await serve({ tools: ['echo', 'add'], isReset });
+    const { call } = await open([{ name: 'net', url: server.url }]);
+    resets = 1;
+    expect(await call('net_echo', { words: 'hi' })).toBe('hi');
+    resets = 1;
+    expect(await call('net_add', { a: 1, b: 1 })).toMatch(/^Error: the MCP server net gave no answer: /);
+    expect([resets, await call('net_add', { a: 1, b: 1 })]).toEqual([0, '2']);
   });
 
   it('may be the example of the official SDK', async () => {

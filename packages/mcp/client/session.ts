@@ -31,6 +31,7 @@ import {
   promptContent,
 } from './catalogue.ts';
 import { contentOf, type McpContent, resourceContent } from './content.ts';
+import { failureOf } from './failures.ts';
 import type { OAuthSession } from './oauth.ts';
 import { ProcessTransport } from './process-transport.ts';
 import { type AnswerOptions, type CallOptions, type CallOutcome, RunningCalls } from './running-calls.ts';
@@ -79,9 +80,6 @@ export interface McpSession {
   ping(timeout: number): Promise<void>;
   close(): Promise<void>;
 }
-
-/** `answered`: the server is there. `forgotten`: it lost the session before it did anything. */
-export type CallFailure = 'answered' | 'timed-out' | 'forgotten' | 'lost';
 
 const MAX_STDERR = 4000;
 const MAX_ERROR = 2000;
@@ -195,19 +193,6 @@ async function prepare(client: Client, { subscribe = [] }: McpServerConfig, sign
     ...(resources?.subscribe ? subscribe.map((uri) => client.subscribeResource({ uri }, limits)) : []),
   ];
   await Promise.allSettled(wishes.map((wish) => untilAborted(wish, signal)));
-}
-
-export function failureOf(error: unknown): CallFailure {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (cause instanceof McpError) {
-    if (cause.code === ErrorCode.RequestTimeout) return 'timed-out';
-    return cause.code === ErrorCode.ConnectionClosed ? 'lost' : 'answered';
-  }
-  if (!(cause instanceof StreamableHTTPError)) return 'lost';
-  // Some servers say "not initialized" where the protocol asks for status 404.
-  const isForgotten =
-    cause.code === 404 || (cause.code === 400 && /session|initialized/i.test(cause.message));
-  return isForgotten ? 'forgotten' : 'lost';
 }
 
 /** The SDK turns the reason of an abort into an error of its own. */

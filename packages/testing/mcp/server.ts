@@ -26,6 +26,8 @@ export interface McpTestServerStart {
   key?: string;
   /** Status for requests of an unknown session. */
   unknownSession?: number;
+  /** Requests whose connection breaks before the answer. */
+  isReset?: (request: IncomingMessage) => boolean;
   onCall?: (words: string) => void;
   descriptions?: readonly string[];
   say?: () => string;
@@ -35,14 +37,16 @@ type Post = (request: IncomingMessage, response: ServerResponse) => Promise<void
 
 /** An MCP server on a real socket, made with the official SDK. */
 export async function startMcpServer(options: McpTestServerStart = {}): Promise<McpTestServer> {
-  const { transport = 'http', port = 0, key } = options;
+  const { transport = 'http', port = 0, key, isReset } = options;
   const requests: IncomingMessage['headers'][] = [];
   const sessions = new Map<string, Post>();
   const answer =
     transport === 'sse' ? await sseAnswer(options, sessions) : await httpAnswer(options, sessions);
   const http = createServer((request, response) => {
     requests.push(request.headers);
-    if (key !== undefined && request.headers.authorization !== `Bearer ${key}`) response.writeHead(401).end();
+    if (isReset?.(request)) request.socket.resetAndDestroy();
+    else if (key !== undefined && request.headers.authorization !== `Bearer ${key}`)
+      response.writeHead(401).end();
     else void answer(request, response);
   });
   http.listen(port, '127.0.0.1');
