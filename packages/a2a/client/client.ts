@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '@trunkline/schedule';
 import { BoundedMap, Deadline, errorMessage } from '@trunkline/std';
 import { AgentCards } from './agent-cards.ts';
 import { createAgentFetch, identityHeaders, signMessage } from './agent-fetch.ts';
-import { NotSpokenError, sendPlain } from './plain-wire.ts';
+import { NotSpokenError, sendPlain, UnknownMethodError } from './plain-wire.ts';
 import {
   type A2aClient,
   type CallOptions,
@@ -81,8 +81,24 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     );
   /** Addresses of agents without a card of which another than the endpoint was given: there it is looked for after all. */
   const notEndpoints = new BoundedMap<string, true>(mostRemembered);
+  /** Whether its card names more than JSON-RPC of 0.3 at the address that was given. */
+  const speaksOther = async (agent: RemoteAgent, options: CallOptions) => {
+    try {
+      const { supportedInterfaces } = await within(agent, deadlineOf(options), (deadline) =>
+        cardOf(agent, deadline),
+      );
+      return supportedInterfaces.some(
+        ({ url, protocolBinding, protocolVersion }) =>
+          url !== agent.url || protocolBinding !== 'JSONRPC' || !protocolVersion.startsWith('0.'),
+      );
+    } catch (error) {
+      if (error instanceof RemoteAgentError) return false;
+      throw error;
+    }
+  };
   const send = async (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) => {
     if (!needsNoCard(agent)) return await sendByCard(agent, message, options);
+    const discovered: RemoteAgent = { ...agent, protocol: 'discover' };
     try {
       if (!notEndpoints.has(agent.url))
         return await within(agent, deadlineOf(options), ({ signal }) =>
@@ -90,9 +106,10 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
         );
     } catch (error) {
       if (!(error instanceof NotSpokenError)) throw error;
+      if (error instanceof UnknownMethodError && !(await speaksOther(discovered, options))) throw error;
       notEndpoints.set(agent.url, true);
     }
-    return await sendByCard({ ...agent, protocol: 'discover' }, message, options);
+    return await sendByCard(discovered, message, options);
   };
   const get = (agent: RemoteAgent, taskId: string, options: CallOptions = {}) =>
     call(agent, options, async (client, { signal }) =>

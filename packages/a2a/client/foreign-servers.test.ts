@@ -121,6 +121,32 @@ describe('an agent that somebody else built', () => {
     expect(calls).toEqual(['/rpc message/send']);
   });
 
+  it('that speaks 1.0 alone is looked up by its card where the contract wants one request of 0.3', async () => {
+    const status = { state: 'TASK_STATE_COMPLETED' };
+    const artifacts = [{ artifactId: 'a', parts: [{ text: 'hello' }] }];
+    const result = { task: { id: 't1', contextId: 'c1', status, artifacts } };
+    const unknown = { error: { code: -32601, message: 'Method not found' } };
+    const url = 'http://127.0.0.1:{port}/rpc';
+    const card = {
+      protocolVersion: undefined,
+      preferredTransport: undefined,
+      supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    };
+    const rpc = {
+      card,
+      rpcPath: '/rpc',
+      answer: (name: string) => (name === 'SendMessage' ? { result } : unknown),
+    };
+    const { at, calls } = await start(rpc);
+    const agent = { ...at('/rpc'), protocol: '0.3' as const };
+    for (let count = 0; count < 2; count += 1) expect(await client.ask(agent, { text: 'x' })).toBe('hello');
+    expect(calls).toEqual(['/rpc message/send', '/rpc SendMessage', '/rpc SendMessage']);
+    const hidden = await start({ ...rpc, cardPath: '/none' });
+    const asked = client.ask({ ...hidden.at('/rpc'), protocol: '0.3' }, { text: 'x' });
+    await expect(asked).rejects.toThrow('Method not found');
+    expect(hidden.calls).toEqual(['/rpc message/send']);
+  });
+
   it('is reached by the address of a card in a place of its own', async () => {
     const { at } = await start({
       card: { url: 'http://localhost:{port}/agents/one' },

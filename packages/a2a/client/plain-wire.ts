@@ -77,7 +77,9 @@ async function readAnswer(response: Response, agent: RemoteAgent, signal: AbortS
   const body = parse(text);
   const error = isObject(body) && isObject(body.error) ? body.error : undefined;
   if (error !== undefined) {
-    const Failure = otherEndpoint.has(Number(error.code)) ? NotSpokenError : RemoteAgentError;
+    const code = Number(error.code);
+    const NotSpoken = code === METHOD_NOT_FOUND ? UnknownMethodError : NotSpokenError;
+    const Failure = otherEndpoint.has(code) ? NotSpoken : RemoteAgentError;
     throw new Failure('agent_error', agent, String(error.message ?? ''));
   }
   if (!response.ok) {
@@ -90,8 +92,13 @@ async function readAnswer(response: Response, agent: RemoteAgent, signal: AbortS
 /** No 0.3 is spoken at this address. Nothing has been done there, and the agent's card may name another. */
 export class NotSpokenError extends RemoteAgentError {}
 
+/** JSON-RPC is spoken there, perhaps that of A2A 1.0. */
+export class UnknownMethodError extends NotSpokenError {}
+
+const METHOD_NOT_FOUND = -32601;
+
 /** Not found, method not allowed (of a card, for instance), version not supported. */
-const otherEndpoint = new Set([404, 405, -32009]);
+const otherEndpoint = new Set([404, 405, -32009, METHOD_NOT_FOUND]);
 
 function parse(text: string): unknown {
   try {
