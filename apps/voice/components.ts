@@ -238,7 +238,11 @@ export function voiceComponents(
   );
   const lines = component('lines', {}, () => {
     const { maxCalls, maxSpeechLoad } = options;
-    return new LineCapacity({ maxCalls, maxLoad: maxSpeechLoad / 100 });
+    return new LineCapacity({
+      maxCalls,
+      maxLoad: maxSpeechLoad / 100,
+      onWait: (caller) => logger.info(caller, 'caller waits for a line'),
+    });
   });
   const speech = component(
     'speech',

@@ -4,7 +4,7 @@ import type { Principal } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import type { Line } from '../call/line.ts';
 import type { User } from '../users/user.ts';
-import type { LineCapacity } from './line-capacity.ts';
+import { claimOf, type LineCapacity } from './line-capacity.ts';
 import { Pacer } from './paced-speaker.ts';
 import { type Candidate, mediaErrors, mediaKinds, type PeerMaker, type PeerSettings } from './peer.ts';
 import { PeerLine } from './peer-line.ts';
@@ -36,7 +36,7 @@ export interface Offer {
   id: string | undefined;
   /** Whether to replace the connection; the call goes on. */
   restart: boolean;
-  /** Of a caller who has waited for a line. */
+  /** Of a caller who has waited for a line, or comes back to one. */
   ticket?: string | undefined;
   requestData: unknown;
 }
@@ -103,11 +103,18 @@ export class Calls {
   async #open({ requestData, ticket }: Offer, caller: Caller): Promise<PeerLine> {
     const { settings, lines, observer, clock, mediaClock, logger, loadPeers } = this.#options;
     const makePeer = await loadPeers();
-    lines.admit(ticket);
+    const claim = claimOf(caller.principal, ticket);
+    const earlier = this.#callWith(ticket, caller);
+    if (earlier !== undefined) {
+      earlier.close('the caller came back');
+      lines.keep(claim);
+    }
+    lines.admit(claim);
     const call = new PeerLine({
       id: this.#nextId(),
       ...caller,
       requestData,
+      ticket,
       makePeer: (events) => makePeer(settings, events),
       pacer: this.#pacer,
       clock,
@@ -121,8 +128,16 @@ export class Calls {
     call.onClose(() => {
       this.#calls.delete(call.id);
       lines.setCalls(this.#calls.size);
+      if (call.isBroken) lines.keep(claim);
     });
     return call;
+  }
+
+  /** The caller's own call that is open still: its connection broke unnoticed, or its page changes the microphone. */
+  #callWith(ticket: string | undefined, { user, principal }: Caller): PeerLine | undefined {
+    if (ticket === undefined) return undefined;
+    const calls = [...this.#calls.values()].filter((call) => call.ticket === ticket);
+    return calls.find((call) => call.user.id === user.id && isSame(call.principal, principal));
   }
 
   #converse(call: PeerLine): void {

@@ -1,10 +1,18 @@
 import { expect, it } from 'vitest';
-import { LineCapacity } from './line-capacity.ts';
+import { LineCapacity, type LineClaim } from './line-capacity.ts';
 
 /** Two cores of which speech may take 70 %, and a clock that the test moves. */
 function open(options: { maxCalls?: number; maxLoad?: number } = {}) {
   let at = 0;
-  const lines = new LineCapacity({ maxCalls: 32, maxLoad: 0.7, cores: 2, now: () => at, ...options });
+  const waiting: string[] = [];
+  const lines = new LineCapacity({
+    maxCalls: 32,
+    maxLoad: 0.7,
+    cores: 2,
+    now: () => at,
+    onWait: ({ owner }) => waiting.push(owner),
+    ...options,
+  });
   /** Lets so many calls talk, each of which takes this share of a core. */
   const talk = (calls: number, share: number, seconds: number) => {
     lines.setCalls(calls);
@@ -13,8 +21,15 @@ function open(options: { maxCalls?: number; maxLoad?: number } = {}) {
       lines.worked(calls * share * 1000);
     }
   };
-  return { lines, talk, pass: (ms: number) => (at += ms) };
+  return { lines, talk, waiting, pass: (ms: number) => (at += ms) };
 }
+
+/** A person with a ticket of the same name. */
+function as(owner: string, claim: Partial<LineClaim> = {}): LineClaim {
+  return { ticket: owner, owner, isGuest: false, ...claim };
+}
+
+const stranger = as('stranger', { ticket: undefined });
 
 it('takes MAX_CALLS until it knows what a call costs', () => {
   const { lines, talk } = open();
@@ -23,56 +38,115 @@ it('takes MAX_CALLS until it knows what a call costs', () => {
   expect(lines.capacity).toBe(32);
 });
 
-it('takes as many calls as the machine serves, by what calls have cost', () => {
+it('takes as many calls as the machine serves, by what calls have cost, and forgets it when nobody calls', () => {
   const { lines, talk, pass } = open();
   talk(2, 0.34, 120);
   expect(lines.capacity).toBe(4);
   lines.setCalls(3);
-  lines.admit();
+  lines.admit(stranger);
   lines.setCalls(4);
-  expect(() => lines.admit()).toThrow(/at most 4 callers/);
-  // Known from then on, when nobody calls either.
+  expect(() => lines.admit(stranger)).toThrow(/at most 4 callers/);
   lines.setCalls(0);
-  pass(3_600_000);
+  pass(300_000);
   expect(lines.capacity).toBe(4);
+  pass(301_000);
+  expect(lines.capacity).toBe(32);
 });
 
 it('learns that calls cost less, and takes one call on any machine', () => {
   const { lines, talk } = open();
-  talk(1, 3, 120);
+  talk(1, 3, 180);
   expect(lines.capacity).toBe(1);
-  talk(1, 0.1, 600);
-  expect(lines.capacity).toBe(13);
+  talk(1, 0.11, 600);
+  expect(lines.capacity).toBe(12);
+});
+
+it('refuses no second caller on a machine that was slow for a minute', () => {
+  const { lines, talk, pass } = open();
+  for (const seconds of [30, 90, 120]) {
+    talk(1, 3, 60);
+    lines.admit(stranger);
+    talk(1, 0.15, seconds);
+    lines.admit(stranger);
+    lines.setCalls(0);
+    // What comes when the last call has ended is no work of a call.
+    lines.worked(600_000);
+    pass(601_000);
+  }
 });
 
 it('keeps to MAX_CALLS, and counts nothing else without a limit of load', () => {
   const [few, all] = [open({ maxCalls: 2 }), open({ maxLoad: 0 })];
-  few.talk(1, 0.01, 120);
-  all.talk(1, 3, 120);
+  few.talk(1, 0.01, 180);
+  all.talk(1, 3, 180);
   expect([few.lines.capacity, all.lines.capacity]).toEqual([2, 32]);
   few.lines.setCalls(2);
-  expect(() => few.lines.admit()).toThrow('All 2 lines are in use.');
+  expect(() => few.lines.admit(stranger)).toThrow('All 2 lines are in use.');
 });
 
 it('those who wait come before those who call, in their order, while they ask', () => {
-  const { lines, pass } = open({ maxCalls: 1 });
+  const { lines, pass, waiting } = open({ maxCalls: 1 });
+  const [ann, bob] = [as('ann'), as('bob')];
   lines.setCalls(1);
-  expect(lines.wait('ann')).toMatchObject({
+  expect(lines.wait(ann)).toMatchObject({
     free: false,
     ahead: 0,
     reason: expect.stringContaining('All 1 lines'),
   });
-  expect(lines.wait('bob')).toMatchObject({ free: false, ahead: 1 });
+  expect(lines.wait(bob)).toMatchObject({ free: false, ahead: 1 });
   lines.setCalls(0);
-  expect(lines.wait('bob')).toMatchObject({ free: false, ahead: 1 });
-  expect(() => lines.admit()).toThrow('kept for somebody who waits');
-  expect(() => lines.admit('bob')).toThrow();
-  expect(lines.wait('ann')).toEqual({ free: true, ahead: 0, reason: '' });
-  lines.admit('ann');
+  expect(lines.wait(bob)).toMatchObject({ free: false, ahead: 1 });
+  expect(() => lines.admit(stranger)).toThrow('kept for somebody who waits');
+  expect(() => lines.admit(bob)).toThrow();
+  // Her place is hers alone.
+  expect(() => lines.admit(as('eve', { ticket: 'ann' }))).toThrow();
+  expect(lines.wait(ann)).toEqual({ free: true, ahead: 0, reason: '' });
+  lines.admit(ann);
   lines.setCalls(1);
-  expect(lines.wait('bob')).toMatchObject({ free: false, ahead: 0 });
+  expect(lines.wait(bob)).toMatchObject({ free: false, ahead: 0 });
   lines.setCalls(0);
-  // Bob's page is gone.
-  pass(21_000);
-  lines.admit();
+  // A page in the background asks once a minute.
+  pass(61_000);
+  expect(lines.wait(bob)).toMatchObject({ free: true });
+  pass(91_000);
+  lines.admit(stranger);
+  expect(waiting).toEqual(['ann', 'bob']);
+});
+
+it('a caller whose connection broke keeps the line before those who wait', () => {
+  const { lines, talk, pass } = open();
+  const [ann, cleo] = [as('ann'), as('cleo')];
+  // The machine serves one caller, and two have come before that was known.
+  talk(2, 0.8, 120);
+  expect(lines.wait(cleo)).toMatchObject({ free: false, ahead: 0 });
+  lines.setCalls(0);
+  lines.keep(ann);
+  expect(lines.wait(cleo)).toMatchObject({ free: false, ahead: 1 });
+  expect(() => lines.admit(as('eve', { ticket: 'ann' }))).toThrow();
+  lines.setCalls(1);
+  lines.admit(ann);
+  lines.setCalls(0);
+  lines.keep(ann);
+  // She does not come back.
+  pass(61_000);
+  expect(lines.wait(cleo)).toMatchObject({ free: true });
+});
+
+it('nobody keeps the lines from all others by waiting', () => {
+  const { lines, pass } = open({ maxCalls: 4 });
+  const place = (ticket: string) => as('eve', { ticket });
+  for (const ticket of ['1', '2', '3', '4']) expect(lines.wait(place(ticket)).free).toBe(true);
+  expect(() => lines.wait(place('5'))).toThrow('kept for somebody who waits');
+  expect(() => lines.admit(stranger)).toThrow('kept for somebody who waits');
+  // Who does not answer goes behind.
+  for (let asked = 0; asked < 5; asked += 1) {
+    pass(20_000);
+    for (const ticket of ['1', '2', '3', '4']) lines.wait(place(ticket));
+  }
+  lines.admit(stranger);
+  pass(91_000);
+  // Guests come last.
+  for (const ticket of ['1', '2', '3', '4']) lines.wait(as('guest', { ticket, isGuest: true }));
+  expect(() => lines.admit(as('another guest', { isGuest: true }))).toThrow('kept for somebody who waits');
+  lines.admit(stranger);
 });

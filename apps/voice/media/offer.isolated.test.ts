@@ -111,6 +111,26 @@ describe('POST /api/offer', () => {
     await dial(voice);
   });
 
+  it('keeps the line of a caller who comes back, before those who wait', async () => {
+    const { voice, lines, line } = await startLines({ env: { MAX_CALLS: '1' } });
+    const ann = { body: { ticket: 'page-of-ann' } };
+    const cleo = async () => (await voice.post('/api/lines', { ticket: 'page-of-cleo' })).body;
+    const first = await dial(voice, ann);
+    const opened = await line();
+    await first.channel();
+    expect(await cleo()).toMatchObject({ free: false, ahead: 0 });
+    first.hangUp();
+    await waitFor(() => opened.ended);
+    expect(await cleo()).toMatchObject({ free: false, ahead: 1 });
+    await dial(voice, ann);
+    const second = await waitFor(() => lines[1]);
+    // The service has not noticed that it broke.
+    const third = await dial(voice, ann);
+    expect(second.ended).toBe('the caller came back');
+    await voice.delete(`/api/offer?pc_id=${encodeURIComponent(third.id)}`);
+    expect(await cleo()).toMatchObject({ free: true });
+  });
+
   it('forgets a client that never connects [V071] [V114]', async () => {
     const { voice, clock, lines } = await startLinesByHand();
     const caller = prepareCaller();

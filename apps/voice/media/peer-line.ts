@@ -24,6 +24,8 @@ export interface PeerLineOptions {
   /** Whether the caller would still be let in; the call ends when not. */
   stillStands(): boolean;
   requestData: unknown;
+  /** By which the caller's page names its line. */
+  ticket: string | undefined;
   makePeer(events: PeerEvents): Peer;
   pacer: Pacer;
   /** For time limits. */
@@ -42,6 +44,9 @@ export class PeerLine implements Line {
   readonly principal: Principal;
   stillStands: () => boolean;
   readonly requestData: unknown;
+  readonly ticket: string | undefined;
+  /** The connection ended without a goodbye; the caller may come back. */
+  isBroken = false;
   readonly speaker: PacedSpeaker;
   readonly #options: PeerLineOptions;
   readonly #link: DataLink;
@@ -58,13 +63,14 @@ export class PeerLine implements Line {
   #closed = false;
 
   constructor(options: PeerLineOptions) {
-    const { id, user, principal, requestData, clock, logger } = options;
+    const { id, user, principal, requestData, ticket, clock, logger } = options;
     this.#options = options;
     this.id = id;
     this.user = user;
     this.principal = principal;
     this.stillStands = options.stillStands;
     this.requestData = requestData;
+    this.ticket = ticket;
     this.speaker = new PacedSpeaker({
       send: (frame) => this.#peer.play(frame),
       now: () => performance.now(),
@@ -76,7 +82,7 @@ export class PeerLine implements Line {
       clock,
       logger,
       onMessage: (message) => this.#hear(message),
-      onGone: (reason) => this.close(reason),
+      onGone: (reason) => this.#break(reason),
     });
     this.#watchdog = this.#createWatchdog();
     this.#connecting = this.#limitConnecting();
@@ -125,6 +131,12 @@ export class PeerLine implements Line {
     for (const listener of this.#closing) this.#safely(() => listener(reason));
   }
 
+  #break(reason: string): void {
+    if (this.#closed) return;
+    this.isBroken = this.#connected;
+    this.close(reason);
+  }
+
   /** Last words, and messages that wait for the channel to open, get a moment to be sent. */
   #release(hasLastWords: boolean): void {
     const release = () => {
@@ -142,7 +154,7 @@ export class PeerLine implements Line {
       audio: (frame) => this.#safely(() => this.#listen(frame)),
       channelOpened: (channel) => this.#safely(() => this.#openChannel(channel)),
       channelClosed: (channel) => {
-        if (this.#link.closed(channel)) this.close('the client hung up');
+        if (this.#link.closed(channel)) this.#break('the client hung up');
       },
       message: (_channel, message) => this.#safely(() => this.#read(message)),
     });
@@ -191,7 +203,7 @@ export class PeerLine implements Line {
 
   #noticeState(): void {
     const { state } = this.#peer;
-    if (state === 'lost') this.close('the connection was lost');
+    if (state === 'lost') this.#break('the connection was lost');
     if (state === 'connected') this.#begin();
   }
 
@@ -241,8 +253,8 @@ export class PeerLine implements Line {
         return this.#peer.state === 'connected';
       },
       packetsReceived: () => this.#peer.packetsReceived(),
-      onGone: (reason) => this.close(reason),
-      onError: (error) => this.close(`the connection statistics failed: ${error}`),
+      onGone: (reason) => this.#break(reason),
+      onError: (error) => this.#break(`the connection statistics failed: ${error}`),
     });
   }
 }

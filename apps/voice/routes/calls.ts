@@ -1,12 +1,13 @@
 import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
 import type { RouteDeps, VoiceApp } from '../components.ts';
+import { claimOf } from '../media/line-capacity.ts';
 import { mediaErrors } from '../media/peer.ts';
 
 const longestSdp = 256 * 1024;
 const connectionId = z.string().max(200);
 
-/** Made up by the client; names its place among those who wait for a line. */
+/** Made up by the client; names its place among those who wait for a line, and the line that it comes back to. */
 const ticketSchema = z.string().min(8).max(100);
 
 const offerSchema = z.object({
@@ -104,7 +105,10 @@ export function mountCalls(
       errors: [lines_busy, machine_busy, line_kept],
     }),
     validate('json', z.object({ ticket: ticketSchema })),
-    (context) => context.json(lines.wait(context.req.valid('json').ticket)),
+    (context) => {
+      const { ticket } = context.req.valid('json');
+      return context.json(lines.wait(claimOf(context.get('principal'), ticket)));
+    },
   );
 
   app.delete(
@@ -112,7 +116,7 @@ export function mountCalls(
     describeRoute({ summary: 'Stop waiting for a line' }),
     validate('query', z.object({ ticket: ticketSchema })),
     (context) => {
-      lines.leave(context.req.valid('query').ticket);
+      lines.leave(claimOf(context.get('principal'), context.req.valid('query').ticket));
       return context.json({ status: 'success' });
     },
   );

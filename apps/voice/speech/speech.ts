@@ -40,7 +40,7 @@ interface SpeechDeps {
   measureVoice?: MeasureVoice | undefined;
   /** Piper says a text in the same way each time, for tests. */
   isSteady?: boolean;
-  /** Called with the time that a piece of work of any model took, in milliseconds. */
+  /** Called with the time that a piece of work of any model for a call took, in milliseconds, without loading. */
   onWorked?: (ms: number) => void;
   logger: Logger;
 }
@@ -224,12 +224,16 @@ function createFrameParts(
   createHost: CreateHost,
 ) {
   const script = (path: string) => new URL(path, import.meta.url);
-  const activity = createHost('voice activity', script('./activity/silero/silero.worker.ts'));
-  const noise = createHost('the noise filter', script('./noise/rnnoise/rnnoise.worker.ts'));
+  const only = { servesOnlyCalls: true };
+  const activity = createHost('voice activity', script('./activity/silero/silero.worker.ts'), only);
+  const noise = createHost('the noise filter', script('./noise/rnnoise/rnnoise.worker.ts'), only);
   const path = smartTurn === 'local' ? smartTurnPath(directory) : undefined;
   const settings: SmartTurnSettings = { path: path ?? '' };
-  const ending = createHost('smart-turn.onnx', script('./ending/smart-turn.worker.ts'), { settings });
-  const turns = createHost('the end-of-turn model', script('./ending/turn-model.worker.ts'));
+  const ending = createHost('smart-turn.onnx', script('./ending/smart-turn.worker.ts'), {
+    settings,
+    ...only,
+  });
+  const turns = createHost('the end-of-turn model', script('./ending/turn-model.worker.ts'), only);
   const isOurs = smartTurn === 'local' && path === undefined;
   const openDetector = createDetectors(activity);
   const openFilter = createNoiseFilters(noise);

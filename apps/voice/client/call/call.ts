@@ -1,6 +1,6 @@
 // The caller's side of a call: opens the microphone, connects, reconnects when the line breaks, and notifies the page.
 import { BoundedMap } from '@trunkline/std';
-import type { Api } from '@trunkline/ui';
+import { type Api, randomId } from '@trunkline/ui';
 import type { Levels } from '../orb/motion.ts';
 import { type Exchange, NO_EXCHANGE, settle, take, typed, withUnsent } from './exchange.ts';
 import { LineWait, type Waiting } from './line-wait.ts';
@@ -56,8 +56,8 @@ export class Call {
   readonly #listeners = new Set<() => void>();
   readonly #wait: LineWait;
   #settings: CallSettings;
-  /** Shown to the service by a caller who has waited for a line. */
-  #ticket: string | undefined;
+  /** By which the service knows this page when it waits for a line, calls, and comes back to its line. */
+  readonly #ticket = randomId();
   #state: CallState;
   #sound: CallSound | undefined;
   #link: Link | undefined;
@@ -69,7 +69,10 @@ export class Call {
 
   constructor(api: Api, settings: CallSettings) {
     this.#api = api;
-    this.#wait = new LineWait(api, (waiting) => this.#update({ waiting }));
+    this.#wait = new LineWait(api, this.#ticket, {
+      onChange: (waiting) => this.#update({ waiting }),
+      onRefused: (problem) => this.#update({ problem }),
+    });
     this.#settings = settings;
     this.#state = { ...AT_REST, pushToTalk: settings.pushToTalk };
   }
@@ -88,7 +91,7 @@ export class Call {
     if (this.#state.phase !== 'idle') return;
     this.#round += 1;
     const round = this.#round;
-    this.#ticket = this.#wait.take();
+    const waited = this.#wait.take();
     const { exchange, number } = this.#state;
     const phase = microphone ? 'microphone' : 'connecting';
     this.#update({ ...AT_REST, exchange, number: number + 1, phase });
@@ -101,24 +104,33 @@ export class Call {
       this.#update({ phase: 'connecting', hasMicrophone: stream !== undefined });
       await this.#connect(round);
     } catch (error) {
-      if (round === this.#round) this.#giveUp(problemIn(error));
+      if (round !== this.#round) return;
+      const problem = problemIn(error);
+      this.#giveUp(problem);
+      // The place is still there.
+      if (waited && problem.code === 'lines-busy') this.#wait.start();
     }
   }
 
   hangUp(): void {
     this.#wait.stop();
+    this.#leave((link) => link?.hangUp());
+  }
+
+  /** The line stays this caller's: it does not hang up. */
+  async restart(): Promise<void> {
+    this.#leave((link) => link?.close());
+    await this.start();
+  }
+
+  #leave(end: (link: Link | undefined) => void): void {
     if (this.#state.phase === 'idle') return;
     this.#unsent.unshift(...(this.#link?.takeWaiting() ?? []));
     this.#sent = [];
-    this.#link?.hangUp();
+    end(this.#link);
     this.#end();
     this.#update({ phase: 'idle', muted: false, talking: false, roundTripMs: undefined });
     this.#markUnsent();
-  }
-
-  async restart(): Promise<void> {
-    this.hangUp();
-    await this.start();
   }
 
   /** Waits until a line is free; then the page rings, and `start` answers. */
@@ -230,6 +242,7 @@ export class Call {
   // The microphone stays open while the call reconnects.
   #lose(round: number): void {
     this.#closeLink();
+    this.#wait.hasPlace = true;
     window.clearInterval(this.#pulse);
     const attempt = this.#state.attempt + 1;
     const wait = RETRY_MS[attempt - 1];

@@ -58,8 +58,8 @@ export class Link {
     this.#listen();
   }
 
-  /** Connects and sends the greeting first. Without a track the caller can only write. `ticket`: of a caller who waited. */
-  async open(track: MediaStreamTrack | undefined, greeting: string, ticket?: string): Promise<void> {
+  /** Connects and sends the greeting first. Without a track the caller can only write. `ticket`: names the page. */
+  async open(track: MediaStreamTrack | undefined, greeting: string, ticket: string): Promise<void> {
     this.#greeting = greeting;
     const connection = this.#connection;
     this.#sender = connection.addTransceiver(track ?? 'audio', { direction: 'sendrecv' }).sender;

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loggerInto } from '../speech.suite.ts';
-import { WorkerHost } from './host.ts';
+import { WorkerHost, type WorkerHostOptions } from './host.ts';
 
 /** What the worker of these tests can be told to do. */
-type Work = { do: 'echo' | 'fail' | 'crash' | 'exit' | 'stick' | 'listen'; value?: number };
+type Work = { do: 'echo' | 'work' | 'fail' | 'crash' | 'exit' | 'stick' | 'listen'; value?: number };
 
-function start(options: { maxWaiting?: number; timeoutMs?: number } = {}) {
+function start(options: Partial<WorkerHostOptions> = {}) {
   const logged: string[] = [];
   const host = new WorkerHost({
     name: 'the test',
@@ -23,6 +23,23 @@ describe('a worker', () => {
   it('answers', async () => {
     const { ask } = start();
     expect(await ask({ do: 'echo', value: 7 })).toBe(7);
+  });
+
+  it('reports what work for calls took: no loading, and nothing else', async () => {
+    const worked: number[] = [];
+    const { ask } = start({ onWorked: (ms) => worked.push(ms) });
+    await ask({ do: 'work', value: 7 }, { caller: 'ann' });
+    await ask({ do: 'work', value: 800 });
+    await expect(ask({ do: 'exit' }, { caller: 'ann' })).rejects.toThrow();
+    await ask({ do: 'work', value: 9 }, { caller: 'bob' });
+    expect(worked).toEqual([7, 9]);
+  });
+
+  it('that works for calls alone reports all of it', async () => {
+    const worked: number[] = [];
+    const { ask } = start({ servesOnlyCalls: true, onWorked: (ms) => worked.push(ms) });
+    await ask({ do: 'work', value: 5 });
+    expect(worked).toEqual([5]);
   });
 
   it('that is released works again when it is needed, and loses no work that runs', async () => {
@@ -77,8 +94,11 @@ describe('a worker', () => {
   );
 
   it('that is stuck is given up, and another is there for the rest', async () => {
-    const { ask } = start({ timeoutMs: 4000 });
-    const [stuck, next] = await Promise.allSettled([ask({ do: 'stick' }), ask({ do: 'echo', value: 5 })]);
+    const worked: number[] = [];
+    const { ask } = start({ timeoutMs: 4000, onWorked: (ms) => worked.push(ms) });
+    const sticking = ask({ do: 'stick' }, { caller: 'ann' });
+    const [stuck, next] = await Promise.allSettled([sticking, ask({ do: 'echo', value: 5 })]);
+    expect(worked).toEqual([]);
     expect(stuck).toMatchObject({ status: 'rejected', reason: { code: 'timeout' } });
     expect(next).toEqual({ status: 'fulfilled', value: 5 });
   });

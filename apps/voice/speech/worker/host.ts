@@ -19,7 +19,11 @@ export interface WorkerHostOptions {
   maxWaiting?: number;
   /** A worker that does not answer within this time counts as stuck, and another takes its place. */
   timeoutMs?: number;
-  /** Called with the time that a piece of work took, in milliseconds. */
+  /** Threads after the first end when they had nothing to do for this long, which frees their memory. */
+  idleMs?: number;
+  /** All of its work is for calls; otherwise only work with a caller is. */
+  servesOnlyCalls?: boolean;
+  /** Called with the time that a piece of work for a call took, in milliseconds, without the loading of models. */
   onWorked?(ms: number): void;
   logger: Logger;
 }
@@ -28,8 +32,8 @@ export interface WorkOptions extends WorkPriority {
   signal?: AbortSignal | undefined;
 }
 
-/** Threads after the first end when they had nothing to do for this long, which frees their memory. */
-const idleMs = 120_000;
+/** After a thread could not load its model, no other tries it for this long. */
+const growAgainMs = 60_000;
 
 /** A pool of worker threads that share one queue; each does one piece of work at a time. */
 export class WorkerHost {
@@ -39,6 +43,7 @@ export class WorkerHost {
   /** Threads that load their model. */
   readonly #warming = new Set<WorkerThread>();
   #idle: NodeJS.Timeout | undefined;
+  #growAfter = 0;
   #lastId = 0;
   #closed = false;
 
@@ -51,6 +56,8 @@ export class WorkerHost {
       maxWaiting: 64,
       // Enough to check and load the largest model on a busy machine.
       timeoutMs: 60_000,
+      idleMs: 120_000,
+      servesOnlyCalls: false,
       onWorked: () => undefined,
       ...options,
     };
@@ -137,6 +144,7 @@ export class WorkerHost {
   #mayGrow(): boolean {
     const { threads, memoryBytes } = this.#options;
     if (this.#closed || this.#threads.length >= threads || this.#warming.size > 0) return false;
+    if (performance.now() < this.#growAfter) return false;
     if (this.#queue.callers(this.#threads.map(({ task }) => task)) <= this.#threads.length) return false;
     return this.#threads.every(({ isWarm }) => isWarm) && process.availableMemory() >= memoryBytes;
   }
@@ -155,6 +163,7 @@ export class WorkerHost {
       if (this.#closed) return;
       const { logger, name } = this.#options;
       logger.warn({ err: error, worker: name }, 'failed to start another thread');
+      this.#growAfter = performance.now() + growAgainMs;
       this.#remove(thread);
     }
     this.#warming.delete(thread);
@@ -162,9 +171,9 @@ export class WorkerHost {
   }
 
   #addThread(): WorkerThread {
-    const { name, script, settings, timeoutMs, logger, onWorked } = this.#options;
-    const onFree = (_task: Task, ms: number) => {
-      onWorked(ms);
+    const { name, script, settings, timeoutMs, logger, servesOnlyCalls, onWorked } = this.#options;
+    const onFree = ({ caller }: Task, workMs?: number) => {
+      if (workMs !== undefined && (servesOnlyCalls || caller !== undefined)) onWorked(workMs);
       this.#shrinkLater();
       this.#next();
     };
@@ -179,11 +188,18 @@ export class WorkerHost {
     void thread.end(new SpeechError('closed', `${this.#options.name} needs fewer threads`));
   }
 
+  /** Each thread by itself: what others do keeps none. */
   #shrinkLater(): void {
-    clearTimeout(this.#idle);
-    if (this.#closed || this.#threads.length < 2) return;
+    if (this.#closed || this.#threads.length < 2 || this.#idle !== undefined) return;
+    const { idleMs } = this.#options;
     this.#idle = setTimeout(() => {
-      for (const thread of this.#threads.slice(1)) if (thread.task === undefined) this.#remove(thread);
+      this.#idle = undefined;
+      const isIdle = (thread: WorkerThread) =>
+        thread.task === undefined &&
+        !this.#warming.has(thread) &&
+        performance.now() - thread.usedAt >= idleMs;
+      for (const thread of this.#threads.slice(1)) if (isIdle(thread)) this.#remove(thread);
+      this.#shrinkLater();
     }, idleMs);
     this.#idle.unref();
   }

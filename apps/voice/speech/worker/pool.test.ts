@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { loggerInto } from '../speech.suite.ts';
-import { WorkerHost, type WorkOptions } from './host.ts';
+import { WorkerHost, type WorkerHostOptions, type WorkOptions } from './host.ts';
 
 /** Work of a caller that ends when it is told to. */
 interface Held {
@@ -8,13 +8,14 @@ interface Held {
   result: Promise<unknown>;
 }
 
-function start(threads: number, warmUp: readonly unknown[] = []) {
+function start(threads: number, options: Partial<WorkerHostOptions> = {}) {
+  const logged: string[] = [];
   const host = new WorkerHost({
     name: 'the test',
     script: new URL('./fixtures/obedient-worker.ts', import.meta.url),
     threads,
-    warmUp,
-    logger: loggerInto([]),
+    logger: loggerInto(logged),
+    ...options,
   });
   onTestFinished(() => host.close());
   const echo = (value: number, options: WorkOptions = {}) => host.ask({ do: 'echo', value }, options);
@@ -24,7 +25,7 @@ function start(threads: number, warmUp: readonly unknown[] = []) {
     result.catch(() => undefined);
     return { release: () => controller.abort(new Error('released')), result };
   };
-  return { host, echo, hold };
+  return { host, echo, hold, logged };
 }
 
 it('callers take turns: one with much to do does not make another wait for all of it', async () => {
@@ -73,7 +74,7 @@ it('guesses wait behind all other work, and an older one is dropped for a newer 
 });
 
 it('another thread starts when work waits, and loads its model first', async () => {
-  const { host, echo, hold } = start(2, [{ do: 'echo', value: 0 }]);
+  const { host, echo, hold } = start(2, { warmUp: [{ do: 'echo', value: 0 }] });
   expect(await echo(1)).toBe(1);
   const first = hold();
   const guess = echo(3, { droppable: true });
@@ -95,12 +96,33 @@ it('a caller alone gets no second thread', async () => {
   expect([await second, host.threads]).toEqual([2, 1]);
 });
 
-it('a thread that cannot load its model is given up, and the first does the work', async () => {
-  const { host, echo, hold } = start(2, [{ do: 'fail' }]);
+it('a thread that cannot load its model is given up, is not tried again at once, and the first does the work', async () => {
+  const { host, echo, hold, logged } = start(2, { warmUp: [{ do: 'fail' }] });
   expect(await echo(1)).toBe(1);
   const first = hold();
   const waiting = echo(2);
-  await expect.poll(() => host.threads, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => logged, { timeout: 60_000 }).toEqual(['failed to start another thread']);
+  // As long as another attempt would take.
+  expect(await start(1).echo(8)).toBe(8);
+  expect(logged).toEqual(['failed to start another thread']);
+  const later = [echo(3), echo(4)];
   first.release();
-  expect(await waiting).toBe(2);
+  expect([await waiting, ...(await Promise.all(later))]).toEqual([2, 3, 4]);
+  expect(logged).toEqual(['failed to start another thread']);
+  expect(host.threads).toBe(1);
+});
+
+it('a thread that has nothing to do ends, while another works on', async () => {
+  const { host, echo, hold } = start(2, { idleMs: 300 });
+  expect(await echo(1)).toBe(1);
+  const first = hold({ caller: 'ann' });
+  // The first thread is taken.
+  expect(await echo(2, { caller: 'bob' })).toBe(2);
+  expect(host.threads).toBe(2);
+  first.release();
+  const alone = async () => {
+    await echo(3, { caller: 'ann' });
+    return host.threads;
+  };
+  await expect.poll(alone, { interval: 20, timeout: 60_000 }).toBe(1);
 });

@@ -2,6 +2,9 @@ import { parentPort } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
 import type { HostMessage, WorkerMessage } from './thread.ts';
 
+/** Time that models have taken to load, in milliseconds. */
+let loadedMs = 0;
+
 /** The worker's side: does what the host asks for. The host sends one piece of work at a time. */
 export function serveWork<Work>(handle: (work: Work, signal: AbortSignal) => Promise<unknown>): void {
   const port = parentPort;
@@ -13,10 +16,13 @@ export function serveWork<Work>(handle: (work: Work, signal: AbortSignal) => Pro
     if ('cancel' in message) return void running.get(id)?.abort();
     const controller = new AbortController();
     running.set(id, controller);
+    const [startedAt, loadedBefore] = [performance.now(), loadedMs];
+    const workMs = () => performance.now() - startedAt - (loadedMs - loadedBefore);
     void handle(message.work as Work, controller.signal)
       .then(
-        (value) => send({ id, value }),
-        (error: unknown) => send({ id, error: { message: errorMessage(error), code: codeOf(error) } }),
+        (value) => send({ id, value, workMs: workMs() }),
+        (error: unknown) =>
+          send({ id, error: { message: errorMessage(error), code: codeOf(error) }, workMs: workMs() }),
       )
       .finally(() => running.delete(id));
   });
@@ -27,11 +33,11 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Loads once, when first needed. After a failure, which may be repaired while the service runs, it loads again. */
+/** Loads a model once, when first needed; the time does not count as work. After a failure, which may be repaired while the service runs, it loads again. */
 export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let loading: Promise<Value> | undefined;
   return async () => {
-    loading ??= load();
+    loading ??= timed(load);
     try {
       return await loading;
     } catch (error) {
@@ -39,4 +45,13 @@ export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
       throw error;
     }
   };
+}
+
+async function timed<Value>(load: () => Promise<Value>): Promise<Value> {
+  const startedAt = performance.now();
+  try {
+    return await load();
+  } finally {
+    loadedMs += performance.now() - startedAt;
+  }
 }

@@ -10,8 +10,8 @@ export interface WorkerThreadOptions {
   settings: unknown;
   timeoutMs: number;
   logger: Logger;
-  /** Called when a task is over and the next may come. */
-  onFree(task: Task, ms: number): void;
+  /** Called when a task is over and the next may come. `workMs` is missing where the worker died or was stuck. */
+  onFree(task: Task, workMs?: number): void;
 }
 
 /** A closed worker gets this long to finish its work; on a busy machine a model takes that to load. */
@@ -21,13 +21,14 @@ const closingMs = 30_000;
 export class WorkerThread {
   readonly #options: WorkerThreadOptions;
   #task: Task | undefined;
-  #startedAt = 0;
   #worker: Worker | undefined;
   #timeout: NodeJS.Timeout | undefined;
   /** Called when the running task is over. */
   #finished: (() => void) | undefined;
   /** It has done something, so its model is loaded. */
   isWarm = false;
+  /** When it last had something to do. */
+  usedAt = performance.now();
 
   constructor(options: WorkerThreadOptions) {
     this.#options = options;
@@ -39,7 +40,6 @@ export class WorkerThread {
 
   run(task: Task): void {
     this.#task = task;
-    this.#startedAt = performance.now();
     this.#worker ??= this.#start();
     this.#worker.ref();
     this.#limitTime();
@@ -103,15 +103,16 @@ export class WorkerThread {
       this.isWarm = true;
       task.result.resolve(message.value);
     }
-    this.#done();
+    this.#done(message.workMs);
   }
 
-  #done(): void {
+  #done(workMs?: number): void {
     clearTimeout(this.#timeout);
     const task = this.#task;
     this.#task = undefined;
+    this.usedAt = performance.now();
     this.#finished?.();
-    if (task !== undefined) this.#options.onFree(task, performance.now() - this.#startedAt);
+    if (task !== undefined) this.#options.onFree(task, workMs);
   }
 
   #died(worker: Worker, cause: unknown): void {
@@ -130,7 +131,7 @@ export class WorkerThread {
       const task = this.#task;
       const message = `${name} said nothing for ${timeoutMs / 1000} s and was given up`;
       void this.end(new SpeechError('timeout', message)).then(() => {
-        if (task !== undefined) this.#options.onFree(task, timeoutMs);
+        if (task !== undefined) this.#options.onFree(task);
       });
     }, timeoutMs);
     this.#timeout.unref();
@@ -173,6 +174,8 @@ function revived({ message, code }: { message: string; code: string | undefined 
 
 export type HostMessage = { id: number; work: unknown } | { id: number; cancel: true };
 
-export type WorkerMessage =
-  | { id: number; value: unknown }
-  | { id: number; error: { message: string; code: string | undefined } };
+/** `workMs`: what the work took, without the loading of models. */
+export type WorkerMessage = { id: number; workMs: number } & (
+  | { value: unknown }
+  | { error: { message: string; code: string | undefined } }
+);
