@@ -79,6 +79,11 @@ function chatPath(id: string): string {
   return `/api/chat/sessions/${encodeURIComponent(id)}`;
 }
 
+/** A text of several lines from a model, a page or another service, without what a terminal would act upon. */
+export function plainLines(text: string): string {
+  return text.replaceAll('\r', '').replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
+}
+
 /** Control characters in the name of a file, a chat or a caller must not reach the terminal. */
 export function withoutControls(line: string): string {
   return line.replace(/\p{Cc}|\p{Cf}/gu, '\ufffd');

@@ -10,7 +10,7 @@ import {
 } from '@trunkline/a2a';
 import { defineOptions, type Environment, homeOptions, text, url } from '@trunkline/config';
 import { isServedAt } from '@trunkline/service';
-import { type AgentApi, chooseModel, describeModels, findChat } from '../chat/agent-api.ts';
+import { type AgentApi, chooseModel, describeModels, findChat, plainLines } from '../chat/agent-api.ts';
 import {
   findService,
   keyFor,
@@ -168,15 +168,15 @@ class ChatWriter {
   }
 
   write(event: ChatEvent): void {
-    if (event.type === 'text') this.#put(event.text);
+    if (event.type === 'text') this.#put(plainLines(event.text));
     else if (event.type === 'end') this.#end(event.state, event.text);
     else if (event.type === 'question') this.line(`? ${event.text}`);
-    else this.line(this.#dim(`  ${marks[event.phase]} ${event.name} ${event.detail}`.trimEnd()));
+    else this.line(`  ${marks[event.phase]} ${event.name} ${event.detail}`.trimEnd(), this.#dim);
   }
 
-  line(text: string): void {
+  line(text: string, style = (plain: string) => plain): void {
     this.finish();
-    this.#put(`${text}\n`);
+    this.#put(`${style(plainLines(text))}\n`);
   }
 
   /** Ends an open line. */

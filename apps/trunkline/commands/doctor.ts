@@ -282,7 +282,13 @@ async function keep(
     const words = `${said.join(', ')} was found of ${modelId} and is not set: trunkline doctor --fix writes it into models.yaml.`;
     return [{ subject, state: 'ok', words }];
   }
-  await models.save(modelId, facts);
+  try {
+    await models.save(modelId, facts);
+  } catch (error) {
+    // The file may be mounted read-only, belong to another user, or have been changed meanwhile.
+    const advice = `Let this user write ${models.file}, or add it there under models, ${modelId}: ${said.join(', ')}.`;
+    return [{ subject, state: 'warning', words: errorMessage(error), advice }];
+  }
   return [{ subject, state: 'ok', words: `set ${said.join(', ')} for ${modelId} in ${models.file}.` }];
 }
 

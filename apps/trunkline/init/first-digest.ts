@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { morningDigest, morningDigestJob } from '@trunkline/std';
 import { z } from 'zod';
+import { plainLines, withoutControls } from '../chat/agent-api.ts';
 import { CommandError } from '../commands/command.ts';
 import type { RunningServices } from './services.ts';
 import type { Terminal } from './terminal.ts';
@@ -43,13 +44,16 @@ export async function firstDigest(terminal: Terminal, services: RunningServices)
     const { turns } = await services.call('agent', `${chat}?limit=1&task=${taskId}`, chatSchema);
     return turns.find((each) => each.task_id === taskId);
   });
-  const last = (kind: string) => turn.entries.findLast((entry) => entry.kind === kind)?.text;
+  const question = turn.entries.findLast(({ kind }) => kind === 'question')?.text;
+  const failure = turn.entries.findLast(({ failed, text }) => failed && text)?.text;
   const page = `${services.url('agent')}/#/chat/${morningDigest.id}`;
   if (/^(?:failed|rejected|canceled)$/.test(turn.state))
-    terminal.say(`It was not written: ${last('note') ?? turn.state}. It is scheduled all the same.`);
+    terminal.say(
+      `It was not written: ${plainLines(failure ?? turn.state).replace(/[.!?]?$/, '.')} It is scheduled all the same: test the model with "trunkline doctor" before it comes.`,
+    );
   else if (turn.state !== 'completed')
-    terminal.say(`${last('question') ?? 'It asks something.'}\nAnswer at ${page}`);
-  else terminal.say(`\n${textOf(turn)}\n`);
+    terminal.say(`${plainLines(question ?? 'It asks something.')}\nAnswer at ${page}`);
+  else terminal.say(`\n${plainLines(textOf(turn))}\n`);
   const next = new Date(planned.next).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });
   terminal.say(`The next one comes on ${next}, into the chat at ${page}`);
 }
@@ -59,7 +63,7 @@ async function ended(terminal: Terminal, look: () => Promise<Turn | undefined>):
   for (let told = 0; ; await pause(pollMs)) {
     const turn = await look();
     const tools = turn?.entries.filter(({ kind }) => kind === 'tool') ?? [];
-    for (const { name } of tools.slice(told)) terminal.say(`  ${name}`);
+    for (const { name } of tools.slice(told)) terminal.say(`  ${withoutControls(name ?? '')}`);
     told = tools.length;
     if (turn !== undefined && !/^(?:submitted|working)$/.test(turn.state)) return turn;
   }
