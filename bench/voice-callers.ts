@@ -32,17 +32,20 @@ export async function run(): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   for (const voice of voices) {
     const { speech, close } = openSpeech(voice);
-    await speech.warm();
-    // Loads all models, and lets the pools grow.
-    await converse(speech, sound, 2, 1);
-    for (const count of callers) {
-      const { waits, longestHoleMs } = await converse(speech, sound, count, turns);
-      const name = `${voice}, ${count} ${count === 1 ? 'caller' : 'callers'} at once`;
-      results.push(row(`${name}: wait p50`, quantile(waits, 0.5)));
-      results.push(row(`${name}: wait p90`, quantile(waits, 0.9)));
-      results.push(row(`${name}: longest silence within an answer`, Math.round(longestHoleMs)));
+    try {
+      await speech.warm();
+      // Loads all models, and lets the pools grow.
+      await converse(speech, sound, 2, 1);
+      for (const count of callers) {
+        const { waits, longestHoleMs } = await converse(speech, sound, count, turns);
+        const name = `${voice}, ${count} ${count === 1 ? 'caller' : 'callers'} at once`;
+        results.push(row(`${name}: wait p50`, quantile(waits, 0.5)));
+        results.push(row(`${name}: wait p90`, quantile(waits, 0.9)));
+        results.push(row(`${name}: longest silence within an answer`, Math.round(longestHoleMs)));
+      }
+    } finally {
+      await close();
     }
-    await close();
   }
   return results;
 }

@@ -211,7 +211,7 @@ describe('the client as a package', () => {
     const options =
       '--strict --noEmit --module nodenext --target es2022 --types node --skipLibCheck false'.split(' ');
     await run(process.execPath, [compiler, ...options, 'ask.ts'], { cwd: scratch.path });
-  });
+  }, 300_000);
 });
 
 const urlOf = (name: Name) => fleet.target(name).url;

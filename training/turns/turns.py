@@ -45,7 +45,7 @@ FUNCTION = ADJUNCT | set("a an the this these those my your his her its our thei
 
 
 def words_in(text: str) -> list[str]:
-    """Lower case, no punctuation. The service does the same (apps/voice/speech/ending/turn-features.ts)."""
+    """Lower case, no punctuation. The service does the same (apps/voice/speech/ending/turn-model.ts)."""
     return WORD.findall(unicodedata.normalize("NFC", text).replace("’", "'").lower())
 
 

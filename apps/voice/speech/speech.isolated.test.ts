@@ -92,7 +92,7 @@ describe('the end-of-turn model', () => {
     await speech.warm();
     expect(await detector?.judge('Turn off the lights in the kitchen.')).toBeGreaterThan(0.7);
     expect(await detector?.judge('Turn off the lights in the')).toBeLessThan(0.1);
-  }, 60_000);
+  }, 300_000);
 
   it('is off unless asked for', async () => {
     const directory = await temporary();

@@ -258,15 +258,17 @@ export class SpeechInput {
     final: boolean,
     signal = utterance.controller.signal,
   ): Promise<string | undefined> {
-    utterance.sentMs += this.#recording.lengthMs;
+    const sentMs = this.#recording.lengthMs;
+    utterance.sentMs += sentMs;
     try {
       const { recognizer, caller, language } = this.#deps;
       const recognized = recognizer.recognize(this.#recording.samples(), { final, caller, language, signal });
       const [before, text] = await Promise.all([utterance.settled, recognized]);
       return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
     } catch (error) {
-      if (!signal.aborted && !isDropped(error))
-        this.#deps.logger.warn({ err: error }, 'speech recognition failed');
+      // It was not made, so that another may be.
+      if (isDropped(error)) utterance.sentMs -= sentMs;
+      else if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'speech recognition failed');
       return undefined;
     }
   }
