@@ -29,13 +29,18 @@ describe('trunkline chat', () => {
   });
 
   it('continues a chat with the model that was chosen for it, and chooses another', async () => {
-    const model = await startModelServer({ models: ['small', 'large'], script: () => 'Here.' });
+    const model = await startModelServer({
+      models: ['small', 'large'],
+      script: () => '\u001b]0;owned\u0007Here.',
+    });
     cleanups.push(() => model.stop());
     const { url } = await startAgent({ LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'any', LLM_MODEL: 'small' });
     const first = run(['chat', '--url', url, '--model', 'large']);
     first.write('Hello\n\n');
     await first.exited;
     expect(model.chats().at(-1)?.model).toBe('large');
+    // Nothing that the terminal would act upon.
+    expect(first.output()).toContain('\ufffd]0;owned\ufffdHere.');
     const { sessions } = (await (await fetch(`${url}/api/chat/sessions`)).json()) as {
       sessions: { session_id: string }[];
     };

@@ -1,10 +1,11 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
 import {
   freePort,
   type ModelServer,
@@ -218,15 +219,35 @@ describe('trunkline doctor', () => {
     expect(code).toBe(1);
   });
 
-  it.skipIf(!canMount)('fails when the disk has no room for the data', () => {
-    const home = temporaryHome();
-    cleanups.push(home.remove);
-    const inSmallDisk = 'mount -t tmpfs -o size=4m tmpfs "$1" && TRUNKLINE_HOME="$1" exec "$2" "$3" doctor';
-    const words = ['-rm', 'sh', '-c', inSmallDisk, 'sh', home.path, process.execPath, launcher];
-    const { stdout, status } = spawnSync('unshare', words, { encoding: 'utf8' });
-    expect(stdout).toMatch(/^FAILED {2}disk +4\.0 MiB free at .*\n +Free some space/m);
-    expect(status).toBe(1);
-  });
+  it.skipIf(!canMount)(
+    'fails when the disk has no room for the data, also where models.yaml cannot be written',
+    async () => {
+      const home = temporaryHome();
+      cleanups.push(home.remove);
+      const model = await startModelServer({
+        models: ['large'],
+        script: () => ({ toolCalls: [{ name: 'get_weather', arguments: { city: 'Oslo' } }] }),
+      });
+      cleanups.push(() => model.stop());
+      // A file that is mounted by itself, as Kubernetes does it, cannot be replaced.
+      const inSmallDisk = [
+        'mount -t tmpfs -o size=4m tmpfs "$1"',
+        'touch "$1/models.yaml"',
+        'mount --bind "$1/models.yaml" "$1/models.yaml"',
+        'TRUNKLINE_HOME="$1" exec "$2" "$3" doctor --fix',
+      ].join(' && ');
+      const words = ['-rm', 'sh', '-c', inSmallDisk, 'sh', home.path, process.execPath, launcher];
+      const env = { ...process.env, ...home.environment, ...modelAt(model, 'any', 'large') };
+      const child = spawn('unshare', words, { cwd: home.path, env });
+      const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+      expect(output).toMatch(
+        /^note {4}model settings +The file .*models\.yaml cannot be written.*\n +Let this user/m,
+      );
+      expect(output).toMatch(/^FAILED {2}disk +4\.0 MiB free at .*\n +Free some space/m);
+      expect(code).toBe(1);
+    },
+    300_000,
+  );
 
   it('names a data directory that cannot be written, and asks a paid endpoint only what is free', async () => {
     const asked: string[] = [];
