@@ -3,6 +3,7 @@ import {
   describeWithBrowser,
   type ModelServer,
   pdfOf,
+  silentWav,
   startModelServer,
 } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
@@ -49,13 +50,15 @@ describeWithBrowser('files on the chat page', () => {
       { how, name, type, bytes },
     );
 
-  it('takes a pasted picture and a dropped document, and shows both with the message', async () => {
+  it('takes a pasted picture, a dropped document and a sound, and shows them with the message', async () => {
     const opened = await pages.open('/');
     const { page } = opened;
     await bring(page, 'paste', 'shot.png', 'image/png', await draw(page));
     await toSend(page).getByRole('img', { name: 'shot.png' }).waitFor();
     await bring(page, 'drop', 'letter.pdf', 'application/pdf', [...pdfOf('Dear Ada, come at nine.')]);
     await toSend(page).getByText('letter.pdf').waitFor();
+    await bring(page, 'drop', 'note.wav', 'audio/wav', [...silentWav()]);
+    await toSend(page).getByText('note.wav').waitFor();
     model.enqueue('At nine.');
     await say(page, 'When shall I come?');
     await lastTurn(page).getByText('At nine.').waitFor();
@@ -66,6 +69,10 @@ describeWithBrowser('files on the chat page', () => {
     await expect
       .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth), SOON)
       .toBe(300);
+    const player = lastTurn(page).locator('audio[aria-label="note.wav"]');
+    await expect
+      .poll(() => player.evaluate((shown) => (shown as HTMLAudioElement).duration), SOON)
+      .toBeGreaterThan(0);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       lastTurn(page).getByRole('link', { name: 'letter.pdf' }).click(),

@@ -6,7 +6,7 @@ import {
   startMcpExample,
   startModelServer,
 } from '@trunkline/testing';
-import { afterAll, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
@@ -15,16 +15,19 @@ const SOON = { timeout: 30_000 };
 describeWithBrowser('a chat with an MCP server', () => {
   let model: ModelServer | undefined;
   let server: McpExample | undefined;
+  let gate: McpExample | undefined;
   const pages = agentPages(async () => {
     model = await startModelServer();
     server = await startMcpExample();
-    const servers = `[{ name: sdk, url: "${server.url}" }]`;
+    gate = await startMcpExample('--oauth', '--oauth-strict');
+    const servers = `[{ name: sdk, url: "${server.url}" }, { name: gate, url: "${gate.url}" }]`;
     return {
       env: modelEnvironment(model.url),
       config: `knowledge: { embeddings: "off" }\nmcp: { servers: ${servers} }\n`,
     };
   });
   afterAll(async () => {
+    await gate?.kill();
     await server?.kill();
     await model?.stop();
   });
@@ -46,5 +49,13 @@ describeWithBrowser('a chat with an MCP server', () => {
     model?.enqueue('As you wish.');
     await page.getByRole('button', { name: 'Decline' }).click();
     await page.getByText('As you wish.').waitFor(SOON);
+  });
+
+  it('is signed in to with a click, at a page of the server', async () => {
+    const { page } = await pages.open('/app#/connections');
+    await page.getByRole('tab', { name: 'MCP servers' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click(SOON);
+    const states = async () => JSON.stringify(await (await pages.agent().fetch('/api/mcp/servers')).json());
+    await expect.poll(states, SOON).toContain('{"name":"gate","state":"connected"');
   });
 });
