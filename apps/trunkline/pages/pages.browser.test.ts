@@ -28,6 +28,7 @@ const PAGES: Record<Name, readonly string[]> = {
     ...['people', 'policy', 'audit', 'secrets', 'posture'].map((tab) => `/trust/${tab}`),
     ...['/setup', '/setup/result'],
     ...['/help', '/help/quickstart'],
+    '/oauth/programs',
   ],
   research: [
     ...[
@@ -108,6 +109,12 @@ describeWithBrowser('every page', () => {
     return !frames.has(frame) && frames.add(frame).size > 0;
   }
 
+  /** Skeletons stand for what is still being loaded. */
+  async function isLoaded(): Promise<void> {
+    const waiting = opened.page.locator('div.animate-breathe, [role=progressbar]');
+    await expect.poll(() => waiting.count(), SOON).toBe(0);
+  }
+
   async function fill(): Promise<void> {
     for (const text of [
       'Remember that my favourite tea is Assam.',
@@ -161,13 +168,20 @@ describeWithBrowser('every page', () => {
       opened.problems.length = 0;
       await page.goto(at(name, path));
       await page.getByRole('main').getByRole('heading').first().waitFor(SOON);
-      // Skeletons stand for what is still being loaded.
-      await expect.poll(() => page.locator('div.animate-breathe, [role=progressbar]').count(), SOON).toBe(0);
+      await isLoaded();
       if (SHOWN[path])
         await page.getByRole('main').getByText(SHOWN[path]).filter({ visible: true }).first().waitFor(SOON);
       if (path === '/docs') await page.evaluate(openOneOfEachGroup);
       await checkLooks(opened, { axe: isFirstOfItsFrame(page.url()) ? 'page' : 'content' });
       for (const link of await page.locator('a[href]').evaluateAll(hrefs)) links.add(link);
+      const tabs = page.getByRole('main').getByRole('tab');
+      // Those of /trust are pages of their own.
+      const count = path.startsWith('/trust/') ? 0 : await tabs.count();
+      for (let index = 1; index < count; index += 1) {
+        await tabs.nth(index).click();
+        await isLoaded();
+        await checkLooks(opened, { axe: 'tab' });
+      }
     });
   });
 
