@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { InputRequired, type ToolContext } from '@trunkline/llm';
-import { startMcpExample } from '@trunkline/testing';
+import { startMcpExample, startMcpServer } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { McpClients, type McpServerConfig } from '../index.ts';
 
@@ -108,4 +109,18 @@ describe('the example server of the official SDK', { timeout: 120_000 }, () => {
       'cancelled',
     );
   });
+});
+
+it('asks a server that breaks the connection of a call again only with tools that may be repeated', async () => {
+  let resets = 0;
+  const isReset = ({ method, headers }: IncomingMessage) =>
+    method === 'POST' && 'mcp-session-id' in headers && resets > 0 && resets-- > 0;
+  const server = await startMcpServer({ tools: ['echo', 'add'], isReset });
+  cleanups.push(() => server.stop());
+  const { call } = await open([{ name: 'net', url: server.url }]);
+  resets = 1;
+  expect(await call('net_echo', { words: 'hi' })).toBe('hi');
+  resets = 1;
+  expect(await call('net_add', { a: 1, b: 1 })).toMatch(/^Error: the MCP server net gave no answer: /);
+  expect([resets, await call('net_add', { a: 1, b: 1 })]).toEqual([0, '2']);
 });

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { type AttachedFile, isReadOnly } from '@trunkline/llm';
 import { createSandbox } from '@trunkline/sandbox';
 import { freePort, mcpProgram, startMcpExample, startMcpServer, waitFor } from '@trunkline/testing';
@@ -336,19 +335,6 @@ describe('a server over streamable HTTP', longTest, () => {
     isAway = true;
     expect(await call('net_add', { a: 1, b: 1 })).toBe('2');
     await second;
-  });
-
-  it('that breaks the connection of a call is asked again only by tools that may be repeated', async () => {
-    let resets = 0;
-    const isReset = ({ method, headers }: IncomingMessage) =>
-      method === 'POST' && 'mcp-session-id' in headers && resets > 0 && resets-- > 0;
-    const server = await serve({ tools: ['echo', 'add'], isReset });
-    const { call } = await open([{ name: 'net', url: server.url }]);
-    resets = 1;
-    expect(await call('net_echo', { words: 'hi' })).toBe('hi');
-    resets = 1;
-    expect(await call('net_add', { a: 1, b: 1 })).toMatch(/^Error: the MCP server net gave no answer: /);
-    expect([resets, await call('net_add', { a: 1, b: 1 })]).toEqual([0, '2']);
   });
 
   it('may be the example of the official SDK', async () => {
