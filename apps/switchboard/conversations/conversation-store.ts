@@ -122,7 +122,7 @@ export class ConversationStore extends Store {
 
   #add(entry: ConversationEntry): Promise<void> {
     this.take(entry);
-    return Promise.all([...this.#listeners].map((tell) => tell(entry))).then(() => undefined);
+    return Promise.all([...this.#listeners].map(async (tell) => await tell(entry))).then(() => undefined);
   }
 
   /** Writes a row of this switchboard or another, unless a later one is here: own rows come back from the others' journal. */
