@@ -234,7 +234,7 @@ describe('trunkline doctor', () => {
         'mount -t tmpfs -o size=4m tmpfs "$1"',
         'touch "$1/models.yaml"',
         'mount --bind "$1/models.yaml" "$1/models.yaml"',
-        'TRUNKLINE_HOME="$1" exec "$2" "$3" doctor --fix',
+        'TRUNKLINE_HOME="$1" exec "$2" "$3" doctor --fix --probe',
       ].join(' && ');
       const words = ['-rm', 'sh', '-c', inSmallDisk, 'sh', home.path, process.execPath, launcher];
       const env = { ...process.env, ...home.environment, ...modelAt(model, 'any', 'large') };

@@ -160,12 +160,13 @@ describe('what the card says about credentials', () => {
   });
 
   it('offers the extended card only to those who can show credentials [A135]', async () => {
-    const closed = await start(echo, { credentials: { bearer: 'token-1' } });
+    const more = { description: 'For those who are let in.' };
+    const closed = await start(echo, { credentials: { bearer: 'token-1' }, extendedCard: () => more });
     const extended = await rpc(closed, 'GetExtendedAgentCard', {}, { ...v10, ...bearer });
     const publicCard = await (
       await fetch(`${closed.url}/.well-known/agent-card.json`, { headers: v10 })
     ).json();
-    expect(extended.result).toEqual(publicCard);
+    expect(extended.result).toEqual({ ...publicCard, ...more });
     const old = await rpc(closed, 'agent/getAuthenticatedExtendedCard', {}, bearer);
     expect(old.result).toMatchObject({ protocolVersion: '0.3.0', supportsAuthenticatedExtendedCard: true });
     const open = await start(echo);
