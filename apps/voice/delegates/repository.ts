@@ -161,5 +161,7 @@ function configuredResearch({
 }: Pick<VoiceOptions, 'researchUrl' | 'researchAuthToken'>): RemoteAgent | undefined {
   if (researchUrl === undefined) return undefined;
   const credentials = bearer === undefined ? {} : { credentials: { bearer } };
-  return { name: 'research', url: `${researchUrl.replace(/\/+$/, '')}/a2a`, ...credentials };
+  const isEndpointOrCard = /(\/a2a\/?|\.json)$/.test(new URL(researchUrl).pathname);
+  const url = isEndpointOrCard ? researchUrl : `${researchUrl.replace(/\/+$/, '')}/a2a`;
+  return { name: 'research', url, ...credentials };
 }

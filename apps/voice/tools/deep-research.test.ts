@@ -98,9 +98,9 @@ function listen(voice: TestVoice): string[] {
   return heard;
 }
 
-async function startBoth() {
+async function startBoth(path = '') {
   const research = await startResearch();
-  const env = { ...(await startModel()), RESEARCH_URL: research.url };
+  const env = { ...(await startModel()), RESEARCH_URL: research.url + path };
   const voice = await startVoice({ env });
   return { research, voice, restart: () => startVoice({ home: voice.home, env }) };
 }
@@ -119,6 +119,15 @@ describe('deep research', () => {
     expect(research.asked).toEqual([question]);
     expect((await voice.get('/api/metrics')).body.tool_calls_by_name).toEqual({ deep_research: 1 });
   });
+
+  it.each(['/a2a', '/.well-known/agent-card.json'])(
+    'is asked for where RESEARCH_URL names the endpoint or the card: %s',
+    async (path) => {
+      const { research, voice } = await startBoth(path);
+      expect(await voice.say('Find out')).toContain('Told: The research has begun.');
+      expect(research.asked).toEqual([question]);
+    },
+  );
 
   it('keeps a result for a user whose call has ended', async () => {
     const { research, voice } = await startBoth();

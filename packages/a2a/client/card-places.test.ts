@@ -54,6 +54,14 @@ it('follows no card with the token between services, and any card to a host that
   const at = (more: Partial<RemoteAgent>) =>
     place('https://a.example/a2a', 'https://other.example/rpc', more);
   expect(await at(peer)).toBe('https://a.example/a2a');
+  const ours = (named: string) => place('http://127.0.0.1:7870/a2a', named, peer);
+  for (const host of [
+    'http://container:9000',
+    'https://other.example',
+    'http://127.0.0.1:80',
+    'http://0.0.0.0',
+  ])
+    expect(await ours(`${host}/agent/a2a`)).toBe('http://127.0.0.1:7870/a2a');
   const named = { ...secret, cardHosts: ['inside.example'] };
   expect(await place('https://a.example/', 'https://inside.example/rpc', named)).toBe(
     'https://inside.example/rpc',

@@ -34,6 +34,8 @@ export async function placeInterfaces(
   { isItsCard, signal, resolve = addressesOf }: Reading,
 ): Promise<AgentCard> {
   const own = new URL(agent.url);
+  const beside = isItsCard ? [] : interfacesBeside(own, card);
+  if (beside.length > 0) return { ...card, supportedInterfaces: beside };
   const reach = reachOfHosts(resolve, signal);
   const elsewhere = new Set<string>();
   const supportedInterfaces: Interface[] = [];
@@ -54,6 +56,21 @@ export async function placeInterfaces(
 }
 
 /**
+ * Of a card that may be another agent's: its interfaces at the configured host and port, if the configured address is one
+ * of them. Then the card is the agent's, but as others may share the host, it leads nowhere else.
+ */
+function interfacesBeside(own: URL, card: AgentCard): Interface[] {
+  const onHost = card.supportedInterfaces.flatMap((entry) => {
+    const url = addressOf(entry, own);
+    return url !== null && !isGrpc(entry) && isSameService(url, own, entry) ? onOwnHost(url, own, entry) : [];
+  });
+  return onHost.some(({ url }) => endpointOf(url) === endpointOf(own.href)) ? onHost : [];
+}
+
+/** Without the slash at the end of its path. */
+const endpointOf = (url: string) => url.replace(/\/+(?=\?|$)/, '');
+
+/**
  * `there`: the card is believed. TLS says who wrote a card that was read over HTTPS, and whoever wrote it gets our
  * credentials anyway; so it may name any public host, but none of our own network. On this machine it may name another
  * port, unless credentials go with the request: the agent may stand behind a tunnel or in a container and mean a port in
@@ -67,12 +84,14 @@ async function placeOf(
 ): Promise<'there' | 'own-host' | 'elsewhere'> {
   const own = new URL(agent.url);
   if (isSameService(url, own, entry) || isAllowed(url, agent)) return 'there';
+  // The path of a public address means nothing at the address that we have of our own service.
+  if (agent.peer !== undefined) return 'elsewhere';
   if (isUnspecified(url)) return 'own-host';
   if (isLoopbackHost(url.hostname)) {
     const isFree = isLoopbackHost(own.hostname) && !hasCredentials(agent);
     return isFree && isProtected(url, own) ? 'there' : 'own-host';
   }
-  const isBelieved = own.protocol === 'https:' && url.protocol === 'https:' && agent.peer === undefined;
+  const isBelieved = own.protocol === 'https:' && url.protocol === 'https:';
   if (isBelieved && url.hostname === own.hostname) return 'there';
   const found = await reach(url.hostname);
   if (found === 'none') return 'own-host';
@@ -114,7 +133,7 @@ const isGrpc = ({ protocolBinding }: Interface) => protocolBinding.toUpperCase()
 
 /** Of gRPC as `http:` or `https:`, by which it is encrypted or not: cards write it in many ways, often as host and port alone. */
 function addressOf(entry: Interface, own: URL): URL | null {
-  if (!isGrpc(entry)) return URL.parse(entry.url, own);
+  if (!isGrpc(entry)) return parseUrl(entry.url, own);
   const [, scheme, place = ''] = /^(?:([a-z]+):\/\/\/?)?([^/?#]*)/i.exec(entry.url) ?? [];
   const protocols: Record<string, string> = {
     http: 'http:',
@@ -123,7 +142,12 @@ function addressOf(entry: Interface, own: URL): URL | null {
     grpcs: 'https:',
   };
   const protocol = protocols[scheme?.toLowerCase() ?? ''] ?? own.protocol;
-  return URL.parse(`${protocol}//${place.startsWith(':') ? `0.0.0.0${place}` : place}`);
+  return parseUrl(`${protocol}//${place.startsWith(':') ? `0.0.0.0${place}` : place}`);
+}
+
+/** As `URL.parse`, which the Node of programs that use our client may not have yet. */
+function parseUrl(url: string, base?: URL): URL | null {
+  return URL.canParse(url, base?.href) ? new URL(url, base) : null;
 }
 
 /** gRPC has a port of its own; it is encrypted wherever the configured address is. */

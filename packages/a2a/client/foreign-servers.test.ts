@@ -178,6 +178,29 @@ describe('an agent that somebody else built', () => {
     expect(calls).toEqual(['/agents/b/a2a message/send']);
   });
 
+  it('whose endpoint was given is asked as the card at the root says that names this endpoint, on its host alone', async () => {
+    const many = await start({
+      card: interfaces(
+        ['http://localhost:{port}/new', 'JSONRPC', '1.0'],
+        ['http://localhost:{port}/old', 'JSONRPC', '0.3'],
+        ['/rest/', 'HTTP+JSON', '1.0'],
+      ),
+      rpcPath: '/new',
+      answer: () => ({ result: hello10() }),
+    });
+    for (const path of ['/old', '/rest', '/new/'])
+      expect(await client.ask(many.at(path), { text: 'x' })).toBe('hello');
+    expect(many.calls).toEqual(Array(3).fill('/new SendMessage'));
+    const rest = { card: interfaces(['/rest', 'HTTP+JSON', '1.0']), rpcPath: '/rest/message:send' };
+    const alone = await start({ ...rest, answer: hello10 });
+    expect(await client.ask(alone.at('/rest'), { text: 'x' })).toBe('hello');
+    const other = await start({ rpcPath: '/new', answer: () => ({ result: hello10() }) });
+    const named = interfaces([other.at('/new').url, 'JSONRPC', '1.0'], ['/old', 'JSONRPC', '0.3']);
+    const here = await start({ card: named, rpcPath: '/old', answer: hello });
+    expect(await client.ask(here.at('/old'), { text: 'x' })).toBe('hello');
+    expect([here.calls, other.calls]).toEqual([['/old message/send'], []]);
+  });
+
   it('is reached at another port of this machine, unless credentials would go there', async () => {
     const { at: there, calls } = await start({ rpcPath: '/rpc', answer: hello });
     const here = await start({ card: { url: there('/rpc').url }, rpcPath: '/rpc', answer: hello });
