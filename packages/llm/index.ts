@@ -8,6 +8,7 @@ export { parseRetryAfter, toModelError } from './error-translation.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export { addressSubject, guessSubject } from './guess-subject.ts';
+export { handOnFiles, plainMediaType } from './hand-on-files.ts';
 export type { ModelCall } from './meter.ts';
 export { ModelError, type ModelErrorCode } from './model-error.ts';
 export { type EndpointKind, endpointKind, isLocalAddress } from './profiles/endpoint-kind.ts';

@@ -8,7 +8,7 @@ import {
 } from '@trunkline/mcp';
 import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
-import { taskText } from '../turns/converse.ts';
+import { taskAnswer } from '../turns/converse.ts';
 import { formsIn, waitsForApproval } from './mcp-forms.ts';
 
 export interface AskAgentDeps {
@@ -149,19 +149,19 @@ async function answerOf(task: Task, { ask, signal }: ServedToolContext): Promise
 
 function resultOf(task: Task): ServedResult {
   const { id, contextId, state } = task;
-  const meta = { task: id, conversation: contextId, state };
-  const said = taskText(task);
-  if (state === 'completed') return { text: `${said}\n\n(conversation: ${contextId})`, meta };
+  const { text: said, files } = taskAnswer(task);
+  const more = { meta: { task: id, conversation: contextId, state }, ...(files.length > 0 && { files }) };
+  if (state === 'completed') return { text: `${said}\n\n(conversation: ${contextId})`, ...more };
   if (waitsForApproval(task))
     return {
       text: `The agent waits for an approval: ${said}\n\nA person has to give it there; answers by ask_agent do not count. Afterwards ask in conversation ${contextId} what came of it (task ${id}).`,
-      meta,
+      ...more,
     };
   if (state === 'input-required')
     return {
       text: `The agent asks: ${said}\n\nAnswer with ask_agent, conversation ${contextId}, task ${id}.`,
-      meta,
+      ...more,
     };
   const why = said || (task.statusMessage === undefined ? state : textOf(task.statusMessage.parts));
-  return { text: `Error: the agent did not finish: ${why}`, failed: true, meta };
+  return { text: `Error: the agent did not finish: ${why}`, failed: true, ...more };
 }

@@ -18,15 +18,22 @@ it('finds peers by their variables [A068] [A069]', () => {
 });
 
 it('lists and consults peers [A092]', async () => {
-  const artifacts = [{ parts: [{ kind: 'text', text: 'hello back' }] }];
+  const file = { name: 'a.png', mimeType: 'image/png', bytes: 'cGl4ZWxz' };
+  const artifacts = [{ parts: [{ kind: 'text', text: 'hello back' }] }, { parts: [{ kind: 'file', file }] }];
   const result = { kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' }, artifacts };
   const { url, asked, stop } = await startAnswering(() => ({ body: { jsonrpc: '2.0', id: 1, result } }));
   const peers = readPeers({ PEER_SCOUT_URL: url, PEER_SCOUT_TOKEN: 'tok' });
   expect(await callTool(createPeerList(peers))).toBe(`scout (${url})`);
   const consult = createPeerConsult(peers);
   expect(await callTool(consult, { name: 'Scout', message: 'hello', skill: 'greet' })).toBe(
-    '[scout] hello back',
+    '[scout] hello back\n(a.png, image/png, was left out: files cannot be handed on here. Say so.)',
   );
+  const given: string[] = [];
+  const attach = async ({ name }: { name: string }) => void given.push(name);
+  const input = consult.input.parse({ name: 'scout', message: 'hello' });
+  const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c', attach };
+  expect(await consult.execute?.(input, context)).toBe('[scout] hello back\n(The person was given a.png.)');
+  expect(given).toEqual(['a.png']);
   expect(asked[0]).toMatchObject({ path: '/a2a', headers: { authorization: 'Bearer tok' } });
   expect(JSON.parse(asked[0]!.body)).toMatchObject({
     method: 'message/send',

@@ -88,12 +88,14 @@ export function createPeerConsult(peers: readonly Peer[]): Tool {
       skill: z.string().default('').describe("A skill of the peer's, if one is to be used."),
     }),
     timeoutMs: peerTimeoutMs,
-    execute: async ({ name, message, skill }, { signal, sessionId, idempotencyKey }) => {
+    execute: async ({ name, message, skill }, context) => {
+      const { signal, sessionId, idempotencyKey, attach, addOrigins } = context;
       const peer = peers.find((each) => each.name === name.trim().toLowerCase());
       if (peer === undefined)
         return `Error: there is no peer '${name}'. There are: ${peers.map((each) => each.name).join(', ')}.`;
       const delegate = createA2aDelegate({ ...peer, isBase: true, description: '', skill });
-      return `[${peer.name}] ${await delegate.ask(message, { signal, sessionId, idempotencyKey })}`;
+      const asked = { signal, sessionId, idempotencyKey, attach, addOrigins };
+      return `[${peer.name}] ${await delegate.ask(message, asked)}`;
     },
   });
 }

@@ -275,6 +275,30 @@ describe('a client', longTest, () => {
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the blue one');
   });
 
+  it('gets the files that the agent makes', async () => {
+    const { agent, model } = await startWith('');
+    const { client } = await connect(agent.url);
+    const series = [{ name: 'sold', values: [1, 2] }];
+    const chart = { type: 'bar', title: 'Plums sold', labels: ['May', 'June'], series };
+    const note = { name: 'plums.md', content: '# Plums' };
+    model.enqueue({
+      toolCalls: [
+        { name: 'chart', arguments: chart },
+        { name: 'write_artifact', arguments: note },
+      ],
+    });
+    model.enqueue('See the chart.');
+    const result = await client.callTool({ name: 'ask_agent', arguments: { message: 'Draw it' } });
+    expect(textOf(result)).toMatch(/^See the chart\./);
+    const files = (result.content as { type: string; resource?: Record<string, string> }[]).slice(1);
+    const named = (name: string) =>
+      files.find(({ resource }) => resource?.uri === `artifact:///${name}`)?.resource;
+    const drawn = named('Plums%20sold.svg');
+    expect(drawn?.mimeType).toBe('image/svg+xml');
+    expect(Buffer.from(drawn?.blob ?? '', 'base64').toString()).toMatch(/^<svg[\s\S]*Plums sold/);
+    expect(named('plums.md')).toMatchObject({ mimeType: 'text/markdown', text: '# Plums' });
+  });
+
   it('that shows no forms gets the question, and answers it with a second call in the same conversation', async () => {
     const { agent, model } = await startWith('');
     const { client } = await connect(agent.url);

@@ -1,4 +1,4 @@
-import type { AttachedFile } from '@trunkline/llm';
+import { type AttachedFile, plainMediaType } from '@trunkline/llm';
 
 /** What the model reads of one result or resource at most. */
 const MAX_RESULT = 200_000;
@@ -59,7 +59,7 @@ function filesIn({ content }: Record<string, unknown>): { files: AttachedFile[];
   const all = asList(content)
     .map(({ type = 'file', data, mimeType, resource }) => ({
       base64: data ?? resource?.blob ?? '',
-      mediaType: plainType(mimeType ?? resource?.mimeType),
+      mediaType: plainMediaType(mimeType ?? resource?.mimeType),
       name: resource?.uri?.split('/').at(-1) || type,
     }))
     .filter(({ base64 }) => base64 !== '');
@@ -81,11 +81,6 @@ function filesIn({ content }: Record<string, unknown>): { files: AttachedFile[];
       ? ''
       : `[${count} of ${all.length} files were left out: ${MAX_FILES} files with 15 MB together are taken of one result. Ask for fewer at once.]`;
   return { files, leftOut };
-}
-
-/** Without parameters: they would go on to whoever gets the file. */
-function plainType(given = ''): string {
-  return /^[a-z]+\/[a-z0-9.+-]+/i.exec(given)?.[0].toLowerCase() ?? 'application/octet-stream';
 }
 
 function extensionOf(mediaType: string): string {

@@ -4,6 +4,7 @@ import {
   defineTool,
   type Effect,
   guessSubject,
+  handOnFiles,
   InputRequired,
   type RunningTool,
   type ToolContext,
@@ -79,28 +80,9 @@ function toTool(client: ToolClient, tool: McpTool): RunningTool {
   }) as RunningTool;
 }
 
-/** Hands the files of a result to the person and to the model. Gives the text with what is in documents, and what became of each file. */
-async function handOn(
-  { text, files }: McpContent,
-  { attach, addOrigins, signal }: Pick<ToolContext, 'attach' | 'addOrigins' | 'signal'>,
-): Promise<string> {
-  const notes: string[] = [];
-  for (const { name, mediaType, bytes } of files)
-    if (attach === undefined)
-      notes.push(`(${name}, ${mediaType}, was left out: files cannot be handed on here. Say so.)`);
-    else
-      try {
-        const read = await attach({ name, mediaType, bytes, isShown: true });
-        notes.push(`(The person was given ${name}.)`);
-        if (read === undefined) continue;
-        notes.push(read);
-        // Also of a server that is trusted: it may not have written its files.
-        addOrigins?.([{ kind: 'file', source: name }]);
-      } catch (error) {
-        signal.throwIfAborted();
-        notes.push(`(${name} could not be handed on: ${errorMessage(error)})`);
-      }
-  return [text || '(no output)', ...notes].join('\n');
+/** The text of a result with what is in its documents, and what became of each file. */
+async function handOn({ text, files }: McpContent, context: ToolContext): Promise<string> {
+  return [text || '(no output)', ...(await handOnFiles(files, context))].join('\n');
 }
 
 /** A new call, or the rest of one whose question a person has answered. */

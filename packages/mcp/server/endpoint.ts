@@ -8,6 +8,7 @@ import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/proto
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
+  type ContentBlock,
   ElicitResultSchema,
   ErrorCode,
   isInitializeRequest,
@@ -19,6 +20,7 @@ import {
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { ownerKey, type Principal } from '@trunkline/identity';
+import type { AttachedFile } from '@trunkline/llm';
 import { Mutex } from '@trunkline/std';
 import type {
   McpEndpointOptions,
@@ -242,9 +244,22 @@ export class McpEndpoint {
 
 type CallResult = ReturnType<typeof toCallResult>;
 
-function toCallResult({ text, failed = false, meta }: ServedResult) {
-  const content = [{ type: 'text' as const, text }];
+function toCallResult({ text, files = [], failed = false, meta }: ServedResult) {
+  const content: ContentBlock[] = [{ type: 'text', text }, ...files.map(toContent)];
   return { content, isError: failed, ...(meta && { _meta: meta }) };
+}
+
+/** What models take as a picture. A client that gives another type to its model, such as SVG, is refused by it. */
+const PICTURES = /^image\/(png|jpeg|webp|gif)$/;
+
+function toContent({ name, mediaType: mimeType, bytes }: AttachedFile): ContentBlock {
+  const buffer = Buffer.from(bytes);
+  const data = buffer.toString('base64');
+  if (PICTURES.test(mimeType)) return { type: 'image', data, mimeType };
+  if (mimeType.startsWith('audio/')) return { type: 'audio', data, mimeType };
+  const uri = `artifact:///${encodeURIComponent(name)}`;
+  const content = mimeType.startsWith('text/') ? { text: buffer.toString('utf8') } : { blob: data };
+  return { type: 'resource', resource: { uri, mimeType, ...content } };
 }
 
 interface TaskCall {

@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import type { CallSubject, Effect, ToolContext } from '@trunkline/llm';
+import type { AttachedFile, CallSubject, Effect, ToolContext } from '@trunkline/llm';
 import type { Decide, DecidedCall, PolicyRequest } from '@trunkline/policy';
 import type { z } from 'zod';
 
@@ -45,6 +45,8 @@ interface ResourceText {
 
 export interface ServedResult {
   text: string;
+  /** They follow the text: images, audio and embedded resources of the protocol. */
+  files?: readonly AttachedFile[];
   failed?: boolean;
   meta?: Record<string, unknown>;
 }

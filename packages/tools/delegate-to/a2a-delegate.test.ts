@@ -1,7 +1,9 @@
 import { freePort } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
+import { callTool } from '../call-tool.suite.ts';
 import { type PageServer, send, startPages } from '../page-server.suite.ts';
 import { createA2aDelegate } from './a2a-delegate.ts';
+import { createDelegateTo } from './delegate-to.ts';
 
 let server: PageServer | undefined;
 afterEach(async () => await server?.stop());
@@ -122,6 +124,43 @@ describe('a delegate that speaks A2A', () => {
   it('takes a plain message for an answer', async () => {
     const { url } = await agent({ body: { result: { kind: 'message', role: 'agent', ...text('hello') } } });
     expect(await createA2aDelegate({ ...options, url }).ask('hi', context)).toBe('hello');
+  });
+
+  it('hands on the files of its answer, and tells of its data and links', async () => {
+    const file = (given: object) => ({ parts: [{ kind: 'file', file: given }] });
+    const steps = { mimeType: 'application/vnd.trunkline.tool-call-v1+json' };
+    const artifacts = [
+      text('Here it is.'),
+      file({ name: 'plan.png', mimeType: 'image/png; x=1', bytes: 'cGl4ZWxz' }),
+      file({ name: 'film.mp4', mimeType: 'video/mp4', uri: 'https://files.example/film.mp4' }),
+      { parts: [{ kind: 'data', data: { name: 'search' }, metadata: steps }] },
+      { parts: [{ kind: 'data', data: { total: 3 } }] },
+    ];
+    const { url } = await agent(task('completed', { artifacts }));
+    const tool = createDelegateTo({ delegates: [createA2aDelegate({ ...options, url })] });
+    const given: { name: string; mediaType: string; bytes: Uint8Array }[] = [];
+    const attach = async (attached: (typeof given)[number]) => {
+      given.push(attached);
+      return undefined;
+    };
+    const asked = { target: 'scout', query: 'x' };
+    const told =
+      'Here it is.\n(film.mp4, video/mp4, is at https://files.example/film.mp4 and was not fetched.)\nData: {"total":3}';
+    expect(await callTool(tool, asked, undefined, { attach })).toBe(
+      `${told}\n(The person was given plan.png.)`,
+    );
+    expect(given).toMatchObject([{ name: 'plan.png', mediaType: 'image/png', isShown: true }]);
+    expect(Buffer.from(given[0]?.bytes ?? []).toString()).toBe('pixels');
+    expect(await callTool(tool, asked)).toBe(
+      `${told}\n(plan.png, image/png, was left out: files cannot be handed on here. Say so.)`,
+    );
+  });
+
+  it('may answer with data alone', async () => {
+    const { url } = await agent(
+      task('completed', { artifacts: [{ parts: [{ kind: 'data', data: { total: 3 } }] }] }),
+    );
+    expect(await createA2aDelegate({ ...options, url }).ask('x', context)).toBe('Data: {"total":3}');
   });
 
   it.each([

@@ -6,6 +6,7 @@ import {
   RemoteAgentError,
   type RemoteReply,
 } from '@trunkline/a2a';
+import { type AttachedFile, handOnFiles, plainMediaType } from '@trunkline/llm';
 import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate-to.ts';
 
 export interface A2aDelegateOptions extends CardTrust {
@@ -66,7 +67,7 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
     internal: options.peer !== undefined,
     // Our own services know a message again by its key; others may.
     idempotent: options.peer !== undefined,
-    async ask(query, { signal, sessionId, principal, idempotencyKey }) {
+    async ask(query, { signal, sessionId, principal, idempotencyKey, attach, addOrigins }) {
       const metadata = { ...skillOf(options), ...(idempotencyKey && { idempotencyKey }) };
       const message = {
         text: query,
@@ -79,7 +80,10 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
         .send(await find(signal), message, { signal, timeoutMs: TIMEOUT_MS, principal })
         .catch(rethrow);
       if (reply.state === 'input-required') remember(parked, sessionId, reply);
-      return answerOf(name, reply);
+      const said = answerOf(name, reply);
+      const { files, notes } = contentsOf(reply);
+      const handedOn = await handOnFiles(files, { attach, addOrigins, signal });
+      return [said, ...notes, ...handedOn].filter((text) => text !== '').join('\n');
     },
   };
 }
@@ -137,6 +141,43 @@ function allText(artifacts: RemoteReply['artifacts']): string {
     .map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
     .filter((text) => text !== '')
     .join('\n');
+}
+
+/** Of one answer. */
+const MAX_FILES = 10;
+const MAX_DATA = 50_000;
+const MAX_ADDRESS = 2000;
+/** Tool calls, thoughts and sources of our own services: how the answer came about, and no part of it. */
+const OWN_TYPES = 'application/vnd.trunkline.';
+
+/** What an answer holds besides its text: files, and words for data, links and what does not fit. */
+function contentsOf({ artifacts }: RemoteReply) {
+  const files: AttachedFile[] = [];
+  const notes: string[] = [];
+  for (const part of artifacts.flatMap(({ parts }) => parts))
+    if (part.type === 'data') {
+      if (!String(part.metadata?.mimeType ?? '').startsWith(OWN_TYPES)) notes.push(dataText(part.data));
+    } else if (part.type === 'file') {
+      const { name = 'file', bytes, uri = '' } = part;
+      const mediaType = plainMediaType(part.mediaType);
+      if (bytes === undefined)
+        notes.push(
+          uri.length > MAX_ADDRESS
+            ? `(${name}, ${mediaType}, was left out: its address is too long. Say so.)`
+            : `(${name}, ${mediaType}, is at ${uri} and was not fetched.)`,
+        );
+      else if (files.length === MAX_FILES)
+        notes.push(`(${name} was left out: ${MAX_FILES} files are taken of one answer. Say so.)`);
+      else files.push({ name, mediaType, bytes: Buffer.from(bytes, 'base64') });
+    }
+  return { files, notes };
+}
+
+function dataText(data: unknown): string {
+  const text = JSON.stringify(data) ?? '';
+  return text.length <= MAX_DATA
+    ? `Data: ${text}`
+    : `Data, the first ${MAX_DATA} of ${text.length} characters: ${text.slice(0, MAX_DATA)}`;
 }
 
 const CODES: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {

@@ -27,7 +27,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
     answeredBy: ({ target }) => target,
     async execute({ target, query }, context) {
       const { signal, sessionId, principal, timezone, addOrigins, approved, idempotencyKey } = context;
-      const { onActivity } = context;
+      const { onActivity, attach } = context;
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
@@ -41,6 +41,7 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
         approved,
         idempotencyKey,
         onActivity,
+        attach,
         timeoutMs: delegate.timeoutMs ?? timeoutMs,
       });
     },
@@ -124,6 +125,8 @@ export interface DelegateContext {
   idempotencyKey?: ToolContext['idempotencyKey'];
   /** To be called while the delegate shows that it works; one that never does has its time limit in all. */
   onActivity?: ToolContext['onActivity'];
+  /** Takes the files of the answer; left out where files are not stored. */
+  attach?: ToolContext['attach'];
 }
 
 export type DelegateErrorCode =
