@@ -91,7 +91,9 @@ function partsOf(content: Content): UserPart[] {
 
 function documentText({ file, text, isWhole }: Extract<Content, { type: 'file' }>): string {
   const { id, name, mediaType } = file;
-  const rest = isWhole ? '' : '\n[The file goes on. If you have read_attachment, it reads the rest; else say that you have read the beginning alone.]';
+  const rest = isWhole
+    ? ''
+    : '\n[The file goes on. If you have read_attachment, it reads the rest; else say that you have read the beginning alone.]';
   return `Attached file ${name} (${mediaType}, id ${id}):\n\n${text}${rest}`;
 }
 
