@@ -22,8 +22,8 @@ type Turn = z.output<typeof chatSchema>['turns'][number];
 
 const pollMs = 500;
 
-/** Schedules a morning digest at the agent, which runs, and prints the first one as soon as it is written. */
-export async function firstDigest(terminal: Terminal, services: RunningServices): Promise<void> {
+/** Schedules a morning digest at the agent, which runs, and prints the first one as soon as it is written. Returns whether it was. */
+export async function firstDigest(terminal: Terminal, services: RunningServices): Promise<boolean> {
   const time = await terminal.ask(`Every day at (Enter for ${morningDigest.time}): `);
   if (time && !/^([01]?\d|2[0-3]):[0-5]\d$/.test(time))
     throw new CommandError(`"${time}" is no time of day. It should look like 07:30.`);
@@ -56,6 +56,7 @@ export async function firstDigest(terminal: Terminal, services: RunningServices)
   else terminal.say(`\n${plainLines(textOf(turn))}\n`);
   const next = new Date(planned.next).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });
   terminal.say(`The next one comes on ${next}, into the chat at ${page}`);
+  return turn.state === 'completed';
 }
 
 /** Tells each tool as it is used, until the turn rests. A turn that goes on while the model writes has no limit here: Ctrl-C leaves it to the agent. */

@@ -164,6 +164,11 @@ it('sets speech, search and a connector without a service that runs, each tested
     // The page makes the reminder, and marks it done.
     result: 'open',
   });
+  // What the page has marked done stays so, whether another result is chosen or none.
+  await setup.setSteps({ steps: { result: 'done' } });
+  await run('', '', '', '');
+  await run('', '', '', '2');
+  expect((await setup.view('trunkline')).steps.result).toBe('done');
   const taken = directTrials({ home, env: { ...own, SEARXNG_URL: nowhere }, logger });
   await expect(taken.change({ SEARXNG_URL: 'http://other' })).rejects.toThrow(
     /SEARXNG_URL is set in the environment/,

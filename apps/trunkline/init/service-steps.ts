@@ -214,20 +214,23 @@ async function result({ terminal, setup, services }: StepDeps): Promise<boolean>
     'nothing now',
   );
   const chosen = at === undefined ? undefined : results[at];
+  const { steps: states } = await setup.view('trunkline');
   if (chosen === undefined) {
-    await setup.setSteps({ steps: { result: 'skipped' } });
+    if (states.result === 'open') await setup.setSteps({ steps: { result: 'skipped' } });
     return false;
   }
+  // What was got before stays so.
+  const before = states.result === 'done' ? 'done' : 'open';
   const isRunning = await services.isRunning(chosen.service);
   if (isRunning && chosen.id === 'digest') {
-    await firstDigest(terminal, services);
-    await setup.setSteps({ steps: { result: 'done' }, result: chosen.id });
-    return true;
+    const isWritten = await firstDigest(terminal, services);
+    await setup.setSteps({ steps: { result: isWritten ? 'done' : before }, result: chosen.id });
+    return isWritten;
   }
   const page = `${services.url(chosen.service)}/setup/result#${chosen.id}`;
   terminal.say(isRunning ? `Open ${page}` : `${startAdvice}, then open ${page}`);
   terminal.say('A browser that is not signed in needs the link of "trunkline login" first.');
   // The page does the rest, and marks it done.
-  await setup.setSteps({ steps: { result: 'open' }, result: chosen.id });
+  await setup.setSteps({ steps: { result: before }, result: chosen.id });
   return false;
 }
