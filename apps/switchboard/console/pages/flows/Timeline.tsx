@@ -132,15 +132,24 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
     case 'tool-start':
       return toolStep(at, fields, trace);
     case 'end':
-      return step(
-        'End',
-        text(fields.error) ||
-          `${text(fields.taskState)}${fields.replyTopic ? `, answer on ${text(fields.replyTopic)}` : ''}`,
-        fields.error === undefined ? 'live' : 'failed',
-      );
+      return endStep(step, fields);
     default:
       return { ...step(event, ''), whole: [{ title: event, code: pretty(fields) }] };
   }
+}
+
+/** What follows the surface in the topic of the answer is the id of a channel or a person. */
+function endStep(
+  step: (title: string, words: string, tone: Step['tone']) => Step,
+  { error, taskState, replyTopic }: Record<string, unknown>,
+): Step {
+  const topic = text(replyTopic);
+  const surface = topic.split('.', 3).join('.');
+  const words = `${text(taskState)}${topic === '' ? '' : `, answer on ${surface}`}`;
+  return {
+    ...step('End', text(error) || words, error === undefined ? 'live' : 'failed'),
+    whole: surface === topic ? [] : [{ title: 'Answer on', code: topic }],
+  };
 }
 
 function toolStep(at: number, fields: Record<string, unknown>, trace: readonly TraceEntry[]): Step {

@@ -11,7 +11,14 @@ it('makes one step of the call of a tool and its end, with the time it took', ()
   expect(steps.map(({ title }) => title)).toEqual(['Request', 'Tool add', 'End']);
   expect(steps[0]?.words).toBe('for chat, meant for helm');
   expect(steps[1]).toMatchObject({ tookMs: 30, tone: 'failed', whole: [{}, { code: '2' }] });
-  expect(steps[2]?.words).toBe('completed, answer on message.outbound.cli');
+  expect(steps[2]).toMatchObject({ words: 'completed, answer on message.outbound.cli', whole: [] });
+});
+
+it('folds the id of the channel that gets the answer', () => {
+  const replyTopic = 'message.outbound.chat.112233445566778899.by.helm';
+  const [end] = stepsOf([{ at: 60, event: 'end', details: { taskState: 'completed', replyTopic } }]);
+  expect(end?.words).toBe('completed, answer on message.outbound.chat');
+  expect(end?.whole).toEqual([{ title: 'Answer on', code: replyTopic }]);
 });
 
 it('shows what is not known as it is', () => {
