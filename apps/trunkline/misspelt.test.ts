@@ -24,6 +24,7 @@ it.each([
   ['SWITCHBORD_API_KEY', 'SWITCHBOARD_API_KEY'],
   ['LML_API_KEY', 'LLM_API_KEY'],
   ['BRAEV_API_KEY', 'BRAVE_API_KEY'],
+  ['BRVE_API_KEY', 'BRAVE_API_KEY'],
   ['TRAKER_API_KEY', 'TRACKER_API_KEY'],
 ])('names the key that %s is meant to be', async (name, meant) => {
   expect(await settingNotes({ [name]: 'secret' })).toEqual([
@@ -55,6 +56,23 @@ it.each([
   mkdirSync(join(home, 'models'));
   writeFileSync(join(home, file), text, { mode: 0o600 });
   expect(await settingNotes(alone)).toEqual([]);
+});
+
+it("leaves out the agent where its configuration names a model's address", async () => {
+  const home = emptyHome();
+  const folder = join(home, 'agent', 'config');
+  mkdirSync(folder, { recursive: true });
+  const notes = async (model: string, variables = {}) => {
+    writeFileSync(join(folder, 'agent.yaml'), `model:\n${model}\nodd: true\n`);
+    return settingNotes({ LLM_MODEL: 'a', TRUNKLINE_HOME: home, ...variables });
+  };
+  const toAll = 'LLM_MODEL is set, but LLM_GATEWAY_URL is not: the offline demo model answers';
+  expect(await notes(`  api_base: \${LLM_GATEWAY_URL:-}`)).toEqual([`${toAll}.`]);
+  const named = '  api_base: http://127.0.0.1:1/v1';
+  const toOthers = [`${toAll} in all services but the agent, whose agent.yaml names a model.`];
+  expect(await notes(named)).toEqual(toOthers);
+  expect(await notes('', { CORE_CONFIG_DIR: home })).toEqual([`${toAll}.`]);
+  expect(await notes('  api_base: [')).toEqual([]);
 });
 
 it('finds the list in the container', () => {

@@ -1,13 +1,17 @@
+import { join } from 'node:path';
 import {
   ConfigError,
   defineOptions,
+  directory,
   type Environment,
   homeOptions,
   knownVariables,
+  loadYaml,
   modelOptions,
   nearest,
   readOptions,
 } from '@trunkline/config';
+import { z } from 'zod';
 
 const KEY = '_API_KEY';
 // Such as PEER_ROXY_URL.
@@ -25,8 +29,11 @@ export async function settingNotes(env: Environment, example?: string): Promise<
   const names = known.size === 0 ? [] : Object.keys(env).filter((name) => !known.has(name));
   const notes = names.flatMap((name) => noteOf(name, known) ?? []);
   const isSet = (name: string) => (env[name] ?? '').trim() !== '';
-  if (isSet('LLM_MODEL') && !isSet('LLM_URL') && !(await isModelNamed(env)))
-    notes.push('LLM_MODEL is set, but LLM_GATEWAY_URL is not: the offline demo model answers.');
+  const users = isSet('LLM_MODEL') && !isSet('LLM_URL') ? await usersOfModel(env) : 'all';
+  if (users !== 'all') {
+    const where = users === 'agent' ? ' in all services but the agent, whose agent.yaml names a model' : '';
+    notes.push(`LLM_MODEL is set, but LLM_GATEWAY_URL is not: the offline demo model answers${where}.`);
+  }
   return notes;
 }
 
@@ -46,7 +53,7 @@ function keyMeantBy(name: string, known: ReadonlySet<string>): string | undefine
   const meant = nearest(stem, stems, mostSlips(stem));
   if (meant === undefined) return undefined;
   // GLM is another provider, LML a slip for LLM.
-  const isSlip = stem.length > 4 || lettersOf(stem) === lettersOf(meant);
+  const isSlip = meant.length > 4 || lettersOf(stem) === lettersOf(meant);
   return isSlip ? `${meant}${KEY}` : undefined;
 }
 
@@ -54,22 +61,36 @@ function lettersOf(word: string): string {
   return [...word.toLowerCase()].sort().join('');
 }
 
-const places = defineOptions('trunkline', 'the model', { ...homeOptions, ...modelOptions });
+const places = defineOptions('trunkline', 'the model', {
+  ...homeOptions,
+  ...modelOptions,
+  agentFolder: directory({ env: 'CORE_CONFIG_DIR', doc: 'Folder with agent.yaml.' }),
+});
 
-/** Whether a variable, settings.yaml, models.yaml or a file in the home names a model. What is broken is told by the service itself. */
-async function isModelNamed(env: Environment): Promise<boolean> {
+/** Of the agent's configuration, which its own schema checks. */
+const agentModel = z.looseObject({ model: z.looseObject({ api_base: z.string().nullish() }).nullish() });
+
+/**
+ * Which services have a model: all where a variable, settings.yaml, models.yaml or a file in the home names one, the agent
+ * alone where its configuration does. What is broken is told by the service itself.
+ */
+async function usersOfModel(env: Environment): Promise<'all' | 'agent' | 'none'> {
   try {
     const options = readOptions(places, { env });
-    if (options.llmGatewayUrl !== undefined || options.llmGguf !== undefined) return true;
+    if (options.llmGatewayUrl !== undefined || options.llmGguf !== undefined) return 'all';
     // Most commands do without these.
-    const [{ findModelFile }, { ModelsFile }] = await Promise.all([
+    const [{ findModelFile }, { ModelsFile }, { serviceHome }] = await Promise.all([
       import('@trunkline/gguf'),
       import('@trunkline/llm'),
+      import('@trunkline/storage'),
     ]);
-    if (findModelFile(options, env) !== undefined) return true;
-    return new ModelsFile({ home: options.trunklineHome, env }).role('chat')?.url !== undefined;
+    if (findModelFile(options, env) !== undefined) return 'all';
+    if (new ModelsFile({ home: options.trunklineHome, env }).role('chat')?.url !== undefined) return 'all';
+    const folder = options.agentFolder ?? join(serviceHome(options.trunklineHome, 'agent'), 'config');
+    const config = await loadYaml(join(folder, 'agent.yaml'), agentModel, { allowMissing: true, env });
+    return config?.model?.api_base?.trim() ? 'agent' : 'none';
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return true;
+    return 'all';
   }
 }

@@ -64,7 +64,7 @@ export function problemWords(
 
 /** Where people change what stands in that file. */
 function placeOf(file: string | undefined): string | undefined {
-  return file && `Setup, Model (/setup/model; ${file})`;
+  return file === 'models.yaml' ? `Setup, Model (/setup/model; ${file})` : file;
 }
 
 /** Compares the list of an endpoint with the settings. `isUsable` knows names that work though they are not listed. */

@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, createLogger, type Environment, readOptions } from '@trunkline/config';
-import { startModelServer, type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import { freePort, startModelServer, type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeyVariable } from '../context.ts';
 import { modelEnvironment, post, startAgent, type TestAgent, writeConfig } from '../fixtures/start-agent.ts';
 import { agentOptions } from '../options.ts';
 import { configSchema, secretsSchema } from './config-schema.ts';
 import { findPlaces } from './places.ts';
-import { modelSettings, runSetup } from './setup.ts';
+import { diagnoseOwnModel, modelSettings, runSetup } from './setup.ts';
 
 let home: TemporaryDirectory;
 let agent: TestAgent | undefined;
@@ -104,6 +104,37 @@ describe('variables and flags', () => {
     expect(settings('http://file/v1/')).toEqual({ url: 'http://file/v1/', ...ofFile });
     const url = 'http://provider/v1';
     expect(settings(url)).toEqual({ url, apiKey: 'of the provider', model: 'large' });
+  });
+
+  it('leave a model of the agent alone, which doctor asks besides the shared one', async () => {
+    const server = await startModelServer({ apiKey: 'right', models: ['large'] });
+    try {
+      const folder = join(home.path, 'agent', 'config');
+      mkdirSync(folder, { recursive: true });
+      const found = async (config: string, shared: Environment = {}) => {
+        writeFileSync(join(folder, 'agent.yaml'), config);
+        const env = { TRUNKLINE_HOME: home.path, ...shared };
+        return await diagnoseOwnModel(optionsWith(env), env, AbortSignal.timeout(60_000));
+      };
+      const subject = 'model of the agent';
+      const shared = { LLM_GATEWAY_URL: server.url, LLM_API_KEY: 'right', LLM_MODEL: 'large' };
+      expect(await found('model: {}')).toEqual([]);
+      expect(await found(`model: { api_base: "\${LLM_GATEWAY_URL:-}" }`, shared)).toEqual([]);
+      const closed = `http://127.0.0.1:${await freePort()}/v1`;
+      expect(await found(`model: { api_base: "${closed}", name: x }`, shared)).toMatchObject([
+        { subject, state: 'failed', words: expect.stringMatching(/Cannot reach .* Check agent\.yaml\.$/) },
+      ]);
+      expect(await found('model: { name: huge }', shared)).toMatchObject([
+        { subject, state: 'failed', words: expect.stringContaining('The model in agent.yaml is "huge"') },
+      ]);
+      expect(await found('modle: {}', shared)).toMatchObject([{ subject, state: 'failed' }]);
+      writeFileSync(join(folder, 'secrets.yaml'), 'model: { api_key: right }');
+      expect(await found(`model: { api_base: "${server.url}", name: large }`)).toMatchObject([
+        { subject, state: 'ok', words: expect.stringContaining('large is ready') },
+      ]);
+    } finally {
+      await server.stop();
+    }
   });
 });
 

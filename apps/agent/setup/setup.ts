@@ -6,15 +6,19 @@ import {
   ConfigError,
   type Environment,
   type Logger,
+  loadYaml,
   type SecretStore,
   SecretStoreError,
   secretReference,
 } from '@trunkline/config';
+import { createModelGateway, gatewaySettings } from '@trunkline/llm';
+import type { Diagnosis } from '@trunkline/service';
+import { errorMessage } from '@trunkline/std';
 import { ifExists, writeFileAtomic } from '@trunkline/storage';
 import { parseDocument } from 'yaml';
 import type { AgentOptions } from '../options.ts';
 import { type LiveConfig, openLiveConfig } from './config-file.ts';
-import type { AgentConfig, AgentSecrets } from './config-schema.ts';
+import { type AgentConfig, type AgentSecrets, configSchema, secretsSchema } from './config-schema.ts';
 import { configDirectoryOf, configFileOf } from './places.ts';
 
 /** The model as the configuration, its secrets and the variables together name it. */
@@ -75,6 +79,41 @@ export function modelOverrides(
           },
         ],
   );
+}
+
+/** Asks the model of the agent where its configuration or CORE_MODEL names another than the variables do. */
+export async function diagnoseOwnModel(
+  options: AgentOptions,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<Diagnosis[]> {
+  const subject = 'model of the agent';
+  try {
+    const how = { allowMissing: true, env } as const;
+    const config = await loadYaml(configFileOf(options), configSchema, how);
+    const secrets = await loadYaml(join(configDirectoryOf(options), 'secrets.yaml'), secretsSchema, how);
+    const { url, apiKey, model } = modelSettings(
+      options,
+      config ?? configSchema.parse({}),
+      secrets ?? secretsSchema.parse({}),
+    );
+    const isShared = isSameEndpoint(url, options.llmGatewayUrl) && model === options.llmModel;
+    if (url === undefined || isShared) return [];
+    const own = { ...options, llmGatewayUrl: url, llmApiKey: apiKey, llmModel: model };
+    const gateway = createModelGateway({
+      ...gatewaySettings(own, { env }),
+      file: 'agent.yaml',
+      roles: undefined,
+      visionModel: undefined,
+    });
+    const { ok, message } = await gateway.check(signal);
+    if (ok) return [{ subject, state: 'ok', words: message }];
+    const advice = 'The agent alone uses it: the page Settings of its console names it, or CORE_MODEL.';
+    return [{ subject, state: 'failed', words: message, advice }];
+  } catch (error) {
+    const advice = 'Mend agent.yaml, or secrets.yaml beside it.';
+    return [{ subject, state: 'failed', words: errorMessage(error), advice }];
+  }
 }
 
 /** Fails with all that a setup lacks, each with the way to mend it. */

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AgentOptions, diagnoseSchedules } from '@trunkline/agent';
+import { type AgentOptions, diagnoseOwnModel, diagnoseSchedules } from '@trunkline/agent';
 import {
   ConfigError,
   createLogger,
@@ -110,6 +110,7 @@ const examine = defineCommand({
     const checks: Promise<Diagnosis[]>[] = [
       checkSettings(env),
       checkModel(services.agent, env, { isAsked: options.probe, saves: options.fix }),
+      diagnoseOwnModel(services.agent, env, AbortSignal.timeout(LIMIT_MS)),
       diagnoseCalls(),
       diagnoseSpeech(services.voice),
       diagnoseBus(services.switchboard),
