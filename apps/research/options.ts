@@ -142,7 +142,7 @@ export const researchOptions = defineOptions(
       default: 3399,
       min: 0,
       max: 65_535,
-      doc: 'Port of voice or research when you start one of them alone.',
+      doc: 'Port of voice or research when you start one of them alone. Wins over VOICE_PORT and RESEARCH_PORT, which count there too.',
     }),
     host: text({
       env: 'RESEARCH_HOST',

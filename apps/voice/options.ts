@@ -257,7 +257,7 @@ export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation
     default: 7866,
     min: 0,
     max: 65_535,
-    doc: 'Port of voice or research when you start one of them alone.',
+    doc: 'Port of voice or research when you start one of them alone. Wins over VOICE_PORT and RESEARCH_PORT, which count there too.',
   }),
   host: text({
     env: 'VOICE_HOST',
