@@ -4,7 +4,7 @@ import { visibleLine } from '@trunkline/tools';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { PROGRAMS } from './mcp-connections.ts';
-import { AUTHORIZE, answerAuthorization, askPerson, decide } from './mcp-consent.ts';
+import { AUTHORIZE, answerAuthorization, askPerson, authorizationQuery, decide } from './mcp-consent.ts';
 import { audienceOf, baseOf, isAllowedRedirect, type McpAuthorizationRoutes } from './mcp-programs.ts';
 
 const TOKEN = '/oauth/token';
@@ -124,7 +124,11 @@ export function mountMcpAuthorization(app: Hono<AppEnv>, routes: McpAuthorizatio
   const page = { mediaType: 'text/html' };
   app.get(
     AUTHORIZE,
-    describeRoute({ summary: 'Ask a person whether an MCP client may use the agent', ...page }),
+    describeRoute({
+      summary: 'Ask a person whether an MCP client may use the agent',
+      query: authorizationQuery,
+      ...page,
+    }),
     (context) =>
       answerAuthorization(context, context.req.query(), routes, (request, account) =>
         askPerson(context, request, account, routes),

@@ -30,15 +30,13 @@ interface AuthorizationRequest {
   back(answer: Record<string, string>): string;
 }
 
-const fieldNames = [
-  'client_id',
-  'redirect_uri',
-  'response_type',
-  'code_challenge',
-  'code_challenge_method',
-  'state',
-  'resource',
-];
+/** All that a program may send; the page sends it on with its form. */
+export const authorizationQuery = z.object({
+  client_id: z.string(),
+  redirect_uri: z.string().optional(),
+  ...authorizationRequest.shape,
+  state: z.string().optional(),
+});
 
 /**
  * Checks which program asks, and who is at the browser, before that is sent anywhere: anybody can register a program, and a
@@ -67,8 +65,9 @@ export async function answerAuthorization(
       ],
       here: AUTHORIZE,
     });
+  const names = Object.keys(authorizationQuery.shape);
   const fields = Object.fromEntries(
-    fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+    names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
   );
   const account = accountOf(context, routes, `${AUTHORIZE}?${new URLSearchParams(fields)}`);
   if (account instanceof Response) return account;

@@ -3,6 +3,7 @@ import type { McpClients } from '@trunkline/mcp';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { z } from 'zod';
 import { consoleErrors } from './console/errors.ts';
 
 /** Where a browser comes back to after it has signed in to an MCP server. */
@@ -64,6 +65,12 @@ export function mountMcpSignIn(app: Hono<AppEnv>, { mcp }: McpSignInRoutes): voi
 
   const back = describeRoute({
     summary: 'Where an MCP server sends the browser back to after a sign-in',
+    query: z.object({
+      state: z.string(),
+      code: z.string().optional(),
+      error: z.string().optional(),
+      error_description: z.string().optional(),
+    }),
     mediaType: 'text/html',
     status: 303,
     errors: [errors.mcp_sign_in_expired, errors.mcp_sign_in_failed],

@@ -48,6 +48,7 @@ function gaps(method: string, path: string, operation: Operation): string[] {
     ['tag', tags.length > 0],
     ['path parameters', named.map((each) => each.name).join() === inPath.join()],
     ['example of a path parameter', named.every((each) => each.example !== undefined)],
+    ['schema of a parameter', parameters.every((each) => each.schema !== undefined)],
     ['text of a path parameter', named.every((each) => (each.description ?? '') !== '')],
     [
       'example of the body',
@@ -94,6 +95,16 @@ describe.each(names)('/openapi.json of %s', (name) => {
     );
     expect(new Set(ids).size).toBe(ids.length);
   });
+});
+
+it('names the query of routes that read it themselves', async () => {
+  const { paths } = await read('agent');
+  const queryOf = (path: string) =>
+    paths[path]?.get?.parameters?.flatMap(({ name, in: place }) => (place === 'query' ? name : []));
+  expect(queryOf('/oauth/authorize')).toEqual(
+    expect.arrayContaining(['client_id', 'redirect_uri', 'response_type', 'code_challenge', 'state']),
+  );
+  expect(queryOf('/oauth/mcp/callback')).toEqual(['state', 'code', 'error', 'error_description']);
 });
 
 it('has no example of a route that is gone', async () => {
