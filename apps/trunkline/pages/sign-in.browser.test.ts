@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '@trunkline/accounts';
@@ -91,7 +92,7 @@ describeWithBrowser('the operator signs in', () => {
     const dialog = page.getByRole('dialog', { name: 'Sign in as operator' });
     await dialog.getByText('trunkline login').waitFor(SOON);
     await dialog.getByText(join(fleet.home, 'operator-key')).waitFor(SOON);
-    await checkLooks({ page, problems: [], close: async () => undefined });
+    await checkLooks({ page, problems: [], close: async () => undefined }, { axe: 'content' });
     // The field has the focus: a person types and sends without the mouse.
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
@@ -121,10 +122,50 @@ describeWithBrowser('the operator signs in', () => {
     expect(new URL(page.url()).hash).toBe('#/connections');
     const dialog = page.getByRole('dialog', { name: 'You are the operator' });
     await dialog.getByRole('button', { name: 'Sign out of Example ID too' }).waitFor(SOON);
-    await checkLooks({ page, problems: [], close: async () => undefined });
+    await checkLooks({ page, problems: [], close: async () => undefined }, { axe: 'content' });
     await dialog.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByRole('button', { name: 'Sign in as operator' }).first().waitFor(SOON);
   });
+
+  it('not with an old link of the provider; others let a program act for them. No rule of axe is broken', async () => {
+    const accounts = openAccounts({ home: fleet.home, logger: { warn: () => undefined } });
+    const session = accounts.createSession(accounts.create({ name: 'Bea', role: 'member' }).id);
+    accounts.close();
+    const opening = await open(at('agent', '/healthz'));
+    const { page } = opening;
+    await page.goto(at('agent', '/operator/oidc/callback?state=old'));
+    await page.getByRole('heading', { name: 'You are not signed in' }).waitFor(SOON);
+    await checkLooks({ ...opening, problems: [] }, { axe: 'page' });
+    await page.context().addCookies([{ name: 'trunkline_operator', value: session, url: at('agent', '/') }]);
+    // What answers there does not matter.
+    const redirect_uri = at('research', '/healthz');
+    const { client_id = '' } = await sent('/oauth/register', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ client_name: 'Sailor', redirect_uris: [redirect_uri] }),
+    });
+    const code_verifier = 'v'.repeat(43);
+    const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
+    const asked = { response_type: 'code', client_id, redirect_uri, code_challenge };
+    const query = new URLSearchParams({ ...asked, code_challenge_method: 'S256' });
+    await page.goto(at('agent', `/oauth/authorize?${query}`));
+    await page.getByRole('heading', { name: /^Allow Sailor/ }).waitFor(SOON);
+    await checkLooks({ ...opening, problems: [] }, { axe: 'page' });
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL(/[?&]code=/, SOON);
+    const code = new URL(page.url()).searchParams.get('code') ?? '';
+    const grant = { grant_type: 'authorization_code', client_id, redirect_uri, code, code_verifier };
+    await sent('/oauth/token', { body: new URLSearchParams(grant) });
+    await page.goto(at('agent', '/oauth/programs'));
+    await page.getByRole('button', { name: 'Disconnect Sailor' }).waitFor(SOON);
+    await checkLooks({ ...opening, problems: [] }, { axe: 'page' });
+  });
+
+  /** As a program does, without a browser. */
+  async function sent(path: string, init: RequestInit): Promise<Record<string, string>> {
+    const response = await fetch(at('agent', path), { method: 'POST', ...init });
+    expect(response.ok, path).toBe(true);
+    return (await response.json()) as Record<string, string>;
+  }
 
   it('in the middle of a change, which is made then', async () => {
     const { page } = await open(at('agent', '/app#/skills'));
@@ -212,7 +253,7 @@ describeWithBrowser('voice beside services that ask for a key, without a roster'
     const { page } = await browser.open(fleet.target('voice').url, { reducedMotion: 'reduce' });
     const prompt = page.getByRole('dialog', { name: 'Enter your key' });
     await prompt.getByText(join(fleet.home, 'voice/config/users.yaml')).waitFor(SOON);
-    await checkLooks({ page, problems: [], close: async () => undefined });
+    await checkLooks({ page, problems: [], close: async () => undefined }, { axe: 'content' });
     await prompt.getByRole('button', { name: 'Sign in as operator' }).click();
     await page
       .getByLabel("Operator's key")
