@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describeWithBrowser, waitFor } from '@trunkline/testing';
+import { axeViolations, describeWithBrowser, waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startVoice } from '../voice.suite.ts';
@@ -28,6 +28,7 @@ describeWithBrowser('the voice page', () => {
       await page.getByRole('tab', { name: 'Orb' }).click();
       await page.getByText('For the skill file').waitFor();
       expect(await namelessControls(page)).toEqual([]);
+      expect(await axeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
     },
   );
