@@ -70,7 +70,10 @@ describeWithBrowser('with a token set, the pages', () => {
 
 describeWithBrowser('each page', () => {
   const pages = agentPages(async () => ({ config: quiet }));
-  const sections = ['activity', 'tasks', 'board', 'notes', 'connections', 'telemetry', 'settings'];
+  const sections = [
+    ...['activity', 'tasks', 'schedules', 'goals', 'board', 'memory', 'notes', 'skills', 'helpers'],
+    ...['connections', 'telemetry', 'audit', 'settings'],
+  ];
 
   it.each(['/', ...sections.map((section) => `/app#/${section}`)])(
     `brings less than ${MAX_SCRIPT / 1000} kB of script: %s`,
