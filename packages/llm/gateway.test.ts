@@ -44,6 +44,21 @@ describe('an endpoint', () => {
     ]);
   });
 
+  it('is estimated, and marked so, where it counts nothing', async () => {
+    const { gateway, calls } = await setUp({
+      script: () => ({ text: 'Hello there, my friend', usage: { input: 0, output: 0 } }),
+    });
+    const prompt = 'Tell me something. '.repeat(20);
+    await collect(streamText({ model: gateway.languageModel(), prompt }).textStream);
+    await generateText({ model: gateway.languageModel(), prompt });
+    const estimate = { inputTokens: expect.closeTo(100, -2), outputTokens: 6, costUsd: expect.any(Number) };
+    expect(calls).toMatchObject([
+      { ...estimate, estimated: true },
+      { ...estimate, estimated: true },
+    ]);
+    expect(calls[0]?.costUsd).toBeGreaterThan(0);
+  });
+
   it('answers in one piece, with a key and no guessed cost', async () => {
     const { server, gateway, calls } = await setUp(
       { script: ['Hello'], apiKey: 'right' },

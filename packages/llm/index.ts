@@ -5,6 +5,7 @@ export { contextWindowOf, learnContextWindow } from './context-window.ts';
 export { demoNotice } from './demo/reply.ts';
 export { hasPlainNames, quoteDescription, quoteSchema } from './descriptions.ts';
 export { parseRetryAfter, toModelError } from './error-translation.ts';
+export { estimateTokens } from './estimate.ts';
 export { createLiveGateway, createModelGateway } from './gateway.ts';
 export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway-options.ts';
 export { addressSubject, guessSubject } from './guess-subject.ts';

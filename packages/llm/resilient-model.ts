@@ -1,6 +1,7 @@
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
+  LanguageModelV4Content,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
   LanguageModelV4Usage,
@@ -47,6 +48,7 @@ export function createResilientModel(
           options.abortSignal,
           async (abortSignal) => model.doGenerate({ ...options, abortSignal }),
           ({ finishReason, usage }) => ({ finishReason: finishReason.unified, usage }),
+          { asked: options, written: ({ content }) => content.map(writtenIn).join('') },
         ),
       ),
     doStream: (options) =>
@@ -61,8 +63,9 @@ export async function attempt<Result>(
   caller: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Result>,
   reportOf: (result: Result) => Parameters<Meter['report']>[0],
+  estimate?: { asked: LanguageModelV4CallOptions; written: (result: Result) => string },
 ): Promise<Result> {
-  const meter = startMeter(model.modelId, policy);
+  const meter = startMeter(model.modelId, policy, estimate?.asked);
   const limits = startLimits(caller, policy);
   const { firstTokenMs } = profileOf(model);
   limits.await({
@@ -74,6 +77,7 @@ export async function attempt<Result>(
   });
   try {
     const result = await limits.run(() => work(limits.signal));
+    meter.wrote(estimate?.written(result) ?? '');
     meter.report(reportOf(result));
     return result;
   } catch (error) {
@@ -91,7 +95,7 @@ async function streamOnce(
   options: LanguageModelV4CallOptions,
   policy: CallPolicy,
 ): Promise<LanguageModelV4StreamResult> {
-  const meter = startMeter(model.modelId, policy);
+  const meter = startMeter(model.modelId, policy, options);
   const limits = startLimits(options.abortSignal, policy);
   const { firstTokenMs, idleMs, answerMs } = profileOf(model);
   const endsAt = policy.timing.now() + answerMs;
@@ -144,6 +148,13 @@ async function readToFirstToken(batches: Batches): Promise<Part[]> {
 
 type Part = LanguageModelV4StreamPart;
 
+/** What the model wrote in a part of its answer. */
+function writtenIn(part: Part | LanguageModelV4Content): string {
+  if (part.type === 'text-delta' || part.type === 'reasoning-delta') return part.delta;
+  if (part.type === 'text' || part.type === 'reasoning') return part.text;
+  return part.type === 'tool-call' ? `${part.toolName} ${part.input}` : '';
+}
+
 /**
  * The rest of a stream whose first token has come. What fails from here on arrives as an `error` part
  * followed by `finish`; only the caller's own abort breaks the stream.
@@ -192,6 +203,7 @@ function continueStream(
   });
 
   function observed(part: Part): Part {
+    meter.wrote(writtenIn(part));
     if (part.type === 'finish') meter.report({ finishReason: part.finishReason.unified, usage: part.usage });
     if (part.type !== 'error') return part;
     const error = limits.explain(part.error);

@@ -3,14 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   calling,
+  collect,
   ended,
   failed,
+  limits,
+  paused,
   play,
   resultsOf,
   stopServersAfterEach,
   toolMessages,
   toolOf,
+  turnOptions,
 } from './turn.suite.ts';
+import { resumeTurn } from './turn.ts';
 
 stopServersAfterEach();
 
@@ -136,6 +141,67 @@ describe('the same call again and again', () => {
       expect(runs).toBe(3);
       expect(resultsOf(events).at(-1)?.[1]).toMatch(/was run 3 times and was not run again/);
       expect(ended(last)).toMatchObject({ finishReason: 'steps' });
+    },
+  );
+
+  it.each([['reads'], ['writes']] as const)(
+    'is run three times of one answer where it %s',
+    async (effect) => {
+      let runs = 0;
+      const create = toolOf('create', async () => `Created bd-${++runs}.`);
+      const same = Array.from({ length: 6 }, (): [string, unknown] => ['create', { title: 'Milk' }]);
+      const { events, last } = await play([calling(...same, ['create', { title: 'Bread' }]), 'Done.'], {
+        tools: [{ ...create, effects: [effect] }],
+        policy: allowing,
+      });
+      expect(runs).toBe(4);
+      const results = resultsOf(events).map(([, result]) => result);
+      expect(results.filter((result) => /more than once in this answer/.test(result))).toHaveLength(3);
+      // The model has not seen yet that it repeats itself, so it is not stopped.
+      expect(ended(last).text).toBe('Done.');
+    },
+  );
+
+  it('counts what ran before a person was asked', async () => {
+    let runs = 0;
+    const create = { ...toolOf('create', async () => `Created bd-${++runs}.`), effects: ['writes'] as const };
+    const asking = {
+      agent: 'test',
+      ask: 'pause' as const,
+      decide: () => ({ decision: 'ask' as const, rule: 'test', why: 'test' }),
+    };
+    const more = { tools: [create], policy: asking };
+    const { server, last } = await play(() => calling(['create', { title: 'Milk' }]), more);
+    const { messages: _, ...options } = turnOptions(server, more);
+    let event = last;
+    for (let asked = 1; asked <= 3; asked += 1) {
+      const { checkpoint } = paused(event);
+      event = (await collect(resumeTurn({ ...options, checkpoint, answer: 'yes', approval: 'once' }))).at(-1);
+      expect(runs).toBe(asked);
+    }
+    expect(ended(event)).toMatchObject({
+      finishReason: 'steps',
+      text: expect.stringMatching(/called create again and again/),
+    });
+  });
+
+  it.each([[['reads', 'writes', 'sends']], [['executes']]] as const)(
+    'is stopped after eight in a row, with new results, where it %j',
+    async (effects) => {
+      let runs = 0;
+      const create = { ...toolOf('create', async () => `Created #${++runs}.`), effects };
+      const more = { ...limits, steps: 20, turnTimeoutMs: 60_000 };
+      const options = { tools: [create], policy: allowing, limits: more };
+      const { events, last } = await play(() => calling(['create', {}]), options);
+      expect(runs).toBe(8);
+      expect(resultsOf(events).at(-1)?.[1]).toMatch(/was run 8 times and was not run again/);
+      expect(ended(last).text).toMatch(/called create again and again/);
+      // Who changes something in between has a reason to try again.
+      runs = 0;
+      const cycle = (_: unknown, index: number) =>
+        index === 18 ? 'Done.' : calling(['create', index % 2 === 0 ? {} : { title: String(index) }]);
+      expect(ended((await play(cycle, options)).last).text).toBe('Done.');
+      expect(runs).toBe(18);
     },
   );
 

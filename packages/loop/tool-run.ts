@@ -14,7 +14,7 @@ import { attachTo, type StoredFile, type TurnFiles } from './content/content.ts'
 import { grantFor, isApproved, isPermitted, quote } from './grants.ts';
 import type { RequestedCall } from './model-step.ts';
 import type { Approval, ToolEnd, ToolProgress, ToolStart, TurnPolicy } from './options.ts';
-import type { RepeatedCalls } from './repeated-calls.ts';
+import { isFailure, type RepeatedCalls } from './repeated-calls.ts';
 import { doubtWords, interruptedRule, leavesTurn, type TurnSteps } from './step-log.ts';
 import { ToolReports } from './tool-reports.ts';
 
@@ -63,7 +63,7 @@ type Prepared =
       ask?: AskReason;
     }
   | { kind: 'wait'; ask?: AskReason }
-  | { kind: 'refuse'; result: string; held?: AskReason };
+  | { kind: 'refuse'; result: string; held?: AskReason; isRepeat?: true };
 
 /** Checks a call before it is run; every refusal is a text the model can act on. */
 async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval): Promise<Prepared> {
@@ -76,7 +76,7 @@ async function prepare(call: RequestedCall, deps: ToolDeps, approved?: Approval)
   if (!parsed.success)
     return refuse(`the arguments for ${call.name} do not fit: ${z.prettifyError(parsed.error)}`);
   const again = deps.repeated.refuse(call);
-  if (again !== undefined) return refuse(again);
+  if (again !== undefined) return { kind: 'refuse', result: `Error: ${again}`, isRepeat: true };
   return decide(tool, parsed.data, deps, approved);
 }
 
@@ -182,6 +182,8 @@ interface Ran {
   question?: ToolQuestion;
   origins?: readonly Origin[];
   held?: AskReason;
+  /** It was not run, as the same call was made before. */
+  isRepeat?: true;
   files?: readonly StoredFile[];
   replayed?: true;
 }
@@ -286,10 +288,6 @@ function asText(result: unknown): string {
   return text.length > longestResult ? `${text.slice(0, longestResult)}…[truncated]` : text;
 }
 
-function isFailure(result: string): boolean {
-  return /^error:/i.test(result);
-}
-
 function refuse(reason: string, held?: AskReason): Prepared {
   return { kind: 'refuse', result: `Error: ${reason}`, ...(held && { held }) };
 }
@@ -319,6 +317,7 @@ export async function* runCalls(
   const reports = new ToolReports();
   const outcomes = calls.map(({ toolCallId, name, input }): CheckpointCall => ({ toolCallId, name, input }));
   const running = new Map<number, Promise<Finished>>();
+  deps.repeated.newAnswer();
   for (const [index, call] of calls.entries()) {
     const work = await begin(call, index, { ...deps, reports }, approved);
     if (typeof work !== 'function') {
@@ -350,7 +349,8 @@ export async function* runCalls(
     outcome.result = result;
     Object.assign(outcome, origins.length > 0 && { origins }, files && { files });
     const failed = isFailure(result);
-    deps.repeated.record(call, { result, failed, effects: deps.tools.get(call.name)?.effects });
+    if (!finished.isRepeat)
+      deps.repeated.record(call, { result, failed, effects: deps.tools.get(call.name)?.effects });
     const { toolCallId, name } = call;
     const marked = { ...(origins.length > 0 && { origins }), ...(held && { held }), ...(files && { files }) };
     const past = replayed && { replayed, input: call.input };
@@ -368,10 +368,14 @@ async function begin(
   if (index >= mostCalls)
     return async () => ({ result: `Error: too many calls in one step; the first ${mostCalls} were run.` });
   const before = deps.steps?.replayCall(deps.placeOf(call));
-  if (before !== undefined) return async () => ({ ...before, replayed: true });
+  if (before !== undefined) {
+    deps.repeated.begin(call);
+    return async () => ({ ...before, replayed: true });
+  }
   const prepared = inDoubt(call, await prepare(call, deps, approved), deps);
   if (prepared.kind === 'wait') return prepared;
   if (prepared.kind === 'refuse') return async () => prepared;
+  deps.repeated.begin(call);
   return () => settle(call, prepared, deps);
 }
 

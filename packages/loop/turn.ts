@@ -28,7 +28,7 @@ import type {
   TurnOptions,
   TurnPolicy,
 } from './options.ts';
-import { RepeatedCalls } from './repeated-calls.ts';
+import { repeatedIn } from './repeated-calls.ts';
 import { numbered, placeOf, StepLogError, TurnSteps } from './step-log.ts';
 import { createFenceFilter, isPersonLast, markOf, markRequest, originsIn, withoutFences } from './taint.ts';
 import { originsOfTool, runCalls, type ToolDeps } from './tool-run.ts';
@@ -120,8 +120,9 @@ function toolDeps(
   signal: AbortSignal,
   state: TurnState,
 ): ToolDeps {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return {
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    tools: byName,
     toolTimeoutMs: limits.toolTimeoutMs,
     sessionId,
     principal,
@@ -129,7 +130,7 @@ function toolDeps(
     timezone,
     files,
     signal,
-    repeated: new RepeatedCalls(),
+    repeated: repeatedIn(state.messages, byName),
     policy,
     origins: () => state.origins,
     isKnownUrl: (url) => isKnownUrl(url, state.messages),

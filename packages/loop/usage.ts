@@ -1,12 +1,8 @@
-import type { TokenCounts } from '@trunkline/llm';
+import { estimateTokens, type TokenCounts } from '@trunkline/llm';
 import type { LanguageModelUsage, ModelMessage } from 'ai';
 import type { TurnLimits, TurnOptions, Usage } from './options.ts';
 
-const lettersPerToken = 4;
-
-const tokensPerMessage = 4;
-
-const tokensPerFile = 1000;
+export { estimateTokens };
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
 
@@ -73,62 +69,6 @@ export function spentBudget(usage: Usage, limits: TurnLimits): string | undefine
   if (limits.costUsd !== undefined && spent >= limits.costUsd)
     return `$${spent.toFixed(4)} of $${limits.costUsd}`;
   return undefined;
-}
-
-/**
- * A rough count of tokens without a tokeniser: one for four letters, six tenths for a digit, a mark or a letter of
- * Greek, Cyrillic or with an accent, one for a character of other scripts, four for the frame of each message, and a
- * thousand for an image or file. Against four tokenisers it is within a fifth for prose, code and JSON; it counts too
- * much rather than too little for scripts that newer tokenisers know better.
- */
-export function estimateTokens(content: string | readonly ModelMessage[]): number {
-  if (typeof content === 'string') return estimateText(content);
-  return content.reduce((sum, message) => sum + estimateMessage(message), 0);
-}
-
-/** A conversation is counted several times in each step, and its messages do not change. */
-const counted = new WeakMap<ModelMessage, number>();
-
-function estimateMessage(message: ModelMessage): number {
-  const tokens = counted.get(message) ?? tokensPerMessage + estimateContent(message.content);
-  counted.set(message, tokens);
-  return tokens;
-}
-
-function estimateContent(content: ModelMessage['content']): number {
-  if (typeof content === 'string') return estimateText(content);
-  return content.reduce((sum, part) => sum + estimatePart(part), 0);
-}
-
-function estimatePart(part: Exclude<ModelMessage['content'], string>[number]): number {
-  if (part.type === 'text' || part.type === 'reasoning') return estimateText(part.text);
-  if (part.type === 'file' || part.type === 'image' || part.type === 'reasoning-file') return tokensPerFile;
-  return estimateText(JSON.stringify(part));
-}
-
-function estimateText(text: string): number {
-  let letters = 0;
-  let others = 0;
-  let wasBlank = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    const isBlank = code <= 0x20;
-    if (isBlank && wasBlank) others += 0.06;
-    else if (isBlank || isAsciiLetter(code)) letters += 1;
-    else if (code < 0x530) others += 0.6;
-    else others += isHalfOfPair(code) ? 0.75 : 1;
-    wasBlank = isBlank;
-  }
-  return Math.ceil(letters / lettersPerToken + others);
-}
-
-function isAsciiLetter(code: number): boolean {
-  const lower = code | 0x20;
-  return lower >= 0x61 && lower <= 0x7a;
-}
-
-function isHalfOfPair(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdfff;
 }
 
 /** Left for the answer: a quarter of the window, and no more than a long answer takes. */

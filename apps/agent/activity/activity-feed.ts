@@ -40,6 +40,7 @@ const migrations = [
    ) STRICT;`,
   `ALTER TABLE told ADD COLUMN owner TEXT NOT NULL DEFAULT 'anonymous';
    CREATE INDEX told_by_owner ON told (owner, id);`,
+  'ALTER TABLE model_call ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;',
 ];
 
 /** A turn that nobody in a conversation asked for, as the public feed shows it. */

@@ -3,6 +3,7 @@ import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 import { ActivityFeed, openActivity } from './activity-feed.ts';
+import { Telemetry } from './telemetry.ts';
 
 const home = temporaryDirectory();
 let model: ModelServer;
@@ -65,6 +66,28 @@ it('answers and tells readers although nothing can be kept, and says so in the l
   expect(agent.log.join('')).toContain('failed to store model call');
   expect(agent.log.join('')).toContain('failed to store feed event');
   await agent.stop();
+});
+
+it('tells how many calls have figures that were estimated', () => {
+  const database = openActivity(`${home.path}/figures`);
+  onTestFinished(() => database.close());
+  const telemetry = new Telemetry(
+    database,
+    createLogger({ name: 'test', destination: { write: () => undefined } }),
+  );
+  const call = {
+    model: 'small',
+    finishReason: 'stop',
+    inputTokens: 10,
+    outputTokens: 5,
+    costUsd: undefined,
+    latencyMs: 1,
+    firstTokenMs: undefined,
+    error: undefined,
+  };
+  telemetry.record(call);
+  telemetry.record({ ...call, estimated: true });
+  expect(telemetry.report().models).toMatchObject([{ calls: 2, input_tokens: 20, calls_estimated: 1 }]);
 });
 
 it('forgets the oldest of each owner, and nothing of others', () => {

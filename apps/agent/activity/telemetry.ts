@@ -22,6 +22,8 @@ interface ModelSum {
   output_tokens: number;
   cost_usd: number;
   calls_without_price: number;
+  /** Calls whose tokens the endpoint did not count. */
+  calls_estimated: number;
 }
 
 const minuteMs = 60_000;
@@ -33,7 +35,8 @@ const trimEvery = 500;
 const latencyCalls = 500;
 const sums = `SELECT model, count(*) AS calls, sum(failed) AS errors,
   sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
-  coalesce(sum(cost_usd), 0) AS cost_usd, sum(cost_usd IS NULL AND failed = 0) AS calls_without_price
+  coalesce(sum(cost_usd), 0) AS cost_usd, sum(cost_usd IS NULL AND failed = 0) AS calls_without_price,
+  sum(estimated) AS calls_estimated
   FROM model_call GROUP BY model ORDER BY min(number)`;
 
 /** Cost and latency of model calls in the last month; survives restarts. */
@@ -84,11 +87,11 @@ export class Telemetry {
     return { since: new Date(this.#since()).toISOString(), cost_usd: costUsd, models };
   }
 
-  #insert({ model, error, inputTokens, outputTokens, costUsd, latencyMs }: ModelCall): void {
+  #insert({ model, error, inputTokens, outputTokens, estimated, costUsd, latencyMs }: ModelCall): void {
     const { lastInsertRowid } = this.#database
       .prepare(
-        `INSERT INTO model_call (at, model, failed, input_tokens, output_tokens, cost_usd, latency_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO model_call (at, model, failed, input_tokens, output_tokens, estimated, cost_usd, latency_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         this.#now(),
@@ -96,6 +99,7 @@ export class Telemetry {
         error === undefined ? 0 : 1,
         inputTokens ?? 0,
         outputTokens ?? 0,
+        estimated ? 1 : 0,
         costUsd ?? null,
         latencyMs,
       );

@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { ownerKey, type Principal } from '@trunkline/identity';
-import { costOf, type ModelGateway, originOf } from '@trunkline/llm';
+import { costOf, estimateTokens, type ModelGateway, originOf } from '@trunkline/llm';
 import type { TurnPolicy } from '@trunkline/loop';
 import { errorMessage } from '@trunkline/std';
 import { oneLine } from '@trunkline/tools';
@@ -85,15 +85,17 @@ export class ChatTitles {
     before: string,
   ): Promise<void> {
     const { chats, gateway, policy, onTitle } = this.#deps;
+    const prompt = `User: ${text.slice(0, readLength)}\n\nAssistant: ${answer.slice(0, readLength)}`;
     const { text: written, usage } = await generateText({
       model,
       instructions: order,
-      prompt: `User: ${text.slice(0, readLength)}\n\nAssistant: ${answer.slice(0, readLength)}`,
+      prompt,
       maxOutputTokens: answerTokens,
       maxRetries: 0,
       abortSignal: AbortSignal.any([this.#stop.signal, AbortSignal.timeout(limitMs)]),
     });
-    const { inputTokens = 0, outputTokens = 0 } = usage;
+    const inputTokens = usage.inputTokens || estimateTokens(order + prompt);
+    const outputTokens = usage.outputTokens || estimateTokens(written);
     const cost = costOf(gateway().price(model.modelId), { inputTokens, outputTokens });
     policy.pay?.(principal, policy.agent, cost ?? 0);
     const title = titleIn(written);

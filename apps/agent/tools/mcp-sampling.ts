@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import { costOf, withCallSettings } from '@trunkline/llm';
+import { costOf, silenceLimitMs, withCallSettings } from '@trunkline/llm';
 import {
   type Content,
   type EndEvent,
@@ -42,7 +42,6 @@ interface SamplerDeps extends Pick<McpDeps, 'model' | 'content'> {
   policy: TurnPolicy;
 }
 
-const TIMEOUT_MS = 120_000;
 /** Of the documents of one message together. */
 const DOCUMENT_TOKENS = 20_000;
 
@@ -79,11 +78,9 @@ function createSampler({ model, policy, content }: SamplerDeps): Sample {
     const files = content.turnFiles({ principal, sessionId });
     const told: Messages = [];
     for (const message of messages) told.push(await toldOf(message, files, signal));
-    const language = withCallSettings(
-      gateway.languageModel(),
-      { maxOutputTokens: maxTokens },
-      () => undefined,
-    );
+    const chat = gateway.languageModel();
+    const language = withCallSettings(chat, { maxOutputTokens: maxTokens }, () => undefined);
+    const silentMs = silenceLimitMs(chat, undefined);
     const end = await lastOf(
       runTurn({
         model: language,
@@ -91,7 +88,7 @@ function createSampler({ model, policy, content }: SamplerDeps): Sample {
         tools: [],
         messages: told,
         files,
-        limits: { steps: 1, toolTimeoutMs: TIMEOUT_MS, turnTimeoutMs: TIMEOUT_MS },
+        limits: { steps: 1, toolTimeoutMs: silentMs, turnTimeoutMs: silentMs },
         sessionId,
         principal,
         policy,

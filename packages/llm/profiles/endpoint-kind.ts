@@ -44,11 +44,23 @@ const owners: Record<string, EndpointKind> = {
   organization_owner: 'lmstudio',
 };
 
+/** Providers that programs nearby name as the owner of models that they only pass calls on to. */
+const provider =
+  /^(openai|anthropic|google|gemini|vertex|mistral|azure|bedrock|aws|amazon|cohere|deepseek|x-?ai|groq|openrouter|together|fireworks|perplexity)/i;
+
 const seen = new BoundedMap<string, EndpointKind>(200);
+
+/** Endpoints whose list names models of a provider. */
+const passingOn = new BoundedMap<string, true>(200);
 
 /** The kind of an endpoint: as its answers showed, else as its address suggests. */
 export function endpointKind(baseUrl: string): EndpointKind {
   return seen.get(baseUrl) ?? addressOf(baseUrl).kind;
+}
+
+/** The kind that an answer of the endpoint has shown, which a port does not; nothing where its list names models of a provider. */
+export function shownKind(baseUrl: string): EndpointKind | undefined {
+  return passingOn.has(baseUrl) ? undefined : seen.get(baseUrl);
 }
 
 interface Address {
@@ -74,6 +86,7 @@ function addressOf(baseUrl: string): Address {
 export function noteEndpointKind(baseUrl: string, headers: Headers, listing: unknown): void {
   const kind = kindOfHeaders(headers) ?? kindOfListing(listing);
   if (kind !== undefined) seen.set(baseUrl, kind);
+  if (ownersIn(listing).some((owner) => provider.test(owner))) passingOn.set(baseUrl, true);
 }
 
 function kindOfHeaders(headers: Headers): EndpointKind | undefined {
@@ -82,9 +95,12 @@ function kindOfHeaders(headers: Headers): EndpointKind | undefined {
 }
 
 function kindOfListing(listing: unknown): EndpointKind | undefined {
+  return owners[ownersIn(listing)[0] ?? ''];
+}
+
+function ownersIn(listing: unknown): string[] {
   const models = fieldOf(listing, 'data');
-  if (!Array.isArray(models)) return undefined;
-  return owners[String(fieldOf(models[0], 'owned_by') ?? '')];
+  return Array.isArray(models) ? models.map((model) => String(fieldOf(model, 'owned_by') ?? '')) : [];
 }
 
 function fieldOf(value: unknown, name: string): unknown {

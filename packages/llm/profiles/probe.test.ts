@@ -1,6 +1,7 @@
 import { type ScriptedReply, startModelServer } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { createModelGateway } from '../gateway.ts';
+import { noteEndpointKind } from './endpoint-kind.ts';
 import { isFree, probeModel } from './probe.ts';
 
 async function probe(reply: (asked: 'text' | 'tool' | 'image') => ScriptedReply) {
@@ -54,18 +55,26 @@ it('says why nothing could be tried', async () => {
 });
 
 it.each([
-  ['http://127.0.0.1:11434/v1', 'qwen3', true],
-  ['http://127.0.0.1:11434/v1', 'gpt-oss:20b', true],
-  ['http://127.0.0.1:11434/v1', 'gpt-oss:120b-cloud', false],
-  ['http://127.0.0.1:11434/v1', 'glm-4.6:cloud', false],
-  ['http://127.0.0.1:8000/v1', 'Qwen/Qwen3-8B', true],
-  ['http://127.0.0.1:8000/v1', 'anthropic/claude-sonnet-4-5', false],
-  ['http://127.0.0.1:3000/v1', 'gpt-5', false],
-  ['http://127.0.0.1:3000/v1', 'smart', false],
-  ['http://127.0.0.1:4000/v1', 'gpt-5', false],
-  ['https://api.openai.com/v1', 'gpt-5', false],
-  ['https://openrouter.ai/api/v1', 'acme/tiny:free', true],
-])('tries %s %s unasked: %s', (url, model, expected) => {
+  ['http://127.0.0.1:11434/v1', 'qwen3', ['library'], true],
+  ['http://127.0.0.2:11434/v1', 'gpt-oss:20b', ['library', 'hf-user'], true],
+  ['http://127.0.0.3:11434/v1', 'gpt-oss:120b-cloud', ['library'], false],
+  ['http://127.0.0.4:11434/v1', 'glm-4.6:cloud', ['library'], false],
+  ['http://127.0.0.1:8000/v1', 'Qwen/Qwen3-8B', ['vllm'], true],
+  ['http://127.0.0.2:8000/v1', 'anthropic/claude-sonnet-4-5', ['vllm'], false],
+  // Kong and Bifrost listen where vLLM and llama.cpp do.
+  ['http://127.0.0.3:8000/v1', 'smart', [], false],
+  ['http://127.0.0.1:8080/v1', 'deepseek-chat', ['openai'], false],
+  ['http://127.0.0.2:8080/v1', 'own', ['vllm', 'anthropic'], false],
+  ['http://127.0.0.3:8080/v1', 'qwen3', ['llamacpp'], true],
+  ['http://127.0.0.1:1234/v1', 'us.anthropic.claude-sonnet-4', [], false],
+  ['http://127.0.0.1:3000/v1', 'gpt-5', [], false],
+  ['http://127.0.0.2:3000/v1', 'smart', [], false],
+  ['http://127.0.0.1:4000/v1', 'gpt-5', [], false],
+  ['https://api.openai.com/v1', 'gpt-5', [], false],
+  ['https://gpu.example.org/v1', 'own', ['vllm'], false],
+  ['https://openrouter.ai/api/v1', 'acme/tiny:free', [], true],
+])('tries %s %s of %j unasked: %s', (url, model, owners, expected) => {
+  noteEndpointKind(url, new Headers(), { data: owners.map((owned_by) => ({ id: model, owned_by })) });
   expect(isFree(createModelGateway({ url, model }).languageModel())).toBe(expected);
 });
 

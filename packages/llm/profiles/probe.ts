@@ -8,7 +8,7 @@ import { formatDuration } from '@trunkline/std';
 import { contextWindowOf } from '../context-window.ts';
 import { toModelError } from '../error-translation.ts';
 import { ModelError, type ModelErrorCode } from '../model-error.ts';
-import { endpointKind, isLocalAddress } from './endpoint-kind.ts';
+import { isLocalAddress, shownKind } from './endpoint-kind.ts';
 import type { ProfileSection } from './models-file.ts';
 import { learnedOf, originOf, profileOf } from './profile.ts';
 import { ownServers } from './table.ts';
@@ -58,7 +58,7 @@ const redSquare =
 /** Names of models that run at a provider alone, whoever passes calls on; Ollama marks its own with `cloud`. */
 const hostedNames = /^(gpt-[345]|chatgpt|o[134](-|$)|claude|gemini|grok)|[:-]cloud$/i;
 
-/** Whether calls of a model cost nothing, so that it may be tried unasked. Programs nearby that serve no files of their own may pass a call on to a provider. */
+/** Whether calls of a model cost nothing, so that it may be tried unasked. Programs nearby may pass a call on to a provider, so an endpoint must have shown that it serves files of its own. */
 export function isFree(model: LanguageModelV4): boolean {
   const origin = originOf(model);
   if (origin === undefined) return true;
@@ -69,7 +69,9 @@ export function isFree(model: LanguageModelV4): boolean {
   const { price } = profileOf(model);
   if (origin.modelId.endsWith(':free') || (price?.input === 0 && price.output === 0)) return true;
   const name = origin.modelId.slice(origin.modelId.lastIndexOf('/') + 1);
-  return isLocalAddress(baseUrl) && ownServers.includes(endpointKind(baseUrl)) && !hostedNames.test(name);
+  const kind = shownKind(baseUrl);
+  const isOwn = kind !== undefined && ownServers.includes(kind);
+  return isOwn && isLocalAddress(baseUrl) && !hostedNames.test(name);
 }
 
 /** Tries what a model can do: a short answer, a tool call and an image. Costs some hundred tokens. */

@@ -131,19 +131,34 @@ function Plots({ points }: { points: readonly Point[] }) {
   );
 }
 
+/** Endpoints that count no tokens are estimated. */
+function about({ calls_estimated }: ModelFigures): string {
+  return calls_estimated > 0 ? '≈ ' : '';
+}
+
+function costWords(figures: ModelFigures): string {
+  const { cost_usd, calls_without_price } = figures;
+  const estimate = cost_usd > 0 ? about(figures) : '';
+  return `${estimate}${dollars(cost_usd)}${calls_without_price > 0 ? ' or more' : ''}`;
+}
+
 const COLUMNS: readonly Column<ModelFigures>[] = [
   { id: 'model', header: 'Model', cell: ({ model }) => <span className="font-mono text-12">{model}</span> },
   { id: 'calls', header: 'Calls', align: 'right', cell: ({ calls }) => countOf(calls) },
   { id: 'errors', header: 'Failed', align: 'right', cell: ({ errors }) => countOf(errors) },
-  { id: 'in', header: 'Tokens in', align: 'right', cell: ({ input_tokens }) => countOf(input_tokens) },
-  { id: 'out', header: 'Tokens out', align: 'right', cell: ({ output_tokens }) => countOf(output_tokens) },
   {
-    id: 'cost',
-    header: 'Cost',
+    id: 'in',
+    header: 'Tokens in',
     align: 'right',
-    cell: ({ cost_usd, calls_without_price }) =>
-      `${dollars(cost_usd)}${calls_without_price > 0 ? ' or more' : ''}`,
+    cell: (figures) => `${about(figures)}${countOf(figures.input_tokens)}`,
   },
+  {
+    id: 'out',
+    header: 'Tokens out',
+    align: 'right',
+    cell: (figures) => `${about(figures)}${countOf(figures.output_tokens)}`,
+  },
+  { id: 'cost', header: 'Cost', align: 'right', cell: costWords },
   { id: 'p95', header: '95 % within', align: 'right', cell: ({ latency_ms }) => duration(latency_ms.p95) },
 ];
 
