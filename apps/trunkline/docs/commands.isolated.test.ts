@@ -71,10 +71,7 @@ function adapt(text: string): string {
     '  *api/flows/skill-*) command curl --retry 20 --retry-delay 1 --retry-all-errors --fail-with-body "$@";;',
     '  *) command curl --max-time 60 --fail-with-body "$@";; esac',
     '}',
-    placed
-      // In the home of these services stand addresses of all guides, which nobody serves here: doctor says so.
-      .replaceAll('npx trunkline doctor', 'TRUNKLINE_HOME="$PWD/doctor" npx trunkline doctor')
-      .replaceAll('npx trunkline', `node ${join(root, 'bin/trunkline.js')}`),
+    placed.replaceAll('npx trunkline', `node ${join(root, 'bin/trunkline.js')}`),
   ].join('\n');
 }
 

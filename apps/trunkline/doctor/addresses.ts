@@ -98,7 +98,9 @@ async function yamlFiles(folder: string, depth: number): Promise<string[]> {
   const found = entries.map(async (entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return yamlFiles(path, depth - 1);
-    return ['.yaml', '.yml'].includes(extname(entry.name)) ? [path] : [];
+    // Nothing reads examples: voice writes its own at the first start.
+    const isRead = ['.yaml', '.yml'].includes(extname(entry.name)) && !/\.example\.ya?ml$/.test(entry.name);
+    return isRead ? [path] : [];
   });
   return (await Promise.all(found)).flat();
 }

@@ -163,6 +163,7 @@ it('shows of an address only where it is, as the rest may be secret', async () =
   const config = join(temporary.path, 'agent', 'config');
   mkdirSync(config, { recursive: true });
   writeFileSync(join(config, 'agent.yaml'), 'model:\n  api_base: http://127.0.0.1:1/v1\n');
+  writeFileSync(join(config, 'delegates.example.yaml'), 'delegates: [{ url: "http://127.0.0.1:2" }]\n');
   expect(await checkAddresses(none, {})).toMatchObject([
     { subject: 'agent.yaml', state: 'failed', advice: expect.stringContaining('agent.yaml') },
   ]);
